@@ -116,10 +116,9 @@ fn audit(args: &Args) -> Result<Outcome, Failure> {
     let failing: Vec<Rule> = Rule::ALL.iter().copied().filter(|rule| args.policy.fails_on_rule(*rule)).collect();
     let exemptions = args.policy.exemptions()?;
     let failed = audit.exchanges() == 0 && !audit.altered();
-    let findings = audit.altered() || audit.fails(&failing, &exemptions);
-    let outcome = Outcome { findings, failed, ..Outcome::CLEAN };
+    let found = audit.failing_reasons(&failing, &exemptions);
+    let outcome = Outcome { findings: !found.is_empty(), failed, ..Outcome::CLEAN };
     let nothing = failed.then(|| Reason::new("nothing-checked", "there was no exchange to audit", ""));
-    let found = findings.then(|| Reason::shown("findings", "findings"));
     audit.ended(Exit { status: outcome.status(), reasons: nothing.into_iter().chain(found).collect() });
     audit.redact(&redactor);
     let about =

@@ -67,7 +67,8 @@ fn coverage(args: &Args) -> Result<Outcome, Failure> {
     drop(progress);
     let covered = Covered { title: title(&contract), coverage: &coverage, files, minimums: &args.min_coverage };
     report_files::write_all(&wanted, |kind, to, _| covered.write(kind, to))?;
-    Ok(Outcome { findings: covered.below().next().is_some(), failed: coverage.exchanges() == 0, ..Outcome::CLEAN })
+    let status = covered.exit().status;
+    Ok(Outcome { findings: status == 1, failed: status == 2, ..Outcome::CLEAN })
 }
 
 fn read(source: &Source, redactor: &Redactor, coverage: &mut Coverage, progress: &mut Progress) -> Result<(), Failure> {

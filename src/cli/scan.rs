@@ -25,7 +25,7 @@ use crate::{
     recording,
     redact::{Cleaned, Redactor, Sighting},
     report::{
-        ReportFormat,
+        Exit, Reason, ReportFormat,
         scan::{Hit, Scanned},
     },
 };
@@ -84,7 +84,7 @@ fn scan(args: &Args) -> Result<Outcome, Failure> {
         }
     }
     let files = expand(&args.files)?;
-    let mut failed = false;
+    let mut undone = Vec::new();
     let mut contents = Vec::new();
     for path in files {
         match Content::read(&path) {
@@ -92,16 +92,13 @@ fn scan(args: &Args) -> Result<Outcome, Failure> {
                 content.parts(&redactor, |_, _| {});
                 contents.push(content);
             }
-            Err(error) => {
-                failed = true;
-                warn(&error.to_string());
-            }
+            Err(error) => undone.push(error.to_string()),
         }
     }
     let unsearched = unsearched(&contents.iter().collect::<Vec<_>>());
-    for (name, reason) in &unsearched {
-        failed = true;
-        warn(&format!("`{name}` was not searched: {reason}"));
+    undone.extend(unsearched.iter().map(|(name, reason)| format!("`{name}` was not searched: {reason}")));
+    for undone in &undone {
+        warn(undone);
     }
     let mut found = Vec::new();
     let mut unread = 0;
@@ -123,19 +120,28 @@ fn scan(args: &Args) -> Result<Outcome, Failure> {
         kind: found.sighting.kind,
         label: found.sighting.label,
     });
-    let scanned = Scanned { files: contents.len() - unsearched.len(), hits: hits.collect() };
+    let files = contents.len() - unsearched.len();
+    let mut scanned = Scanned { files, hits: hits.collect(), exit: Exit::default() };
+    let mut reasons: Vec<Reason> =
+        undone.iter().map(|undone| Reason::new("failed", redactor.text(undone).into_inner(), "")).collect();
+    let unread = (unread > 0)
+        .then(|| format!("{} not searched: the content does not match the media type", plural(unread, "body")));
+    reasons.extend(unread.iter().map(|unread| Reason::new("failed", unread, "")));
+    reasons.extend((!scanned.hits.is_empty()).then(|| Reason::shown("secret", scanned.in_words())));
+    let outcome = Outcome {
+        findings: !scanned.hits.is_empty() || unread.is_some(),
+        failed: !undone.is_empty(),
+        ..Outcome::CLEAN
+    };
+    scanned.exit = Exit { status: outcome.status(), reasons };
     report_files::write_all(&wanted, |kind, to, _| scanned.write(kind, to))?;
     if wanted.iter().any(|request| request.file.is_none() && request.kind == ReportFormat::Text) {
         summarise(&scanned);
     }
-    if unread > 0 {
-        let bodies = plural(unread, "body");
-        let _ = writeln!(
-            io::stderr(),
-            "{bodies} not searched: the content does not match the media type; `contrail redact` empties such a body"
-        );
+    if let Some(unread) = unread {
+        let _ = writeln!(io::stderr(), "{unread}; `contrail redact` empties such a body");
     }
-    Ok(Outcome { findings: !scanned.hits.is_empty() || unread > 0, failed, ..Outcome::CLEAN })
+    Ok(outcome)
 }
 
 /// What was found in all, on standard error.
@@ -145,12 +151,7 @@ fn summarise(scanned: &Scanned) {
         // Why none was searched is printed already.
         0 if scanned.files == 0 => Ok(()),
         0 => writeln!(io::stderr(), "no secret in {files}"),
-        places => writeln!(
-            io::stderr(),
-            "{} in {} of {files}; `contrail redact` removes them",
-            plural(scanned.distinct(), "secret"),
-            plural(places, "place"),
-        ),
+        _ => writeln!(io::stderr(), "{}; `contrail redact` removes them", scanned.in_words()),
     };
 }
 

@@ -299,7 +299,7 @@ fn integrity(facts: &Facts<'_>) -> Option<Suite> {
 }
 
 /// The reasons for the exit status that no other case shows.
-fn exit(facts: &Facts<'_>) -> Option<Suite> {
+pub(super) fn exit(facts: &Facts<'_>) -> Option<Suite> {
     let exit = facts.run.exit.as_ref()?;
     let mut suite = Suite::new("exit");
     for reason in exit.further() {

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     contract::Contract,
     coverage::{ContractParts, Coverage, Touched},
-    finding::{self, Rule, Unchecked},
+    finding::{Rule, Unchecked},
     redact::{JudgedExchange, Redacted, Redactor},
 };
 
@@ -284,13 +284,7 @@ impl Collector {
     /// The reasons for the exit status that the report itself shows: failing rules, altered trails, and expired
     /// suppressions.
     pub fn failing_reasons(&self) -> impl Iterator<Item = Reason> {
-        let rules = self.failing().map(|(rule, count)| {
-            let denied = if rule.kind() == finding::Kind::Gap { ", denied" } else { "" };
-            Reason::shown("findings", format!("{rule} {count} ({}{denied})", rule.kind().name()))
-        });
-        let altered = self.run.integrity.iter().filter(|trail| trail.broken.is_some());
-        let altered = altered.map(|trail| Reason::shown("altered", trail.sentence()));
-        rules.chain(altered).chain(self.exemptions.expired_reasons())
+        self.exemptions.failing_reasons(&self.decided.tally, &self.failing, &self.run)
     }
 
     /// What a report is written from, secrets that were recognised meanwhile taken out; and the list of its exchanges.

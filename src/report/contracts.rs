@@ -11,7 +11,7 @@ use std::{
 use serde_json::{Value, json};
 
 use super::{
-    Cited, ExchangeRef, ReportFormat, Title,
+    Cited, ExchangeRef, Exit, ReportFormat, Title,
     cases::{Level, Suite, Trouble},
     page::{Part, Piece, Tone, code, text},
     plain,
@@ -137,9 +137,14 @@ impl Changes {
                     page.parts.extend(self.failing_part());
                     self.suites()
                 };
-                plain::write(kind, "Changes between two contracts", &sources, self.breaks(), fill, to)
+                let title = Title::named("Changes between two contracts");
+                plain::write(kind, &title, &sources, &self.exit(), fill, to)
             }
         }
+    }
+
+    fn exit(&self) -> Exit {
+        plain::exit(self.breaks(), self.summary())
     }
 
     fn text(&self, to: &mut dyn Write) -> io::Result<()> {
@@ -206,6 +211,7 @@ impl Changes {
             },
             "changes": self.changes.iter().map(change).collect::<Vec<_>>(),
             "failing": self.failing.iter().map(failing).collect::<Vec<_>>(),
+            "exit": self.exit(),
         })
     }
 

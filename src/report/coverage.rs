@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use serde_json::{Map, Value, json};
 
 use super::{
-    Reason, ReportFormat, Title,
+    Exit, Reason, ReportFormat, Title,
     cases::{Level, Suite, Trouble},
     csv::Csv,
     page::{Page, Part as Section, Tone, code, text},
@@ -51,27 +51,42 @@ impl Covered<'_> {
             ReportFormat::Json => writeln!(to, "{:#}", self.json()),
             ReportFormat::Csv => self.csv().write(to),
             _ => {
-                let reasons = self.below().map(|below| Reason::shown("coverage", sentence(below))).collect();
                 let fill = |page: &mut Page| {
-                    page.sentences.push(vec![text(format!("{}.", self.exchanges()))]);
+                    page.sentences.push(vec![text(format!("{}.", self.exchanges("")))]);
                     page.sentences.extend(self.below().map(|below| vec![text(sentence(below))]));
                     page.parts.extend(self.sections());
                     Part::ALL.map(|part| self.suite(part)).into()
                 };
-                plain::with_reasons(kind, &self.title, &self.files, reasons, fill, to)
+                plain::write(kind, &self.title, &self.files, &self.exit(), fill, to)
             }
         }
     }
 
-    fn exchanges(&self) -> String {
+    /// Status 2 where there was no exchange, else 1 where a minimum is not reached.
+    #[must_use]
+    pub fn exit(&self) -> Exit {
+        let below = self.below().map(|below| Reason::shown("coverage", sentence(below)));
+        let nothing = (self.coverage.exchanges() == 0)
+            .then(|| Reason::new("nothing-checked", "there was no exchange to count", ""));
+        let reasons: Vec<Reason> = nothing.into_iter().chain(below).collect();
+        let status = match reasons.first() {
+            Some(first) if !first.shown => 2,
+            Some(_) => 1,
+            None => 0,
+        };
+        Exit { status, reasons }
+    }
+
+    /// How many there are, `of` something.
+    fn exchanges(&self, of: &str) -> String {
         let undocumented = self.coverage.undocumented();
-        let exchanges = plural(self.coverage.exchanges(), "exchange");
+        let exchanges = format!("{}{of}", plural(self.coverage.exchanges(), "exchange"));
         if undocumented == 0 { exchanges } else { format!("{exchanges}, {undocumented} of undocumented operations") }
     }
 
     fn text(&self, to: &mut dyn Write) -> io::Result<()> {
         let Title { title, version, .. } = &self.title;
-        writeln!(to, "{} of {} {}", self.exchanges(), visible(title), visible(version))?;
+        writeln!(to, "{}", self.exchanges(&format!(" of {} {}", visible(title), visible(version))))?;
         for part in Part::ALL {
             let Counts { touched, of } = self.coverage.counts(part);
             writeln!(to, "  {:<12} {touched:>5} of {of}", part.name())?;
@@ -87,6 +102,9 @@ impl Covered<'_> {
         for (at, below) in self.below().enumerate() {
             let line = if at == 0 { "\n" } else { "" };
             writeln!(to, "{line}{}", sentence(below))?;
+        }
+        if let Some((status, reasons)) = self.exit().in_words() {
+            writeln!(to, "\n{status}: {reasons}")?;
         }
         Ok(())
     }
@@ -117,6 +135,7 @@ impl Covered<'_> {
             "summary": summary,
             "parts": parts,
             "below": below,
+            "exit": self.exit(),
         })
     }
 

@@ -15,7 +15,7 @@ use std::{
 use serde_json::{Value, json};
 
 use super::{
-    Cited, ReportFormat,
+    Cited, Exit, ReportFormat, Title,
     cases::{Level, Suite, Trouble},
     page::{self, Cell, Page, Part, Tone},
     plain,
@@ -312,7 +312,8 @@ impl Comparison {
                     self.operations.iter().map(|(name, operation)| operation.suite(name, names)).collect()
                 };
                 let sources = names.map(str::to_owned);
-                plain::write(kind, "Differences of two recordings", &sources, self.differs(), fill, to)
+                let title = Title::named("Differences of two recordings");
+                plain::write(kind, &title, &sources, &self.exit(names), fill, to)
             }
         }
     }
@@ -372,6 +373,10 @@ impl Comparison {
         )
     }
 
+    fn exit(&self, names: [&str; 2]) -> Exit {
+        plain::exit(self.differs(), self.summary(names))
+    }
+
     /// For machines: every operation with every pair that differs.
     fn json(&self, names: [&str; 2], to: &mut dyn Write) -> io::Result<()> {
         let one = |named: &Named| json!({"entry": named.entry, "request": named.request, "status": named.status});
@@ -410,6 +415,7 @@ impl Comparison {
                 "only_in_b": self.count(|operation| operation.only_b.len()),
             },
             "operations": operations,
+            "exit": self.exit(names),
         });
         writeln!(to, "{document:#}")
     }

@@ -2,8 +2,8 @@
 
 use jiff::civil::Date;
 
-use super::{Baseline, Covered, Group, Reason, Suppressed, Suppression, Tally};
-use crate::finding::Rule;
+use super::{Baseline, Covered, Group, Reason, Run, Suppressed, Suppression, Tally};
+use crate::finding::{Kind, Rule};
 
 /// Findings that do not set the exit status.
 #[derive(Debug, Clone)]
@@ -92,11 +92,6 @@ impl Exemptions {
         self.suppressions.iter().filter(|one| one.is_expired(self.today))
     }
 
-    /// The same as reasons for the exit status.
-    pub(super) fn expired_reasons(&self) -> impl Iterator<Item = Reason> {
-        self.expired().map(|one| Reason::shown("suppression-expired", one.expiry()))
-    }
-
     /// What it covers of these findings, for people.
     pub(super) fn lines(&self, tally: &Tally) -> Vec<String> {
         let covered = self.covered(tally);
@@ -112,5 +107,18 @@ impl Exemptions {
         };
         let new = tally.by_rule().map(move |(rule, count)| (rule, count.saturating_sub(exempt(rule))));
         new.filter(|(rule, count)| rules.contains(rule) && *count > 0)
+    }
+
+    /// The reasons for the exit status that a report itself shows: failing rules, altered trails, and expired
+    /// suppressions.
+    pub(super) fn failing_reasons(&self, tally: &Tally, rules: &[Rule], run: &Run) -> impl Iterator<Item = Reason> {
+        let rules = self.failing(tally, rules).map(|(rule, count)| {
+            let denied = if rule.kind() == Kind::Gap { ", denied" } else { "" };
+            Reason::shown("findings", format!("{rule} {count} ({}{denied})", rule.kind().name()))
+        });
+        let altered = run.integrity.iter().filter(|trail| trail.broken.is_some());
+        let altered = altered.map(|trail| Reason::shown("altered", trail.sentence()));
+        let expired = self.expired().map(|one| Reason::shown("suppression-expired", one.expiry()));
+        rules.chain(altered).chain(expired)
     }
 }

@@ -29,6 +29,13 @@ impl Exit {
     pub fn further(&self) -> impl Iterator<Item = &Reason> {
         self.reasons.iter().filter(|reason| !reason.shown)
     }
+
+    /// `Exit status 2`, and every reason for it, if no other part of a report shows one of them.
+    pub(super) fn in_words(&self) -> Option<(String, String)> {
+        self.further().next()?;
+        let reasons: Vec<String> = self.reasons.iter().map(Reason::in_words).collect();
+        Some((format!("Exit status {}", self.status), reasons.join("; ")))
+    }
 }
 
 impl Reason {

@@ -24,6 +24,13 @@ pub struct Title {
     pub operations: Vec<Arc<str>>,
 }
 
+impl Title {
+    /// What stands for the title of a contract where a report is not about one.
+    pub(super) fn named(title: &str) -> Self {
+        Self { title: title.to_owned(), ..Self::default() }
+    }
+}
+
 /// What a report is written from.
 #[derive(Debug, Clone)]
 pub struct Facts<'a> {

@@ -3,7 +3,10 @@
 use std::io::{self, Write};
 
 use super::{
-    Cited, Exemptions, Exit, Facts, Reason, ReportFormat, Run, Tally, Title, cases::Suite, page::Page, rendered::Report,
+    Cited, Exemptions, Exit, Facts, Reason, ReportFormat, Run, Tally, Title,
+    cases::{self, Suite},
+    page::{self, Page},
+    rendered::Report,
 };
 
 impl Cited {
@@ -15,31 +18,23 @@ impl Cited {
     }
 }
 
-/// Writes a report of such a command, in a format that is not its own. `found` is whether it ends with status 1.
-pub(super) fn write(
-    kind: ReportFormat,
-    heading: &str,
-    sources: &[String],
-    found: bool,
-    fill: impl FnOnce(&mut Page) -> Vec<Suite>,
-    to: &mut dyn Write,
-) -> io::Result<()> {
-    let title = Title { title: heading.to_owned(), ..Title::default() };
-    let reasons = if found { vec![Reason::shown("findings", heading)] } else { Vec::new() };
-    with_reasons(kind, &title, sources, reasons, fill, to)
+/// The exit status of such a command, where it is 1 if it found something: `what`.
+pub(super) fn exit(found: bool, what: impl Into<String>) -> Exit {
+    let reasons = found.then(|| Reason::shown("findings", what)).into_iter().collect();
+    Exit { status: u8::from(found), reasons }
 }
 
-/// The same under a title, with the reasons for status 1.
-pub(super) fn with_reasons(
+/// Writes a report of such a command, in a format that is not its own.
+pub(super) fn write(
     kind: ReportFormat,
     title: &Title,
     sources: &[String],
-    reasons: Vec<Reason>,
+    exit: &Exit,
     fill: impl FnOnce(&mut Page) -> Vec<Suite>,
     to: &mut dyn Write,
 ) -> io::Result<()> {
     let mut run = Run::default();
-    run.exit = Some(Exit { status: u8::from(!reasons.is_empty()), reasons });
+    run.exit = Some(exit.clone());
     let facts = Facts {
         title,
         contract: None,
@@ -54,6 +49,8 @@ pub(super) fn with_reasons(
         made: String::new(),
     };
     let mut page = Page::about(&facts);
-    let suites = fill(&mut page);
+    let mut suites = fill(&mut page);
+    page.parts.splice(0..0, page::exit(&facts));
+    suites.extend(cases::exit(&facts));
     Report { page, suites }.write(kind, &facts, to)
 }

@@ -9,9 +9,9 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::{
-    Cited, ReportFormat,
+    Cited, Exit, ReportFormat, Title,
     cases::{Level, Suite, Trouble},
-    page::{Part, Tone, code, text},
+    page::{Page, Part, Tone, code, text},
     plain,
 };
 use crate::{plural::plural, visible::visible};
@@ -38,6 +38,8 @@ pub struct Scanned {
     pub files: usize,
     /// Every place of a secret.
     pub hits: Vec<Hit>,
+    /// The exit status of the command.
+    pub exit: Exit,
 }
 
 impl Scanned {
@@ -45,6 +47,13 @@ impl Scanned {
     #[must_use]
     pub fn distinct(&self) -> usize {
         self.hits.iter().map(|hit| &hit.label).collect::<BTreeSet<_>>().len()
+    }
+
+    /// `2 secrets in 3 places of 1 file`.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        let (secrets, places) = (plural(self.distinct(), "secret"), plural(self.hits.len(), "place"));
+        format!("{secrets} in {places} of {}", plural(self.files, "file"))
     }
 
     /// Writes a report.
@@ -56,26 +65,18 @@ impl Scanned {
         match kind {
             ReportFormat::Text => self.text(to),
             ReportFormat::Json => {
-                let all = json!({"summary": {"files": self.files, "hits": self.hits.len()}, "hits": self.hits});
-                writeln!(to, "{all}")
+                let summary = json!({"files": self.files, "hits": self.hits.len()});
+                writeln!(to, "{}", json!({"summary": summary, "hits": self.hits, "exit": self.exit}))
             }
             _ => {
                 let sources: BTreeSet<&str> = self.hits.iter().map(|hit| &*hit.source).collect();
                 let sources: Vec<String> = sources.into_iter().map(str::to_owned).collect();
-                plain::write(
-                    kind,
-                    "Secrets in recordings",
-                    &sources,
-                    !self.hits.is_empty(),
-                    |page| {
-                        let (secrets, places) = (plural(self.distinct(), "secret"), plural(self.hits.len(), "place"));
-                        let files = plural(self.files, "file");
-                        page.sentences.push(vec![text(format!("{secrets} in {places} of {files}."))]);
-                        page.parts.extend(self.part());
-                        self.suites()
-                    },
-                    to,
-                )
+                let fill = |page: &mut Page| {
+                    page.sentences.push(vec![text(format!("{}.", self.in_words()))]);
+                    page.parts.extend(self.part());
+                    self.suites()
+                };
+                plain::write(kind, &Title::named("Secrets in recordings"), &sources, &self.exit, fill, to)
             }
         }
     }
@@ -90,6 +91,9 @@ impl Scanned {
                 write!(to, ": {}", visible(at))?;
             }
             writeln!(to, ": {} ({})", hit.kind, hit.label)?;
+        }
+        if let Some((status, reasons)) = self.exit.in_words() {
+            writeln!(to, "{status}: {}", visible(&reasons))?;
         }
         Ok(())
     }

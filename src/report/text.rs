@@ -4,7 +4,7 @@
 
 use std::io::{self, Write};
 
-use super::{Facts, Group, Stale, Unused, facts::places, page::STALE, touched};
+use super::{Exit, Facts, Group, Stale, Unused, facts::places, page::STALE, touched};
 use crate::{
     finding::{Blame, Kind, Rule},
     plural::plural,
@@ -70,10 +70,8 @@ pub(super) fn write(facts: &Facts<'_>, to: &mut dyn Write, colour: bool) -> io::
     }
     blame(&mut pen, facts)?;
     aside(&mut pen, facts)?;
-    if let Some(exit) = facts.run.exit.as_ref().filter(|exit| exit.further().next().is_some()) {
-        let reasons: Vec<String> = exit.reasons.iter().map(|reason| visible(&reason.in_words()).into_owned()).collect();
-        let status = pen.paint(RED, &format!("Exit status {}", exit.status));
-        writeln!(pen.to, "{status}: {}\n", reasons.join("; "))?;
+    if let Some((status, reasons)) = facts.run.exit.as_ref().and_then(Exit::in_words) {
+        writeln!(pen.to, "{}: {}\n", pen.paint(RED, &status), visible(&reasons))?;
     }
     // A command that failed before it read its contract has nothing to sum up.
     if facts.title.title.is_empty() && tally.exchanges == 0 {

@@ -475,3 +475,53 @@ fn an_import_takes_every_spelling_of_the_tenants_origin_and_names_the_sites_that
         assert_eq!(fixture.matches("\"url\": \"https://tenant.example/api").count(), 3, "{fixture}");
     }
 }
+
+#[test]
+fn every_report_of_a_command_that_judges_nothing_names_what_it_could_not_do() {
+    let folder = folder();
+    fs::write(folder.path().join("empty.journal"), "").unwrap();
+    fs::write(folder.path().join("torn.har"), r#"{"log":{"entries":["#).unwrap();
+    let torn = "`torn.har` was not searched: it is a recording with a syntax error at byte 19";
+    for (command, because) in [
+        (["coverage", "empty.journal"], "there was no exchange to count"),
+        (["audit", "empty.journal"], "there was no exchange to audit"),
+        (["scan", "torn.har"], torn),
+    ] {
+        let ran = run_in(folder.path(), command.iter().map(|word| (*word).to_owned()).chain(reports(command[0])));
+        assert_eq!(ran.status, 2, "{}", ran.stderr);
+        // Rows of CSV are what a command lists.
+        for kind in FORMATS.into_iter().filter(|kind| *kind != "csv") {
+            let report = unescaped(kind, &read(folder.path(), &format!("{}.{kind}", command[0])));
+            let status = match kind {
+                "json" => serde_json::from_str::<Value>(&report).unwrap()["exit"]["status"] == 2,
+                "sarif" => report.contains("\"exitCode\": 2") || report.contains("\"exitCode\":2"),
+                "text" | "html" | "markdown" => report.contains("Exit status 2"),
+                _ => report.contains("error"),
+            };
+            assert!(report.contains(because) && status, "{command:?} {kind}: {report}");
+        }
+    }
+}
+
+#[test]
+fn the_json_of_a_command_that_judges_nothing_has_its_exit_status() {
+    let folder = folder();
+    let path = folder.path();
+    fs::write(path.join("y.har"), har::har(&[har::get("/api/v2/x?token=zq81mxo2zq81mxo2", None, 200, "{}")])).unwrap();
+    let exit = |arguments: &[&str]| {
+        let ran = run_in(path, [arguments, &["--format", "json"]].concat());
+        let report: Value = serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {}", ran.stdout));
+        assert_eq!(report["exit"]["status"], ran.status, "{arguments:?}");
+        report["exit"]["because"].clone()
+    };
+    let none = serde_json::json!([]);
+    assert_eq!(exit(&["audit", "x.har"]), none);
+    assert_eq!(
+        exit(&["audit", "y.har", "--deny", "gaps"]),
+        serde_json::json!(["operation.undocumented 1 (gap, denied)"])
+    );
+    assert_eq!(exit(&["coverage", "x.har"]), none);
+    assert_eq!(exit(&["diff", "x.har", "x.har"]), none);
+    assert_eq!(exit(&["diff", "x.har", "y.har"]).as_array().map(Vec::len), Some(1));
+    assert_eq!(exit(&["scan", "y.har"]), serde_json::json!(["1 secret in 1 place of 1 file"]));
+}

@@ -21,7 +21,7 @@ use crate::{
     plural::plural,
     redact::{JudgedExchange, Redacted, Redactor},
     report::{
-        ExchangeRef, Exemptions, Exit, Facts, Group, Integrity, ReportFormat, Run, Tally, Title,
+        ExchangeRef, Exemptions, Exit, Facts, Group, Integrity, Reason, ReportFormat, Run, Tally, Title,
         baseline::Listed,
         cases,
         facts::places,
@@ -132,10 +132,10 @@ impl Audit {
         self.run.exit = Some(exit);
     }
 
-    /// Whether one of these rules was found where nothing exempts the finding, or a suppression expired.
-    #[must_use]
-    pub fn fails(&self, rules: &[Rule], exemptions: &Exemptions) -> bool {
-        exemptions.failing(&self.tally, rules).next().is_some() || exemptions.expired().next().is_some()
+    /// Why the audit fails, if it does: altered trails, these rules where nothing exempts the finding, and suppressions
+    /// that expired.
+    pub fn failing_reasons(&self, rules: &[Rule], exemptions: &Exemptions) -> Vec<Reason> {
+        exemptions.failing_reasons(&self.tally, rules, &self.run).collect()
     }
 
     /// Adds an exchange, which touched these parts of the contract.
@@ -259,6 +259,9 @@ impl Audit {
             let blank = if at == 0 { "\n" } else { "" };
             writeln!(out, "{blank}{}", visible(line))?;
         }
+        if let Some((status, reasons)) = self.run.exit.as_ref().and_then(Exit::in_words) {
+            writeln!(out, "\n{status}: {}", visible(&reasons))?;
+        }
         Ok(())
     }
 
@@ -287,6 +290,7 @@ impl Audit {
             "rules": rules,
             "unchecked": unchecked,
             "findings": findings,
+            "exit": self.run.exit,
         });
         if let Some(coverage) = touched::values(&self.coverage) {
             report["coverage"] = coverage;
