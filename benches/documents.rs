@@ -5,7 +5,7 @@
 //! ```
 //!
 //! - An exchange: a request and an answer of the sandbox, its longest list repeated up to 1 KB. The time of one check,
-//!   the token known already, as a ratio to the built-in contract's.
+//!   the token known already, and its ratio to the fastest exchange of the built-in contract, measured in turns with it.
 //! - An answer: its longest list repeated up to a size, in MB/s; then the same with a member that nothing documents in
 //!   the last item, which the fast path leaves to the gap walker; then with a wrong type in every item, for the judge.
 //!   What cannot grow to 64 KB is counted and left out.
@@ -26,6 +26,7 @@ use bytes::Bytes;
 use contrail::{
     contract::{CheckOptions, Contract, schema::Schema},
     exchange::{Body, Exchange, Headers, Request, Response, Target, Timings, Transport},
+    finding::Verdict,
     json::Document,
     mock::{Mock, Sample},
     sandbox::{Answers as _, Ask},
@@ -81,15 +82,14 @@ struct Answered {
 fn main() {
     let options = options();
     let named = |file: &PathBuf| (file.display().to_string(), load(file));
-    let built_in = (contrail::contract::BUILT_IN.to_owned(), Contract::built_in());
-    let mut reference = None;
+    let built_in = Contract::built_in();
+    let mut reference = reference(&built_in);
+    let built_in = (contrail::contract::BUILT_IN.to_owned(), Arc::clone(&built_in));
     for (name, contract) in std::iter::once(built_in).chain(options.documents.iter().map(named)) {
         contract.prepare();
-        let only = if reference.is_none() { "" } else { &*options.only };
-        let answered = answered(&contract, only);
-        let exchanges = answered.iter().map(|answered| measure_exchange(&contract, answered)).collect();
-        let median = print_exchanges(&name, exchanges, reference, options.slowest);
-        reference.get_or_insert(median);
+        let answered = answered(&contract, &options.only);
+        let exchanges = answered.iter().filter_map(|one| TestExchange::new(&contract, one).measure(&mut reference));
+        print_exchanges(&name, exchanges.collect(), answered.len(), options.slowest);
         let large = answered.iter().filter_map(|one| Some((one, grown(one.answers.clone(), options.bytes)?)));
         let large: Vec<_> = large.filter(|(_, body)| body.to_string().len() >= LARGE).collect();
         let small = answered.len() - large.len();
@@ -232,39 +232,77 @@ fn with_wrong_types(body: &Value) -> Value {
     body
 }
 
-fn measure_exchange(contract: &Contract, answered: &Answered) -> Figure {
-    let Answered { sample, status, .. } = answered;
-    let answer = grown(answered.answers.clone(), EXCHANGE).unwrap_or_default().to_string();
-    let (bytes, answer) = (answer.len() + sample.body.len(), Bytes::from(answer));
-    let headers: Headers = fields(sample).collect();
-    let now = SystemTime::now();
-    let credential = TokenCache::new(Duration::ZERO, None).credential(&headers, now);
-    let request = Request {
-        method: sample.method.clone(),
-        target: Target::new("https", "tenant.example", &*sample.target),
-        version: Version::HTTP_11,
-        headers,
-        body: Body::default(),
-        credential,
-    };
-    let json = [(http::header::CONTENT_TYPE, HeaderValue::from_static("application/json"))].into_iter().collect();
-    let response = Response { status: *status, version: Version::HTTP_11, headers: json, body: Body::default() };
-    let mut exchange = Exchange {
-        request,
-        response: Some(response),
-        started: Some(now),
-        timings: Timings::default(),
-        transport: Transport::default(),
-    };
-    let options = CheckOptions::default();
-    let mut check = || {
+/// The fastest exchange of the built-in contract.
+fn reference(built_in: &Arc<Contract>) -> TestExchange<'_> {
+    built_in.prepare();
+    let all = answered(built_in, "").into_iter().map(|one| TestExchange::new(built_in, &one));
+    let all = all.filter_map(|mut one| one.counts().then(|| (best(64, &mut || one.check()), one)));
+    all.min_by_key(|(time, _)| *time).expect("an exchange of about 1 KB").1
+}
+
+struct TestExchange<'c> {
+    contract: &'c Contract,
+    exchange: Exchange,
+    sample: Sample,
+    answer: Bytes,
+}
+
+impl<'c> TestExchange<'c> {
+    fn new(contract: &'c Contract, answered: &Answered) -> Self {
+        let Answered { sample, status, .. } = answered;
+        let answer = Bytes::from(grown(answered.answers.clone(), EXCHANGE).unwrap_or_default().to_string());
+        let headers: Headers = fields(sample).collect();
+        let now = SystemTime::now();
+        let credential = TokenCache::new(Duration::ZERO, None).credential(&headers, now);
+        let request = Request {
+            method: sample.method.clone(),
+            target: Target::new("https", "tenant.example", &*sample.target),
+            version: Version::HTTP_11,
+            headers,
+            body: Body::default(),
+            credential,
+        };
+        let json = [(http::header::CONTENT_TYPE, HeaderValue::from_static("application/json"))].into_iter().collect();
+        let response = Response { status: *status, version: Version::HTTP_11, headers: json, body: Body::default() };
+        let exchange = Exchange {
+            request,
+            response: Some(response),
+            started: Some(now),
+            timings: Timings::default(),
+            transport: Transport::default(),
+        };
+        Self { contract, exchange, sample: sample.clone(), answer }
+    }
+
+    fn bytes(&self) -> usize {
+        self.answer.len() + self.sample.body.len()
+    }
+
+    /// Of about 1 KB, without findings.
+    fn counts(&mut self) -> bool {
+        (EXCHANGE / 4..EXCHANGE * 2).contains(&self.bytes()) && self.check().findings.is_empty()
+    }
+
+    fn check(&mut self) -> Verdict {
         // A body keeps what was read of it.
-        exchange.request.body = Body::whole(sample.body.clone());
-        exchange.response.as_mut().expect("an answer").body = Body::whole(answer.clone());
-        contract.check(&exchange, &options)
-    };
-    let note = if check().findings.is_empty() { "no finding" } else { "findings" };
-    Figure { name: sample.operation.clone(), bytes, time: best(64, &mut check), note }
+        self.exchange.request.body = Body::whole(self.sample.body.clone());
+        self.exchange.response.as_mut().expect("an answer").body = Body::whole(self.answer.clone());
+        self.contract.check(&self.exchange, &CheckOptions::default())
+    }
+
+    /// Its time, and how many times as long as the reference it takes; `None` where it does not count.
+    fn measure(mut self, reference: &mut TestExchange<'_>) -> Option<(Figure, f64)> {
+        if !self.counts() {
+            return None;
+        }
+        let (started, mut time, mut beside) = (Instant::now(), Duration::MAX, Duration::MAX);
+        while started.elapsed() < BUDGET {
+            time = time.min(run(64, &mut || self.check()));
+            beside = beside.min(run(64, &mut || reference.check()));
+        }
+        let figure = Figure { bytes: self.bytes(), name: self.sample.operation, time, note: "no finding" };
+        Some((figure, time.div_duration_f64(beside)))
+    }
 }
 
 fn measure_answer(id: &str, schema: &Schema, value: &Value) -> Figure {
@@ -283,31 +321,36 @@ fn measure_answer(id: &str, schema: &Schema, value: &Value) -> Figure {
     Figure { name: id.to_owned(), bytes: text.len(), time: best(1, &mut judge), note }
 }
 
-/// The time of one run, the best of several times so many.
+/// The best time of several runs.
 fn best<T>(runs: u32, one: &mut impl FnMut() -> T) -> Duration {
     let (started, mut best) = (Instant::now(), Duration::MAX);
     while started.elapsed() < BUDGET {
-        let begun = Instant::now();
-        for _ in 0..runs {
-            let _ = std::hint::black_box(one());
-        }
-        best = best.min(begun.elapsed());
+        best = best.min(run(runs, one));
     }
-    best / runs
+    best
 }
 
-/// Exchanges of some bytes without findings, and their median in microseconds.
-fn print_exchanges(name: &str, mut figures: Vec<Figure>, reference: Option<f64>, slowest: usize) -> f64 {
-    let all = figures.len();
-    figures.retain(|figure| figure.note == "no finding" && (EXCHANGE / 4..EXCHANGE * 2).contains(&figure.bytes));
-    figures.sort_by_key(|figure| std::cmp::Reverse(figure.time));
-    let Some(median) = figures.get(figures.len() / 2).map(Figure::micros) else { return f64::NAN };
-    let ratio = median / reference.unwrap_or(median);
-    println!("{name}: {} exchanges of {all}; median {median:.2} µs, {ratio:.2} × the built-in's", figures.len());
-    for figure in figures.iter().take(slowest) {
-        println!("  {:>7.2} µs {:>9} bytes  {}", figure.micros(), figure.bytes, figure.name);
+/// The time of one of some runs.
+fn run<T>(runs: u32, one: &mut impl FnMut() -> T) -> Duration {
+    let begun = Instant::now();
+    for _ in 0..runs {
+        let _ = std::hint::black_box(one());
     }
-    median
+    begun.elapsed() / runs
+}
+
+/// Exchanges that count of all, and the medians of their times and ratios.
+fn print_exchanges(name: &str, mut figures: Vec<(Figure, f64)>, all: usize, slowest: usize) {
+    figures.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+    let Some(ratio) = figures.get(figures.len() / 2).map(|(_, ratio)| ratio) else { return };
+    let above = figures.iter().filter(|(_, ratio)| *ratio > 1.5).count();
+    println!(
+        "{name}: {} exchanges of {all}; median {ratio:.2} × the built-in's fastest; above 1.5: {above}",
+        figures.len()
+    );
+    for (figure, ratio) in figures.iter().take(slowest) {
+        println!("  {:>7.2} µs {ratio:>6.2} × {:>9} bytes  {}", figure.micros(), figure.bytes, figure.name);
+    }
 }
 
 fn print_answers(name: &str, mut figures: Vec<Figure>, small: usize, slowest: usize) {
