@@ -4,19 +4,21 @@
 //! OpenAPI 3.0.4, section 4.7.15, and 3.1.1, section 4.8.15 (Encoding Object): a field is a parameter of a query
 //! (`style: form`, exploded) unless it is an object, which is JSON text.
 
-use std::{borrow::Cow, collections::HashMap};
+use std::borrow::Cow;
+
+use ahash::AHashMap;
 
 use super::{
     Pair, Style,
     decode::BadEncoding,
     pairs,
-    style::{self, Sent, Shape},
+    style::{self, Deep, Sent},
     value::{Reading, Value},
 };
 use crate::{
     contract::{
         model::Encoding,
-        schema::{Schema, Types},
+        schema::{Applicable, Schema, Types},
     },
     exchange::media,
     json::{Document, SyntaxFault, push_pointer},
@@ -84,7 +86,7 @@ pub(in crate::contract) fn form(
 ) -> Form {
     let mut faults = Faults::new();
     let mut fields: Vec<Field<'_>> = Vec::new();
-    let mut known: HashMap<Cow<'_, str>, usize> = HashMap::new();
+    let mut known: AHashMap<Cow<'_, str>, usize> = AHashMap::new();
     for Pair { name, value, raw } in pairs(raw) {
         let (name, value) = match (name, value) {
             (Ok(name), Ok(value)) => (name, value),
@@ -111,11 +113,11 @@ pub(in crate::contract) fn form(
         fields[place].texts.push((raw, value));
     }
     let mut undefined = Vec::new();
-    let mut members: Vec<(Cow<'_, str>, Value<'_>)> = Vec::new();
-    members.extend(gather(&mut fields, documented, &mut undefined));
+    let schemas = documented.schema.map(Schema::applicable).unwrap_or_default();
+    let mut members = gather(&mut fields, documented, &schemas, &mut undefined);
     for field in fields {
         let encoding = documented.encodings.iter().find(|encoding| *encoding.field == *field.name);
-        match read_field(&field, documented, encoding) {
+        match read_field(&field, documented, &schemas.member(&field.name), encoding) {
             Ok(value) => members.push((field.name, value)),
             Err(Unread::Fault(expected)) => faults.push((field.at(), expected, None)),
             Err(Unread::TooMuch) => return Form::TooMuch,
@@ -151,31 +153,47 @@ fn judge(
 fn gather<'t>(
     fields: &mut Vec<Field<'t>>,
     documented: Documented<'_>,
+    schemas: &Applicable<'_>,
     undefined: &mut Vec<String>,
 ) -> Vec<(Cow<'t, str>, Value<'t>)> {
-    let mut gathered = Vec::new();
-    let Some(schema) = documented.schema.filter(|_| fields.len() <= MAX_ENCODED_FIELDS) else { return gathered };
-    for encoding in documented.encodings.iter().filter(|encoding| encoding.style == Some(Style::DeepObject)) {
-        let (own, others): (Vec<_>, Vec<_>) =
-            std::mem::take(fields).into_iter().partition(|field| style::keys(&encoding.field, &field.name).is_some());
-        *fields = others;
-        let deep: Vec<_> = own
-            .into_iter()
-            .filter_map(|field| Some((style::keys(&encoding.field, &field.name)?, field.texts)))
-            .flat_map(|(keys, texts)| texts.into_iter().map(move |(_, text)| (keys.clone(), text)))
-            .collect();
-        if deep.is_empty() {
-            continue;
+    struct Gathered<'d, 't> {
+        encoding: &'d Encoding,
+        fields: Deep<'t>,
+        beyond: bool,
+    }
+    let mut gathered: Vec<Gathered<'_, '_>> = Vec::new();
+    if documented.schema.is_none() || fields.len() > MAX_ENCODED_FIELDS {
+        return Vec::new();
+    }
+    let deep = || documented.encodings.iter().filter(|encoding| encoding.style == Some(Style::DeepObject));
+    fields.retain_mut(|field| {
+        if !field.name.contains('[') {
+            return true;
         }
-        let (value, beyond) = style::deep(&Shape::of_field(schema, &encoding.field), &deep);
+        // Fields of one object mostly come one after the other.
+        let last = gathered.last().map(|held| held.encoding);
+        let keys = |encoding: &'_ Encoding| style::keys(&encoding.field, &field.name);
+        let Some((encoding, keys)) = last.into_iter().chain(deep()).find_map(|one| Some((one, keys(one)?))) else {
+            return true;
+        };
+        let place = gathered.iter().rposition(|held| held.encoding.field == encoding.field).unwrap_or_else(|| {
+            gathered.push(Gathered { encoding, fields: Deep::default(), beyond: false });
+            gathered.len() - 1
+        });
+        for (_, text) in field.texts.drain(..) {
+            gathered[place].beyond |= gathered[place].fields.insert(&keys, text);
+        }
+        false
+    });
+    let member = |Gathered { encoding, fields, beyond }: Gathered<'_, 't>| {
         if beyond {
             let mut at = String::new();
             push_pointer(&mut at, &encoding.field);
             undefined.push(at);
         }
-        gathered.push((Cow::Owned(encoding.field.to_string()), value));
-    }
-    gathered
+        (Cow::Owned(encoding.field.to_string()), fields.value(&schemas.member(&encoding.field)))
+    };
+    gathered.into_iter().map(member).collect()
 }
 
 /// Why a field is not read.
@@ -188,21 +206,21 @@ enum Unread {
 fn read_field<'t>(
     field: &Field<'t>,
     documented: Documented<'_>,
+    schemas: &Applicable<'_>,
     encoding: Option<&Encoding>,
 ) -> Result<Value<'t>, Unread> {
-    let types = documented.schema.map(|schema| schema.member_types(&field.name)).unwrap_or_default();
+    let types = schemas.types();
     let sent = |(raw, text): &(&'t str, Cow<'t, str>)| Sent { raw, text: text.clone(), form: true, reserved: false };
     let style = encoding.and_then(|encoding| encoding.style.map(|style| (style, encoding.explode)));
-    match (&field.texts[..], documented.schema) {
-        ([one], Some(schema)) if style.is_some_and(|(style, explode)| !explode && style != Style::DeepObject) => {
-            let (style, _) = style.unwrap_or((Style::Form, false));
-            let shape = Shape::of_field(schema, &field.name);
-            style::value(style, false, &field.name, &shape, &sent(one))
+    match (&field.texts[..], style) {
+        ([one], Some((style, false))) if style != Style::DeepObject && documented.schema.is_some() => {
+            style::value(style, false, &field.name, schemas, &sent(one))
                 .ok_or_else(|| Unread::Fault(format!("the style `{}`", style.name()).into()))
         }
-        ([(_, text)], _) => single(text, types),
+        ([(_, text)], _) => single(text, schemas),
         (texts, _) if types.array() || (types.unknown() && !documented.no_repeats) => {
-            let items = texts.iter().map(|(_, text)| single(text, Types::default()).map_err(|_| Unread::TooMuch));
+            let item = schemas.item();
+            let items = texts.iter().map(|(_, text)| single(text, &item).map_err(|_| Unread::TooMuch));
             Ok(Value::List(items.collect::<Result<_, _>>()?))
         }
         _ => Err(Unread::Fault("this field once".into())),
@@ -210,7 +228,8 @@ fn read_field<'t>(
 }
 
 /// A field that comes once.
-fn single<'t>(text: &Cow<'t, str>, types: Types) -> Result<Value<'t>, Unread> {
+fn single<'t>(text: &Cow<'t, str>, schemas: &Applicable<'_>) -> Result<Value<'t>, Unread> {
+    let types = schemas.types();
     let scalar = Value::Text(text.clone(), types);
     let mut readings = Vec::new();
     let container = types.array() || types.object();
@@ -224,7 +243,7 @@ fn single<'t>(text: &Cow<'t, str>, types: Types) -> Result<Value<'t>, Unread> {
         }
     }
     if types.array() {
-        readings.push(Value::List(vec![Value::Text(text.clone(), Types::default())]));
+        readings.push(style::list(schemas, [text.clone()]));
     }
     if types.is_container() {
         readings.push(scalar);
@@ -249,6 +268,7 @@ pub(in crate::contract) fn multipart(
     let Some(multipart) = media::multipart(content, &boundary, media::LineEnds::Crlf) else {
         return fault("a multipart body with this boundary");
     };
+    let schemas = documented.schema.map(Schema::applicable).unwrap_or_default();
     let mut open = Vec::new();
     let mut parts: Vec<(String, Vec<Value<'_>>)> = Vec::new();
     let mut faults = Faults::new();
@@ -275,8 +295,7 @@ pub(in crate::contract) fn multipart(
             faults.push((at, format!("a part of {}", names.join(" or ")).into(), Some(media_type.to_owned())));
             continue;
         }
-        let types = documented.schema.map(|schema| schema.member_types(&name)).unwrap_or_default();
-        let value = part_value(&content[part.body.clone()], media_type.as_deref(), types);
+        let value = part_value(&content[part.body.clone()], media_type.as_deref(), &schemas.member(&name));
         if value.is_none() {
             open.push(at);
         }
@@ -290,7 +309,7 @@ pub(in crate::contract) fn multipart(
         return Form::Malformed(faults);
     }
     let members = parts.into_iter().map(|(name, mut values)| {
-        let types = documented.schema.map(|schema| schema.member_types(&name)).unwrap_or_default();
+        let types = schemas.member(&name).types();
         let value = match values.pop() {
             Some(only) if values.is_empty() && !types.array() => only,
             Some(only) if values.is_empty() => Value::Either(vec![Value::List(vec![only.clone()]), only]),
@@ -302,13 +321,13 @@ pub(in crate::contract) fn multipart(
 }
 
 /// What a part stands for; `None` where it cannot be judged: a file, or a media type that is not read.
-fn part_value<'t>(content: &'t [u8], media_type: Option<&str>, types: Types) -> Option<Value<'t>> {
+fn part_value<'t>(content: &'t [u8], media_type: Option<&str>, schemas: &Applicable<'_>) -> Option<Value<'t>> {
     let text = std::str::from_utf8(content).ok().map(Cow::Borrowed)?;
     match media_type {
         Some(media_type) if media::is_json(media_type) => {
             Document::parse(content.to_vec()).is_ok().then_some(Value::Json(text))
         }
-        None | Some("text/plain") => single(&text, types).ok(),
+        None | Some("text/plain") => single(&text, schemas).ok(),
         Some(_) => None,
     }
 }

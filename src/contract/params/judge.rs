@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::{
     judgement::Judgement,
-    style::{self, Sent, Shape, Style},
+    style::{self, Deep, Sent, Style},
     value::Value,
 };
 use crate::{
@@ -44,7 +44,7 @@ pub(in crate::contract) fn judge_text(
     if is_plain && schema.text_certainly_conforms(&text.1) {
         return Judgement::default();
     }
-    match style::value(notation.style, notation.explode, name, &Shape::of(schema), &sent(text, notation, form)) {
+    match style::value(notation.style, notation.explode, name, &schema.applicable(), &sent(text, notation, form)) {
         Some(value) => Judgement::of(value.judge(schema, &|_| false)),
         None => Judgement::violation(format!("the style `{}`", notation.style.name())),
     }
@@ -80,8 +80,8 @@ pub(in crate::contract) fn judge_texts(parameter: &Parameter, texts: &[Text<'_>]
         Definition::Nothing => return Judgement::default(),
         _ => return alone(texts, |one| judge_text(name, *notation, definition, one, form)),
     };
-    let shape = Shape::of(schema);
-    let types = shape.types();
+    let schemas = schema.applicable();
+    let types = schemas.types();
     if !(explode && types.array()) {
         // Where nothing names a type, a list may be meant.
         if texts.len() > 1 && types.unknown() {
@@ -89,14 +89,14 @@ pub(in crate::contract) fn judge_texts(parameter: &Parameter, texts: &[Text<'_>]
         }
         return alone(texts, |one| judge_text(name, *notation, definition, one, form));
     }
-    let mut readings = vec![shape.list(texts.iter().map(|(_, text)| text.clone()))];
+    let mut readings = vec![style::list(&schemas, texts.iter().map(|(_, text)| text.clone()))];
     if let [one] = texts {
         if one.1.is_empty() {
             readings.push(Value::List(Vec::new()));
         }
         if types.scalar_or_unknown() || notation.style != Style::Form {
             let notation = Notation { explode: false, ..*notation };
-            readings.extend(style::value(notation.style, false, name, &shape, &sent(one, notation, form)));
+            readings.extend(style::value(notation.style, false, name, &schemas, &sent(one, notation, form)));
         }
     }
     let judged = Judgement::of(Value::either(readings).and_then(|value| value.judge(schema, &|_| false)));
@@ -120,22 +120,18 @@ pub(in crate::contract) fn judge_fields<'t>(
     if fields.len() > MAX_FIELDS {
         return Judgement::OPEN;
     }
-    let shape = Shape::of(schema);
+    let schemas = schema.applicable();
     let (value, beyond) = match &parameter.object_style {
-        Some(ObjectStyle::Keys { .. }) => (style::members_of(&shape, fields), false),
-        _ => match deep_fields(&parameter.name, fields) {
-            Some(fields) => style::deep(&shape, &fields),
-            None => return Judgement::OPEN,
-        },
+        Some(ObjectStyle::Keys { .. }) => (style::members_of(&schemas, fields), false),
+        _ => {
+            let (mut deep, mut beyond) = (Deep::default(), false);
+            for (field, text) in fields {
+                let Some(keys) = style::keys(&parameter.name, field) else { return Judgement::OPEN };
+                beyond |= deep.insert(&keys, text.clone());
+            }
+            (deep.value(&schemas), beyond)
+        }
     };
     let judged = Judgement::of(value.judge(schema, &|_| false));
     if beyond && judged.violation.is_some() { Judgement::OPEN } else { judged }
-}
-
-/// Keys and text of each field.
-type DeepField<'t> = (Vec<Cow<'t, str>>, Cow<'t, str>);
-
-fn deep_fields<'t>(name: &str, fields: &[(Cow<'t, str>, Cow<'t, str>)]) -> Option<Vec<DeepField<'t>>> {
-    let deep = |(field, text): &(Cow<'t, str>, Cow<'t, str>)| Some((style::keys(name, field)?, text.clone()));
-    fields.iter().map(deep).collect()
 }

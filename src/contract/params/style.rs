@@ -9,7 +9,7 @@ use super::{
     decode::{decode_plain, decode_query},
     value::Value,
 };
-use crate::contract::schema::{Schema, Types};
+use crate::contract::schema::{Applicable, Types};
 
 /// The style of a parameter, of a response header or of a form's field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,53 +77,24 @@ impl Style {
     }
 }
 
-/// Types of a value and of what is in it, by its schema.
-pub(super) struct Shape<'s> {
-    schema: &'s Schema,
-    /// A form's field: the schema is that of the whole form.
-    field: Option<&'s str>,
+/// An array of these texts.
+pub(super) fn list<'t>(schemas: &Applicable<'_>, texts: impl IntoIterator<Item = Cow<'t, str>>) -> Value<'t> {
+    let types = schemas.item().types();
+    Value::List(texts.into_iter().map(|text| Value::Text(text, types)).collect())
 }
 
-impl<'s> Shape<'s> {
-    pub(super) fn of(schema: &'s Schema) -> Self {
-        Self { schema, field: None }
+/// An object of these members; `None` if a name comes twice.
+fn map<'t>(schemas: &Applicable<'_>, members: Vec<(Cow<'t, str>, Cow<'t, str>)>) -> Option<Value<'t>> {
+    let mut names: Vec<&str> = members.iter().map(|(name, _)| &**name).collect();
+    names.sort_unstable();
+    if names.windows(2).any(|pair| pair[0] == pair[1]) {
+        return None;
     }
-
-    pub(super) fn of_field(schema: &'s Schema, name: &'s str) -> Self {
-        Self { schema, field: Some(name) }
-    }
-
-    pub(super) fn types(&self) -> Types {
-        self.field.map_or_else(|| self.schema.types(), |name| self.schema.member_types(name))
-    }
-
-    fn item(&self) -> Types {
-        if self.field.is_some() { Types::default() } else { self.schema.item_types() }
-    }
-
-    fn member(&self, name: &str) -> Types {
-        if self.field.is_some() { Types::default() } else { self.schema.member_types(name) }
-    }
-
-    /// An array of these texts.
-    pub(super) fn list<'t>(&self, texts: impl IntoIterator<Item = Cow<'t, str>>) -> Value<'t> {
-        let types = self.item();
-        Value::List(texts.into_iter().map(|text| Value::Text(text, types)).collect())
-    }
-
-    /// An object of these members; `None` if a name comes twice.
-    fn map<'t>(&self, members: Vec<(Cow<'t, str>, Cow<'t, str>)>) -> Option<Value<'t>> {
-        let mut names: Vec<&str> = members.iter().map(|(name, _)| &**name).collect();
-        names.sort_unstable();
-        if names.windows(2).any(|pair| pair[0] == pair[1]) {
-            return None;
-        }
-        let typed = members.into_iter().map(|(name, text)| {
-            let types = self.member(&name);
-            (name, Value::Text(text, types))
-        });
-        Some(Value::Map(typed.collect()))
-    }
+    let typed = members.into_iter().map(|(name, text)| {
+        let types = schemas.member(&name).types();
+        (name, Value::Text(text, types))
+    });
+    Some(Value::Map(typed.collect()))
 }
 
 /// A parameter's text as it was sent.
@@ -186,7 +157,7 @@ pub(super) fn value<'t>(
     style: Style,
     explode: bool,
     name: &str,
-    shape: &Shape<'_>,
+    schemas: &Applicable<'_>,
     sent: &Sent<'t>,
 ) -> Option<Value<'t>> {
     let mut readings = Vec::new();
@@ -195,8 +166,8 @@ pub(super) fn value<'t>(
             let sent = sent.without(".")?;
             // 3.0 showed the dot for both, 3.1 and RFC 6570 the comma where it is not exploded.
             let separators: &[char] = if explode { &['.'] } else { &[',', '.'] };
-            readings.extend(separators.iter().flat_map(|separator| containers(shape, &sent, *separator, explode)));
-            readings.extend(scalars(shape, &sent, readings.is_empty()));
+            readings.extend(separators.iter().flat_map(|separator| containers(schemas, &sent, *separator, explode)));
+            readings.extend(scalars(schemas, &sent, readings.is_empty()));
         }
         Style::Matrix => {
             let sent = sent.without(";")?;
@@ -204,53 +175,53 @@ pub(super) fn value<'t>(
                 let rest = part.strip_prefix(name)?;
                 rest.strip_prefix('=').or(rest.is_empty().then_some(""))
             };
-            let types = shape.types();
+            let types = schemas.types();
             if explode && types.array() {
                 let items: Option<Vec<_>> =
                     sent.raw.split(';').map(|part| own(part).and_then(|part| sent.decode(part))).collect();
-                readings.extend(items.map(|items| shape.list(items)));
+                readings.extend(items.map(|items| list(schemas, items)));
             }
             if explode && types.object() {
-                readings.extend(containers(shape, &sent, ';', true));
+                readings.extend(containers(schemas, &sent, ';', true));
             }
             if own(sent.raw).is_some() {
                 let sent = sent.without(name)?;
                 let sent = sent.without("=").unwrap_or(sent);
                 if !explode {
-                    readings.extend(containers(shape, &sent, ',', false));
+                    readings.extend(containers(schemas, &sent, ',', false));
                 }
-                readings.extend(scalars(shape, &sent, readings.is_empty()));
+                readings.extend(scalars(schemas, &sent, readings.is_empty()));
             }
         }
         _ => {
-            readings = containers(shape, sent, style.separator(), explode && style == Style::Simple);
-            readings.extend(scalars(shape, sent, readings.is_empty()));
+            readings = containers(schemas, sent, style.separator(), explode && style == Style::Simple);
+            readings.extend(scalars(schemas, sent, readings.is_empty()));
         }
     }
     Value::either(readings)
 }
 
 /// A text as an array and as an object, as far as the schema allows them. `pairs`: members are `name=value`.
-fn containers<'t>(shape: &Shape<'_>, sent: &Sent<'t>, separator: char, pairs: bool) -> Vec<Value<'t>> {
-    let types = shape.types();
+fn containers<'t>(schemas: &Applicable<'_>, sent: &Sent<'t>, separator: char, pairs: bool) -> Vec<Value<'t>> {
+    let types = schemas.types();
     let mut readings = Vec::new();
     if types.array() && separator != ';' {
         if sent.text.is_empty() {
             readings.push(Value::List(Vec::new()));
         }
-        readings.extend(sent.parts(separator).into_iter().map(|parts| shape.list(parts)));
+        readings.extend(sent.parts(separator).into_iter().map(|parts| list(schemas, parts)));
     }
     if types.object() {
         for parts in sent.parts(separator) {
             let members = if pairs { named(&parts) } else { alternating(parts) };
-            readings.extend(members.and_then(|members| shape.map(members)));
+            readings.extend(members.and_then(|members| map(schemas, members)));
         }
     }
     readings
 }
 
-fn scalars<'t>(shape: &Shape<'_>, sent: &Sent<'t>, only: bool) -> Vec<Value<'t>> {
-    let types = shape.types();
+fn scalars<'t>(schemas: &Applicable<'_>, sent: &Sent<'t>, only: bool) -> Vec<Value<'t>> {
+    let types = schemas.types();
     if only || types.scalar_or_unknown() { sent.scalars(types) } else { Vec::new() }
 }
 
@@ -277,7 +248,7 @@ fn alternating(parts: Vec<Cow<'_, str>>) -> Option<Vec<(Cow<'_, str>, Cow<'_, st
 }
 
 /// An object whose members have names of their own.
-pub(super) fn members_of<'t>(shape: &Shape<'_>, members: &[(Cow<'t, str>, Cow<'t, str>)]) -> Value<'t> {
+pub(super) fn members_of<'t>(schemas: &Applicable<'_>, members: &[(Cow<'t, str>, Cow<'t, str>)]) -> Value<'t> {
     // An exploded array inside an object is a name that comes several times.
     let mut grouped: Vec<(Cow<'t, str>, Vec<Cow<'t, str>>)> = Vec::new();
     for (name, value) in members {
@@ -286,105 +257,85 @@ pub(super) fn members_of<'t>(shape: &Shape<'_>, members: &[(Cow<'t, str>, Cow<'t
             None => grouped.push((name.clone(), vec![value.clone()])),
         }
     }
-    let value = |(name, mut values): (Cow<'t, str>, Vec<Cow<'t, str>>)| {
-        let types = shape.member(&name);
-        let list = |values: Vec<Cow<'t, str>>| {
-            Value::List(values.into_iter().map(|value| Value::Text(value, Types::default())).collect())
-        };
-        let value = if values.len() > 1 {
-            list(values)
-        } else {
-            let text = Value::Text(values.pop().unwrap_or_default(), types);
-            match &text {
-                Value::Text(one, _) if types.array() => Value::Either(vec![list(vec![one.clone()]), text]),
-                _ => text,
-            }
-        };
+    let value = |(name, values): (Cow<'t, str>, Vec<Cow<'t, str>>)| {
+        let value = repeated(&schemas.member(&name), values);
         (name, value)
     };
     Value::Map(grouped.into_iter().map(value).collect())
 }
 
-/// `name[a][b]=text` fields as the value that they stand for by the conventions of clients: keys nest, `[]` and numbers
-/// are items. The specification defines one level of keys only; `true` where more is used.
-pub(super) fn deep<'t>(shape: &Shape<'_>, fields: &[(Vec<Cow<'t, str>>, Cow<'t, str>)]) -> (Value<'t>, bool) {
-    let beyond = fields.iter().any(|(keys, _)| keys.len() != 1 || is_index(&keys[0]));
-    let mut root = Tree::default();
-    for (keys, text) in fields {
-        root.insert(keys, text.clone());
+/// What the texts of one name stand for.
+fn repeated<'t>(schemas: &Applicable<'_>, mut texts: Vec<Cow<'t, str>>) -> Value<'t> {
+    let types = schemas.types();
+    match texts.pop() {
+        Some(one) if texts.is_empty() && !types.array() => Value::Text(one, types),
+        Some(one) if texts.is_empty() => Value::Either(vec![list(schemas, [one.clone()]), Value::Text(one, types)]),
+        last => list(schemas, texts.into_iter().chain(last)),
     }
-    (root.value(&|name| shape.member(name), shape.types()), beyond)
+}
+
+/// `name[a][b]=text` fields as the value that they stand for by the conventions of clients: keys nest, `[]` and numbers
+/// are items. The specification defines one level of keys only.
+#[derive(Default)]
+pub(super) struct Deep<'t> {
+    texts: Vec<Cow<'t, str>>,
+    members: Vec<(String, Self)>,
+}
+
+impl<'t> Deep<'t> {
+    /// Adds a field. `true` where its keys are not those that the specification defines.
+    pub(super) fn insert(&mut self, keys: &[&str], text: Cow<'t, str>) -> bool {
+        let mut place = self;
+        for key in keys {
+            let index = place.members.iter().position(|(held, _)| held == key).unwrap_or_else(|| {
+                place.members.push(((*key).to_owned(), Self::default()));
+                place.members.len() - 1
+            });
+            place = &mut place.members[index].1;
+        }
+        place.texts.push(text);
+        !matches!(keys, [key] if !is_index(key))
+    }
+
+    pub(super) fn value(self, schemas: &Applicable<'_>) -> Value<'t> {
+        if self.members.is_empty() {
+            return repeated(schemas, self.texts);
+        }
+        let types = schemas.types();
+        if (types.array() || !types.object()) && self.members.iter().all(|(key, _)| is_index(key)) {
+            let item = schemas.item();
+            let items = self.members.into_iter().flat_map(|(key, below)| {
+                // `name[]` comes once for each item.
+                if key.is_empty() && below.members.is_empty() {
+                    below.texts.into_iter().map(|text| Value::Text(text, item.types())).collect()
+                } else {
+                    vec![below.value(&item)]
+                }
+            });
+            return Value::List(items.collect());
+        }
+        let members = self.members.into_iter().map(|(key, below)| {
+            let value = below.value(&schemas.member(&key));
+            (Cow::Owned(key), value)
+        });
+        Value::Map(members.collect())
+    }
 }
 
 fn is_index(key: &str) -> bool {
     key.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Nested fields, in order.
-#[derive(Default)]
-struct Tree<'t> {
-    texts: Vec<Cow<'t, str>>,
-    members: Vec<(Cow<'t, str>, Tree<'t>)>,
-}
-
-impl<'t> Tree<'t> {
-    fn insert(&mut self, keys: &[Cow<'t, str>], text: Cow<'t, str>) {
-        let Some((first, rest)) = keys.split_first() else {
-            self.texts.push(text);
-            return;
-        };
-        let place = self.members.iter().position(|(held, _)| held == first);
-        let place = place.unwrap_or_else(|| {
-            self.members.push((first.clone(), Tree::default()));
-            self.members.len() - 1
-        });
-        self.members[place].1.insert(rest, text);
-    }
-
-    fn value(self, member: &dyn Fn(&str) -> Types, types: Types) -> Value<'t> {
-        let unknown = |_: &str| Types::default();
-        if self.members.is_empty() {
-            let mut texts = self.texts;
-            let list = |texts: Vec<Cow<'t, str>>| {
-                Value::List(texts.into_iter().map(|text| Value::Text(text, Types::default())).collect())
-            };
-            return match texts.pop() {
-                Some(one) if texts.is_empty() && !types.array() => Value::Text(one, types),
-                Some(one) if texts.is_empty() => Value::Either(vec![list(vec![one.clone()]), Value::Text(one, types)]),
-                last => list(texts.into_iter().chain(last).collect()),
-            };
-        }
-        let indexed = self.members.iter().all(|(key, _)| is_index(key));
-        if indexed {
-            let items = self.members.into_iter().flat_map(|(key, tree)| {
-                // `name[]` comes once for each item.
-                if key.is_empty() && tree.members.is_empty() {
-                    tree.texts.into_iter().map(|text| Value::Text(text, Types::default())).collect()
-                } else {
-                    vec![tree.value(&unknown, Types::default())]
-                }
-            });
-            return Value::List(items.collect());
-        }
-        let members = self.members.into_iter().map(|(key, tree)| {
-            let types = member(&key);
-            let value = tree.value(&unknown, types);
-            (key, value)
-        });
-        Value::Map(members.collect())
-    }
-}
-
 /// Maximum keys of a field that are taken apart.
 const MAX_KEYS: usize = 8;
 
 /// The keys of `name[a][b]`; `None` if it is no such name.
-pub(super) fn keys<'t>(name: &str, field: &str) -> Option<Vec<Cow<'t, str>>> {
+pub(super) fn keys<'f>(name: &str, field: &'f str) -> Option<Vec<&'f str>> {
     let mut rest = field.strip_prefix(name)?;
     let mut keys = Vec::new();
     while !rest.is_empty() {
         let (key, after) = rest.strip_prefix('[')?.split_once(']')?;
-        keys.push(Cow::Owned(key.to_owned()));
+        keys.push(key);
         rest = after;
     }
     (!keys.is_empty() && keys.len() <= MAX_KEYS).then_some(keys)

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::*;
 use crate::contract::{
-    model::{Definition, Notation},
+    model::{Definition, Encoding, Notation},
     schema::{Schema, Schemas},
 };
 
@@ -174,6 +174,37 @@ fn a_form_is_read_as_the_object_that_its_schema_describes() {
     assert!(matches!(read(b"p={\"a\":1,\"a\":2}"), Form::Malformed(_)));
     let deep = format!("p={}", "[".repeat(3000));
     assert!(matches!(read(deep.as_bytes()), Form::TooMuch));
+}
+
+#[test]
+fn the_members_of_an_object_of_fields_have_the_types_of_their_schemas() {
+    let schema = schema(
+        r##"{"type":"object","properties":{"p":{"anyOf":[{"$ref":"#/s/$defs/price"},{"enum":[""]}]}},"$defs":{"price":{
+            "type":"object","additionalProperties":false,"properties":{
+            "amount":{"type":"integer"},"name":{"type":"string"},"active":{"type":"boolean"},
+            "tiers":{"type":"array","items":{"type":"object","properties":{"up_to":{"type":"integer"}}}},
+            "rates":{"type":"array","items":{"type":"number"}},
+            "metadata":{"type":"object","additionalProperties":{"type":"string"}}}}}}"##,
+    );
+    let encoding =
+        Encoding { field: "p".into(), style: Some(Style::DeepObject), explode: true, content_types: Box::default() };
+    let documented = Documented { schema: Some(&schema), encodings: &[encoding], no_repeats: true };
+    for (raw, expected) in [
+        ("p[amount]=5&p[name]=5&p[active]=true", r#"{"p":{"amount":5,"name":"5","active":true}}"#),
+        ("p[tiers][0][up_to]=5&q=1&p[tiers][1][up_to]=6", r#"{"p":{"tiers":[{"up_to":5},{"up_to":6}]},"q":"1"}"#),
+        ("p[rates][]=1.5&p[rates][]=2", r#"{"p":{"rates":[1.5,2]}}"#),
+        ("p[rates]=1.5", r#"{"p":{"rates":[1.5]}}"#),
+        ("p[metadata][7]=5", r#"{"p":{"metadata":{"7":"5"}}}"#),
+        ("p=", r#"{"p":""}"#),
+    ] {
+        match form(raw.as_bytes(), documented, &|_| false) {
+            Form::Fields(fields) => {
+                assert_eq!(String::from_utf8_lossy(fields.document.source()), expected);
+                assert_eq!(fields.judged.unwrap().violations, [], "{raw}");
+            }
+            other => panic!("{raw}: {other:?}"),
+        }
+    }
 }
 
 #[test]

@@ -264,6 +264,6 @@ impl Build {
 
     pub(super) fn types(&self, place: usize) -> gaps::Types {
         let root = &self.roots[place];
-        *root.types.get_or_init(|| self.coverage.types_of(&[root.entry]))
+        *root.types.get_or_init(|| self.coverage.applicable(root.entry).types())
     }
 }

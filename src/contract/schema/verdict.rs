@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt, ops::Range, sync::Arc};
 
 use super::{
-    Gap, Indeterminate, SchemaViolation, Types, errors,
+    Applicable, Gap, Indeterminate, SchemaViolation, Types, errors,
     fast_path::{Outcome, Part},
     set::{Build, Schemas},
 };
@@ -291,18 +291,11 @@ impl Schema {
         build.types(place)
     }
 
-    /// The types that the member of this name may have, where the value is an object (a form's field).
+    /// The schemas that may apply to a value.
     #[must_use]
-    pub fn member_types(&self, name: &str) -> Types {
+    pub fn applicable(&self) -> Applicable<'_> {
         let (build, place) = self.build();
-        build.coverage.member_types(build.roots[place].entry, name)
-    }
-
-    /// The types that an item may have, where the value is an array (a repeated parameter).
-    #[must_use]
-    pub fn item_types(&self) -> Types {
-        let (build, place) = self.build();
-        build.coverage.item_types(build.roots[place].entry)
+        build.coverage.applicable(build.roots[place].entry)
     }
 }
 

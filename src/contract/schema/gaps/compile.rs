@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::{
     known::known,
-    table::{Additional, Branch, Choice, Condition, Coverage, Pattern, Reach, SchemaEntry, Selection},
+    table::{Additional, Branch, Choice, Condition, Coverage, Pattern, Reach, SchemaEntry, Selection, possible},
     types::Types,
 };
 use crate::contract::{
@@ -83,7 +83,7 @@ impl Coverage {
         let dependent: HashSet<usize> = self.leading_to(depends).into_iter().collect();
         for index in 0..self.entries.len() {
             if !dependent.contains(&index) {
-                let closure = self.possible_up_to(&[index], MAX_CLOSURE);
+                let closure = possible(&self.entries, vec![index], MAX_CLOSURE);
                 self.entries[index].closure = (closure.len() <= MAX_CLOSURE).then_some(closure);
             }
         }

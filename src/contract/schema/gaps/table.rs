@@ -1,7 +1,8 @@
 //! The walker's table: what each schema says about where things belong, and what it leads to.
 
-use std::{collections::HashSet, sync::Arc};
+use std::{fmt, sync::Arc};
 
+use ahash::AHashSet;
 use jsonschema::Validator;
 use serde_json::json;
 
@@ -182,52 +183,76 @@ impl Coverage {
 }
 
 impl Coverage {
-    /// Every schema that might apply to a value, whatever it is.
-    fn possible(&self, from: &[usize]) -> Vec<usize> {
-        self.possible_up_to(from, usize::MAX)
+    /// The schemas that may apply to a value under one of these.
+    pub(in crate::contract::schema) fn applicable(&self, entry: usize) -> Applicable<'_> {
+        Applicable::to(&self.entries, vec![entry])
+    }
+}
+
+/// The schemas that may apply to a value, whatever it is; none where nothing describes it.
+#[derive(Default)]
+pub struct Applicable<'c> {
+    entries: &'c [SchemaEntry],
+    schemas: Vec<usize>,
+}
+
+impl fmt::Debug for Applicable<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Applicable").field("schemas", &self.schemas).finish_non_exhaustive()
+    }
+}
+
+impl<'c> Applicable<'c> {
+    fn to(entries: &'c [SchemaEntry], from: Vec<usize>) -> Self {
+        Self { entries, schemas: possible(entries, from, usize::MAX) }
     }
 
-    /// The same, cut off beyond a number of schemas.
-    pub(super) fn possible_up_to(&self, from: &[usize], limit: usize) -> Vec<usize> {
-        let mut seen: HashSet<usize> = from.iter().copied().collect();
-        let mut found = from.to_vec();
-        let mut next = 0;
-        while let Some(index) = found.get(next).copied().filter(|_| found.len() <= limit) {
-            next += 1;
-            found.extend(self.entries[index].same_value().filter(|target| seen.insert(*target)));
-        }
-        found
-    }
-
-    /// The types that a value under these schemas may have.
-    pub(in crate::contract::schema) fn types_of(&self, from: &[usize]) -> Types {
-        self.possible(from).into_iter().fold(Types::default(), |mut types, index| {
-            types.add(self.entries[index].types);
+    /// The types that the value may have.
+    #[must_use]
+    pub fn types(&self) -> Types {
+        self.schemas.iter().fold(Types::default(), |mut types, index| {
+            types.add(self.entries[*index].types);
             types
         })
     }
 
-    /// The types that items may have, where a value under this schema is an array.
-    pub(in crate::contract::schema) fn item_types(&self, entry: usize) -> Types {
-        let items: Vec<usize> =
-            self.possible(&[entry]).into_iter().filter_map(|index| self.entries[index].items).collect();
-        self.types_of(&items)
+    /// Those of its items, where it is an array.
+    #[must_use]
+    pub fn item(&self) -> Self {
+        let items = |index: &usize| self.entries[*index].prefix.iter().copied().chain(self.entries[*index].items);
+        Self::to(self.entries, self.schemas.iter().flat_map(items).collect())
     }
 
-    /// The types that the member of this name may have, where a value under this schema is an object.
-    pub(in crate::contract::schema) fn member_types(&self, entry: usize, name: &str) -> Types {
-        let schemas: Vec<usize> = self
-            .possible(&[entry])
-            .into_iter()
-            .filter_map(|index| {
-                let entry = &self.entries[index];
-                let named = entry.properties.iter().find(|(held, _)| **held == *name).map(|(_, schema)| *schema);
-                named.or(match entry.additional {
-                    Additional::Schema(schema) => Some(schema),
-                    _ => None,
-                })
-            })
-            .collect();
-        self.types_of(&schemas)
+    /// Those of the member of this name, where it is an object.
+    #[must_use]
+    pub fn member(&self, name: &str) -> Self {
+        let mut schemas = Vec::new();
+        for entry in self.schemas.iter().map(|index| &self.entries[*index]) {
+            let before = schemas.len();
+            schemas.extend(entry.properties.iter().find(|(held, _)| **held == *name).map(|(_, schema)| *schema));
+            schemas.extend(entry.patterns.iter().filter(|(held, _)| held.matches(name)).map(|(_, schema)| *schema));
+            match entry.additional {
+                Additional::Schema(schema) if schemas.len() == before => schemas.push(schema),
+                _ => {}
+            }
+        }
+        Self::to(self.entries, schemas)
     }
+}
+
+/// The schemas that may apply to a value to which these do, cut off beyond a number of them.
+pub(super) fn possible(entries: &[SchemaEntry], from: Vec<usize>, limit: usize) -> Vec<usize> {
+    let (mut found, mut seen, mut next) = (from, AHashSet::new(), 0);
+    while let Some(index) = found.get(next).copied().filter(|_| found.len() <= limit) {
+        next += 1;
+        for target in entries[index].same_value() {
+            if seen.is_empty() {
+                seen.extend(found.iter().copied());
+            }
+            if seen.insert(target) {
+                found.push(target);
+            }
+        }
+    }
+    found
 }
