@@ -105,7 +105,7 @@ impl<'a> Node<'a> {
     }
 
     /// Whether it is a number without a fraction or an exponent part.
-    pub(super) fn is_written_as_integer(self) -> bool {
+    pub(crate) fn is_written_as_integer(self) -> bool {
         let slot = self.slot();
         slot.kind() == Kind::Number && !slot.is_marked()
     }

@@ -355,12 +355,12 @@ impl<'a> Compiler<'a> {
                 "exclusiveMinimum" => raise(&mut plain.least, limit(1)?),
                 "maximum" => lower(&mut plain.most, limit(0)?),
                 "exclusiveMaximum" => lower(&mut plain.most, limit(-1)?),
-                "minLength" => plain.text.shortest = plain.text.shortest.max(length()?),
-                "maxLength" => lower(&mut plain.text.longest, length()?),
-                "minItems" => plain.items.fewest = plain.items.fewest.max(length()?),
-                "maxItems" => lower(&mut plain.items.most, length()?),
-                "minProperties" => plain.members.fewest = plain.members.fewest.max(length()?),
-                "maxProperties" => lower(&mut plain.members.most, length()?),
+                "minLength" => plain.text.length.at_least(length()?),
+                "maxLength" => lower(&mut plain.text.length.most, length()?),
+                "minItems" => plain.items.count.at_least(length()?),
+                "maxItems" => lower(&mut plain.items.count.most, length()?),
+                "minProperties" => plain.members.count.at_least(length()?),
+                "maxProperties" => lower(&mut plain.members.count.most, length()?),
                 "format" => self.format(value, plain),
                 "enum" | "const" => match Constants::of(part.schema) {
                     Some(constants) => {

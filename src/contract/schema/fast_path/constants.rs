@@ -148,6 +148,9 @@ fn join<T: Ord>(values: &mut Vec<(T, u128)>) {
 
 /// The integer that a number's text is, if it is written as one and has 64 bits.
 pub(super) fn integer(text: &str) -> Option<i64> {
-    let digits = text.strip_prefix('-').unwrap_or(text).as_bytes();
-    if matches!(digits, [b'0'] | [b'1'..=b'9', ..]) { text.parse().ok() } else { None }
+    if matches!(text.as_bytes(), [b'0'] | [b'1'..=b'9', ..] | [b'-', b'0'] | [b'-', b'1'..=b'9', ..]) {
+        text.parse().ok()
+    } else {
+        None
+    }
 }

@@ -116,7 +116,7 @@ impl Look<'_> {
         work::take(u64::from(likely.count_ones()));
         let branches =
             choice.branches.iter().enumerate().filter(|(index, _)| likely >> index & 1 == 1).map(|(_, branch)| branch);
-        if likely.count_ones() < 2 {
+        if likely.count_ones() < 2 || !matches!(kind, Kind::Array | Kind::Object) {
             return self.several(choice.holding, branches, value);
         }
         let key = (index, value.span().start);
@@ -203,7 +203,7 @@ impl Look<'_> {
     }
 
     fn items(&self, items: &Items, value: Node<'_>) -> Outcome {
-        if !items.fits(value.len()) {
+        if !items.count.fits(value.len()) {
             return Outcome::Violates;
         }
         let mut worst = Outcome::Conforms;
@@ -226,7 +226,7 @@ impl Look<'_> {
     }
 
     fn members(&self, members: &Members, value: Node<'_>) -> Outcome {
-        if !members.fits(value.len()) {
+        if !members.count.fits(value.len()) {
             return Outcome::Violates;
         }
         let mut seen = 0;
@@ -273,17 +273,7 @@ impl Select {
     }
 }
 
-impl Items {
-    pub(super) fn fits(&self, count: usize) -> bool {
-        count >= self.fewest && self.most.is_none_or(|most| count <= most)
-    }
-}
-
 impl Members {
-    pub(super) fn fits(&self, count: usize) -> bool {
-        count >= self.fewest && self.most.is_none_or(|most| count <= most)
-    }
-
     /// What is asked of the member of this name, and its bit among the required ones. `expected` is where the name
     /// probably is, and becomes where the next one is.
     #[inline]
@@ -315,14 +305,9 @@ impl Choice {
         if kind != Kind::Object {
             return likely;
         }
-        for DecidingMember { name, values } in &self.deciding {
-            if likely.count_ones() < 2 {
-                return likely;
-            }
-            let Some(member) = value.get(name) else { continue };
-            for (index, constants) in values {
-                likely &= !(u128::from(constants.has(member) == Some(false)) << index);
-            }
+        likely = self.by_members(likely, value);
+        if likely.count_ones() < 2 {
+            return likely;
         }
         for (index, branch) in self.branches.iter().enumerate() {
             let has_all = likely >> index & 1 == 0 || branch.required.iter().all(|name| value.get(name).is_some());
@@ -330,11 +315,25 @@ impl Choice {
         }
         likely
     }
+
+    /// Those of the branches that no deciding member of an object excludes, as long as there are several.
+    pub(super) fn by_members(&self, mut branches: u128, value: Node<'_>) -> u128 {
+        for DecidingMember { name, values } in &self.deciding {
+            if branches.count_ones() < 2 {
+                break;
+            }
+            let Some(member) = value.get(name) else { continue };
+            for (index, constants) in values {
+                branches &= !(u128::from(constants.has(member) == Some(false)) << index);
+            }
+        }
+        branches
+    }
 }
 
 impl Plain {
     fn number(&self, value: Node<'_>) -> Outcome {
-        if self.takes_any_number() {
+        if !self.has_bounds() && (!self.whole || value.is_written_as_integer()) {
             return Outcome::Conforms;
         }
         let number = value.as_number().and_then(integer);

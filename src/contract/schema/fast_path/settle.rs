@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use super::{
     look::{Look, Outcome},
-    table::{Choice, Items, Members, Others, Plain, Shape},
+    table::{Branch, Choice, Items, Members, Others, Plain, Shape},
 };
 use crate::json::{Kind, Node};
 
@@ -76,12 +76,24 @@ impl Look<'_> {
         false
     }
 
+    /// Whether a value may break it by being none of those that it lists.
+    fn may_list(&self, others: Others) -> bool {
+        let (Others::Shape(shape) | Others::Unnamed(shape)) = others else { return false };
+        match &self.shapes[shape] {
+            Shape::Anything | Shape::Scalar(_) => false,
+            Shape::Plain(plain) => plain.allowed.is_some() || !plain.asked.is_empty(),
+            Shape::Doubt | Shape::Choice(_) | Shape::Select(_) => true,
+        }
+    }
+
     /// Whether an array conforms, and whether it does but for its items.
     fn settle_items(&self, items: &Items, value: Node<'_>, way: Way, parts: &mut Vec<Part>) -> (bool, bool) {
         let equal = if items.unique { value.equal_items() } else { None };
-        let fits = items.fits(value.len()) && equal.is_none();
+        let fits = items.count.fits(value.len()) && equal.is_none();
         // Two that are equal stay, as a proof.
         let stays = |item: &Range<usize>| equal.as_ref().is_some_and(|equal| equal.contains(item));
+        // The type decided for an array; an item does where the judge shows what it should be one of.
+        let decides = way.by_parts && self.may_list(items.each);
         let mut all = true;
         for item in value.items() {
             let before = parts.len();
@@ -91,7 +103,7 @@ impl Look<'_> {
                 parts.truncate(before);
             }
             let part = Part { span: item.span(), certain: holds };
-            parts.extend(Some(part).filter(|part| !way.by_parts && !stays(&part.span)));
+            parts.extend(Some(part).filter(|part| !decides && !stays(&part.span)));
             all &= holds;
         }
         (fits && all, fits)
@@ -109,7 +121,7 @@ impl Look<'_> {
             seen |= bit;
             all &= holds;
         }
-        let fits = members.fits(value.len()) && seen == members.required;
+        let fits = members.count.fits(value.len()) && seen == members.required;
         (fits && all, fits)
     }
 }
@@ -118,19 +130,12 @@ impl Choice {
     /// The shape of the only branch that a container may conform to.
     fn only(&self, value: Node<'_>) -> Option<usize> {
         let kind = value.kind();
-        let takes = self.branches.iter().enumerate().filter(|(_, branch)| branch.kinds.has(kind));
-        let mut left: Vec<usize> = takes.map(|(index, _)| index).collect();
-        for member in &self.deciding {
-            let Some(held) = value.get(&member.name).filter(|_| left.len() > 1) else { continue };
-            left.retain(|branch| {
-                let mut values = member.values.iter().filter(|(index, _)| index == branch);
-                values.all(|(_, constants)| constants.has(held) != Some(false))
-            });
+        let takes = |(index, branch): (usize, &Branch)| u128::from(branch.kinds.has(kind)) << index;
+        let left = self.by_members(self.branches.iter().enumerate().map(takes).sum(), value);
+        if !left.is_power_of_two() || !matches!(kind, Kind::Array | Kind::Object) {
+            return None;
         }
-        match left[..] {
-            [only] if matches!(kind, Kind::Array | Kind::Object) => Some(self.branches[only].shape),
-            _ => None,
-        }
+        Some(self.branches[left.trailing_zeros() as usize].shape)
     }
 }
 

@@ -114,8 +114,8 @@ pub(super) struct Plain {
 /// What is asked of a string.
 #[derive(Default)]
 pub(super) struct Text {
-    pub(super) shortest: usize,
-    pub(super) longest: Option<usize>,
+    /// In characters.
+    pub(super) length: Count,
     /// Documented values of an open set; empty where there is none.
     pub(super) known: Vec<Known>,
     pub(super) formats: Vec<Format>,
@@ -127,11 +127,17 @@ pub(super) struct Format {
     pub(super) judge: Arc<Validator<Tape>>,
 }
 
+/// How many characters, members or items there may be.
+#[derive(Default)]
+pub(super) struct Count {
+    pub(super) least: usize,
+    pub(super) most: Option<usize>,
+}
+
 /// What is asked of an object.
 #[derive(Default)]
 pub(super) struct Members {
-    pub(super) fewest: usize,
-    pub(super) most: Option<usize>,
+    pub(super) count: Count,
     /// In the order of the document.
     pub(super) named: Vec<Named>,
     /// The same names, sorted, with their indices into `named`; empty where there are few.
@@ -168,8 +174,7 @@ pub(super) enum Others {
 /// What is asked of an array.
 #[derive(Default)]
 pub(super) struct Items {
-    pub(super) fewest: usize,
-    pub(super) most: Option<usize>,
+    pub(super) count: Count,
     /// No two are equal.
     pub(super) unique: bool,
     pub(super) each: Others,
@@ -185,17 +190,17 @@ impl Plain {
             && !takes(Kind::Object)
             && !takes(Kind::Array)
             && (!takes(Kind::String) || self.text.asks_nothing())
-            && (!takes(Kind::Number) || self.takes_any_number())
+            && (!takes(Kind::Number) || !(self.whole || self.has_bounds()))
     }
 
-    pub(super) fn takes_any_number(&self) -> bool {
-        !self.whole && self.least.is_none() && self.most.is_none()
+    pub(super) fn has_bounds(&self) -> bool {
+        self.least.is_some() || self.most.is_some()
     }
 }
 
 impl Text {
     pub(super) fn asks_nothing(&self) -> bool {
-        self.shortest == 0 && self.longest.is_none() && self.known.is_empty() && self.formats.is_empty()
+        self.length.is_any() && self.known.is_empty() && self.formats.is_empty()
     }
 
     /// Whether a text conforms, but for its known values; `value` is the same for a judge.
@@ -206,12 +211,24 @@ impl Text {
 
     /// Whether it has as many characters as it may have; they are counted where the bytes do not decide.
     pub(super) fn fits(&self, text: &[u8]) -> bool {
-        let (least, most) = (text.len().div_ceil(4), text.len());
-        if least >= self.shortest && self.longest.is_none_or(|longest| most <= longest) {
+        if self.length.fits(text.len().div_ceil(4)) && self.length.fits(text.len()) {
             return true;
         }
-        let characters = text.iter().filter(|byte| **byte & 0xC0 != 0x80).count();
-        characters >= self.shortest && self.longest.is_none_or(|longest| characters <= longest)
+        self.length.fits(text.iter().filter(|byte| **byte & 0xC0 != 0x80).count())
+    }
+}
+
+impl Count {
+    fn is_any(&self) -> bool {
+        self.least == 0 && self.most.is_none()
+    }
+
+    pub(super) fn at_least(&mut self, count: usize) {
+        self.least = self.least.max(count);
+    }
+
+    pub(super) fn fits(&self, count: usize) -> bool {
+        count >= self.least && self.most.is_none_or(|most| count <= most)
     }
 }
 

@@ -367,7 +367,9 @@ fn below_a_choice_what_decides_it_is_left() {
         of(&json!({"oneOf": [named("string"), named("null"), {"type": "array", "items": {"type": "null"}}]})
             .to_string());
     assert_eq!(certain(&either, r#"{"other":1,"kind":"string","list":["a",5]}"#), [r#""a""#]);
-    assert_eq!(certain(&either, "[null,5]"), [""; 0], "an item may decide");
+    assert_eq!(certain(&either, "[null,5]"), ["null"], "its type decides");
+    let listed = of(r#"{"oneOf":[{"type":"array","items":{"enum":["a","b"]}},{"type":"null"}]}"#);
+    assert_eq!(certain(&listed, r#"["a","c"]"#), [""; 0], "an item may decide");
     assert_eq!(certain(&either, r#"{"list":["a",5]}"#), [""; 0], "nothing decides");
     let reference = |name: &str| json!({"$ref": format!("#/components/schemas/{name}")});
     let document = json!({
