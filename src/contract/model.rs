@@ -4,7 +4,9 @@
 
 use std::{borrow::Cow, fmt, sync::Arc};
 
-use super::{media_type::MediaRange, params::Style, schema::Schema};
+use serde_json::Value;
+
+use super::{media_type::MediaRange, params::Style, refs, schema::Schema};
 use crate::{
     finding::{Unchecked, UncheckedSet},
     json::pointer_tokens,
@@ -341,6 +343,21 @@ pub(crate) enum Scheme {
 }
 
 impl Operation {
+    /// JSON pointers of the lists of its parameters: its own, and its path item's.
+    pub(crate) fn parameter_lists(&self) -> [String; 2] {
+        let item = self.at.rsplit_once('/').map_or("", |(item, _)| item);
+        let item = item.strip_suffix("/additionalOperations").unwrap_or(item);
+        [&*self.at, item].map(|holder| refs::below(holder, &["parameters"]))
+    }
+
+    /// JSON pointers of the entries of those lists.
+    pub(crate) fn listed_parameters(&self, document: &Value) -> impl Iterator<Item = String> {
+        self.parameter_lists().into_iter().flat_map(|list| {
+            let count = refs::at(document, &list).and_then(Value::as_array).map_or(0, Vec::len);
+            (0..count).map(move |index| format!("{list}/{index}"))
+        })
+    }
+
     /// Whether the document states that every bearer token it takes is a JWT.
     pub(crate) fn takes_jwt(&self) -> bool {
         self.security.alternatives.iter().filter_map(|one| one.bearer.as_ref()).all(|bearer| bearer.jwt)

@@ -132,19 +132,15 @@ fn body(document: &Value, holder: &str, subject: Subject<'_>) -> Option<Vec<Stri
 
 /// The parameters of this name, of the operation or of its path item.
 fn parameter(document: &Value, operation: &Operation, name: &str) -> Vec<String> {
-    let item = operation.at.rsplit_once('/').map_or("", |(item, _)| item);
-    let item = item.strip_suffix("/additionalOperations").unwrap_or(item);
-    let lists = [&*operation.at, item].map(|holder| below(holder, &["parameters"]));
-    let places = lists.iter().flat_map(|list| {
-        let count = at(document, list).and_then(Value::as_array).map_or(0, Vec::len);
-        (0..count).map(move |index| format!("{list}/{index}"))
-    });
     let is_named = |place: &String| {
         let found = at(document, place).and_then(|found| follow(document, place, found).ok());
         found.and_then(|(_, found)| found.get("name")?.as_str()) == Some(name)
     };
-    let found: Vec<String> = places.filter(is_named).collect();
-    if found.is_empty() { lists.into_iter().filter(|list| at(document, list).is_some()).collect() } else { found }
+    let found: Vec<String> = operation.listed_parameters(document).filter(is_named).collect();
+    if !found.is_empty() {
+        return found;
+    }
+    operation.parameter_lists().into_iter().filter(|list| at(document, list).is_some()).collect()
 }
 
 #[cfg(test)]

@@ -112,20 +112,14 @@ impl ContractDocument {
         let mut places = Vec::new();
         for operation in self.model().operations.iter().filter(|one| one.parameters.iter().any(|held| fits(held.place)))
         {
-            let item = operation.at.rsplit_once('/').map_or("", |(item, _)| item);
-            let item = item.strip_suffix("/additionalOperations").unwrap_or(item);
-            for holder in [&operation.at, item] {
-                let list = refs::below(holder, &["parameters"]);
-                let count = self.at(&list).and_then(Value::as_array).map_or(0, Vec::len);
-                let named = (0..count).filter_map(|index| self.followed(&format!("{list}/{index}")));
-                places.extend(named.filter(|at| {
-                    let is = |parameter: &model::Parameter| {
-                        let held = self.at(at).and_then(|held| held.get("name")?.as_str());
-                        fits(parameter.place) && held == Some(&parameter.name)
-                    };
-                    operation.parameters.iter().any(is)
-                }));
-            }
+            let listed = operation.listed_parameters(self.resolved()).filter_map(|at| self.followed(&at));
+            places.extend(listed.filter(|at| {
+                let is = |parameter: &model::Parameter| {
+                    let held = self.at(at).and_then(|held| held.get("name")?.as_str());
+                    fits(parameter.place) && held == Some(&parameter.name)
+                };
+                operation.parameters.iter().any(is)
+            }));
         }
         places
     }

@@ -124,8 +124,6 @@ impl Mock {
 fn draft(document: &ContractDocument, operation: &Operation, style: Style, with_body: bool) -> Option<Sample> {
     let whole = document.document();
     let held = whole.pointer(&operation.at)?;
-    let item = operation.at.rsplit_once('/').map(|(item, _)| item.trim_end_matches("/additionalOperations"));
-    let item = item.and_then(|item| whole.pointer(item));
     let base = document.base_paths().first().map_or("", String::as_str);
     let mut sample = Sample {
         operation: operation.id.to_string(),
@@ -137,11 +135,9 @@ fn draft(document: &ContractDocument, operation: &Operation, style: Style, with_
     let mut query = Vec::new();
     let mut cookies = Vec::new();
     let mut given = Vec::new();
-    let list = |value: Option<&'_ Value>| {
-        value.and_then(|value| value.get("parameters")?.as_array().cloned()).unwrap_or_default()
-    };
-    for parameter in list(Some(held)).into_iter().chain(list(item)) {
-        let parameter = refs::followed(whole, &parameter);
+    let listed = operation.listed_parameters(whole);
+    for parameter in listed.filter_map(|at| whole.pointer(&at)) {
+        let parameter = refs::followed(whole, parameter);
         let text = |key: &str| parameter.get(key).and_then(Value::as_str).unwrap_or_default();
         let (name, place) = (text("name").to_owned(), text("in").to_owned());
         if given.contains(&(name.clone(), place.clone())) {
