@@ -137,10 +137,9 @@ fn about<'a>(exchange: &Exchange, finding: &'a Finding, line: &str) -> (About<'a
 /// The bytes of a body at a place, and the place; of something that is missing, those of the object that lacks it.
 fn place(headers: &Headers, body: &Body, at: &str) -> (Option<Range<usize>>, String) {
     let content_type = headers.get_str("content-type").unwrap_or_default();
-    if *media::essence(content_type.as_bytes()) == *"application/x-www-form-urlencoded" {
+    if *media::essence(content_type.as_bytes()) == *media::FORM {
         let name = pointer_tokens(at).next().unwrap_or_default().into_owned();
-        let text = std::str::from_utf8(&body.content).unwrap_or_default();
-        return (pair(text, 0, &name), at.to_owned());
+        return (pair(&body.content, &name), at.to_owned());
     }
     let Ok(document) = body.document() else { return (None, at.to_owned()) };
     let mut at = at;
@@ -156,22 +155,17 @@ fn place(headers: &Headers, body: &Body, at: &str) -> (Option<Range<usize>>, Str
 /// The bytes of a parameter in the first line of a request.
 fn query(line: &str, name: &str) -> Option<Range<usize>> {
     let from = line.find('?')? + 1;
-    pair(line, from, name)
+    let pair = pair(&line.as_bytes()[from..], name)?;
+    Some(from + pair.start..from + pair.end)
 }
 
-/// The bytes of the pair with this name in a query or form that begins at `from`.
-fn pair(text: &str, from: usize, name: &str) -> Option<Range<usize>> {
-    let mut at = from;
-    for piece in text.get(from..)?.split('&') {
-        let raw = piece.split('=').next().unwrap_or_default();
-        let decoded = percent_encoding::percent_decode_str(raw).decode_utf8_lossy();
-        let rest = decoded.strip_prefix(name);
-        if rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('[')) {
-            return Some(at..at + piece.len());
-        }
-        at += piece.len() + 1;
-    }
-    None
+/// The bytes of the field with this name in a query or form.
+fn pair(text: &[u8], name: &str) -> Option<Range<usize>> {
+    let is_named = |field: &media::Field| {
+        let found = media::decoded(&text[field.name.clone()]);
+        matches!(found.strip_prefix(name.as_bytes()), Some([] | [b'[', ..]))
+    };
+    media::fields(text).find(is_named).map(|field| field.name.start..field.value.end)
 }
 
 impl Quoted {
@@ -236,12 +230,6 @@ fn excerpt(content: &str, marked: &Range<usize>) -> (String, Range<usize>) {
 
 /// The text of these bytes, from and to whole characters.
 fn cut(text: &str, range: Range<usize>) -> &str {
-    let (mut from, mut to) = (range.start.min(text.len()), range.end.min(text.len()));
-    while !text.is_char_boundary(from) {
-        from += 1;
-    }
-    while !text.is_char_boundary(to) {
-        to -= 1;
-    }
+    let (from, to) = (text.ceil_char_boundary(range.start), text.floor_char_boundary(range.end));
     &text[from..to.max(from)]
 }

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::exchange::media;
+
 /// Percent-encoding or UTF-8 that is broken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::contract) struct BadEncoding;
@@ -60,12 +62,10 @@ pub(in crate::contract) struct Pair<'a> {
 /// The pairs of a raw query or form, in order.
 pub(in crate::contract) fn pairs(raw: &[u8]) -> impl Iterator<Item = Pair<'_>> {
     let text = |raw| decode_query(raw).map_err(|BadEncoding| String::from_utf8_lossy(raw));
-    raw.split(|byte| *byte == b'&').filter(|pair| !pair.is_empty()).map(move |pair| {
-        let (name, value) = match memchr::memchr(b'=', pair) {
-            Some(at) => (&pair[..at], &pair[at + 1..]),
-            None => (pair, &b""[..]),
-        };
-        Pair { name: text(name), value: text(value), raw: value }
+    let pairs = media::fields(raw).filter(|field| field.name.start < field.value.end);
+    pairs.map(move |field| {
+        let value = &raw[field.value];
+        Pair { name: text(&raw[field.name]), value: text(value), raw: value }
     })
 }
 
