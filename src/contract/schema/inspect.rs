@@ -64,6 +64,8 @@ enum Change {
     Free(String),
     Remove(String, String),
     Replace(String, String, Value),
+    /// What nothing else in it documents is not undocumented.
+    Open(String),
 }
 
 impl Inspection {
@@ -128,12 +130,19 @@ impl Inspection {
             match change {
                 Change::Free(at) => {
                     if let Some(schema) = usable.pointer_mut(at) {
-                        *schema = Value::Bool(true);
+                        *schema = json!({"additionalProperties": true, "items": true});
                     }
                 }
                 Change::Remove(at, keyword) => {
                     if let Some(Value::Object(schema)) = usable.pointer_mut(at) {
                         schema.shift_remove(keyword);
+                    }
+                }
+                Change::Open(at) => {
+                    if let Some(Value::Object(schema)) = usable.pointer_mut(at) {
+                        for keyword in ["additionalProperties", "items"] {
+                            schema.entry(keyword).or_insert(Value::Bool(true));
+                        }
                     }
                 }
                 Change::Replace(at, keyword, value) => {
@@ -209,6 +218,7 @@ impl Inspector<'_> {
         match keyword {
             "properties" | "patternProperties" => self.replace(pointer, "additionalProperties", Value::Bool(true)),
             "prefixItems" => self.replace(pointer, "items", Value::Bool(true)),
+            _ if documents(keyword) => self.found.changes.push(Change::Open(pointer.to_owned())),
             _ => {}
         }
         self.report(below(pointer, &[keyword]), reason);
@@ -495,6 +505,15 @@ fn is_condition(at: &str) -> bool {
     let mut tokens = at.rsplit('/');
     let last = tokens.next().unwrap_or_default();
     matches!(last, "not" | "if" | "then" | "else") || tokens.next() == Some("dependentSchemas")
+}
+
+/// Whether a keyword may document members or items, by itself or with another one that needs it.
+fn documents(keyword: &str) -> bool {
+    match keyword {
+        "$ref" | "$dynamicRef" => true,
+        "not" | "contains" | "propertyNames" | "contentSchema" | "$defs" => false,
+        other => !matches!(holds(other), Holds::Other),
+    }
 }
 
 /// Whether the commonest keywords have the value that they mostly have, which needs no meta-schema.

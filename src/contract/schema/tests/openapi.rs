@@ -193,6 +193,29 @@ fn a_broken_part_of_a_choice_or_a_negation_gives_no_violation() {
 }
 
 #[test]
+fn what_an_unusable_place_was_to_document_is_no_gap() {
+    let known = json!({"properties": {"v": {"type": "integer"}}});
+    for (part, value) in [
+        (json!({"$ref": "#/nowhere", "properties": {"v": {}}}), r#"{"k":[{"l":1}]}"#),
+        (json!({"$dynamicRef": "#nowhere", "properties": {"v": {}}}), r#"{"k":1}"#),
+        (json!({"allOf": [{"$ref": "#/nowhere"}, known]}), r#"{"k":1}"#),
+        (json!({"allOf": [5, known]}), r#"{"k":1}"#),
+        (json!({"anyOf": [], "properties": {"v": {}}}), r#"{"k":1}"#),
+        (json!({"oneOf": 5, "properties": {"v": {}}}), r#"{"k":1}"#),
+        (json!({"if": 5, "then": {"properties": {"k": {}}}, "properties": {"v": {}}}), r#"{"k":1}"#),
+        (json!({"dependentSchemas": 5, "properties": {"v": {}}}), r#"{"k":1}"#),
+        (json!({"additionalProperties": 5, "properties": {"v": {}}}), r#"{"k":1}"#),
+        (json!({"prefixItems": [{}], "items": 5}), "[1,{}]"),
+    ] {
+        let judged = judged(&schema(&json!({ "S": part }), RESPONSE), value);
+        assert_eq!((judged.violations, judged.gaps, judged.partial), (Vec::new(), Vec::new(), true), "{part}");
+    }
+    let closed = json!({"$ref": "#/nowhere", "properties": {"v": {}}, "additionalProperties": false});
+    let closed = schema(&json!({ "S": closed }), RESPONSE);
+    assert_eq!(found(&closed, r#"{"k":1}"#), ["/k: no such field", "partial"]);
+}
+
+#[test]
 fn parts_that_multiply_the_ways_to_check_a_value_are_left_out() {
     for keyword in ["allOf", "anyOf", "oneOf"] {
         let mut components = serde_json::Map::new();
