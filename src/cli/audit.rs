@@ -8,7 +8,7 @@ use std::{
 
 use super::{
     ContractArgs, Failure, Outcome,
-    options::{self, OutputArgs, contract::plan, policy::PolicyArgs, values::instant},
+    options::{self, OutputArgs, SecretArgs, policy::PolicyArgs, values::instant},
     printer::warn,
     progress::Progress,
     report_files::{self, Used},
@@ -61,6 +61,8 @@ pub struct Args {
     #[command(flatten)]
     pub(super) policy: PolicyArgs,
     #[command(flatten)]
+    secrets: SecretArgs,
+    #[command(flatten)]
     contract: ContractArgs,
 }
 
@@ -86,7 +88,7 @@ fn audit(args: &Args) -> Result<Outcome, Failure> {
         )
         .into());
     }
-    let redactor = Redactor::new(plan(&judge.contract, &[])?);
+    let redactor = args.secrets.redactor(&judge.contract)?;
     let reading = Reading { args, judge: &judge, redactor: &redactor };
     let mut audit = Audit::new(args.filters(), Coverage::new(ContractParts::of(&judge.contract)));
     let mut progress = Progress::new();
@@ -119,6 +121,7 @@ fn audit(args: &Args) -> Result<Outcome, Failure> {
     let found = audit.failing_reasons(&failing, &exemptions);
     let outcome = Outcome { findings: !found.is_empty(), failed, ..Outcome::CLEAN };
     let nothing = failed.then(|| Reason::new("nothing-checked", "there was no exchange to audit", ""));
+    audit.evicted(redactor.counters().forgotten);
     audit.ended(Exit { status: outcome.status(), reasons: nothing.into_iter().chain(found).collect() });
     audit.redact(&redactor);
     let about =

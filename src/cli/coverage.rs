@@ -4,10 +4,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use super::{
     ContractArgs, Failure, Outcome,
-    options::{
-        OutputArgs,
-        contract::{plan, title},
-    },
+    options::{OutputArgs, SecretArgs, contract::title},
     progress::Progress,
     report_files::{self, Used},
     trails::{self, Source},
@@ -34,6 +31,8 @@ pub struct Args {
     #[command(flatten)]
     output: OutputArgs,
     #[command(flatten)]
+    secrets: SecretArgs,
+    #[command(flatten)]
     contract: ContractArgs,
 }
 
@@ -48,7 +47,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
 fn coverage(args: &Args) -> Result<Outcome, Failure> {
     let wanted = report_files::wanted(&args.output.report, args.output.format)?;
     let contract = args.contract.load()?;
-    let redactor = Redactor::new(plan(&contract, &[])?);
+    let redactor = args.secrets.redactor(&contract)?;
     let mut coverage = Coverage::new(ContractParts::of(&contract));
     let mut files = Vec::new();
     let mut progress = Progress::new();

@@ -9,7 +9,7 @@ use std::{
 
 use super::{
     ContractArgs, Failure, Format, Outcome,
-    options::contract::plan,
+    options::SecretArgs,
     printer::{Printer, write_whole},
     progress::Progress,
     report_files::Used,
@@ -43,6 +43,8 @@ pub struct Args {
     #[arg(long, value_name = "SECS", default_value = "0", value_parser = super::options::values::seconds_or_none)]
     clock_skew: Duration,
     #[command(flatten)]
+    secrets: SecretArgs,
+    #[command(flatten)]
     contract: ContractArgs,
 }
 
@@ -58,7 +60,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
         used.spare("--out", out)?;
     }
     let judge = Judge::new(args.contract.load()?, args.clock_skew, None);
-    let redactor = Redactor::new(plan(&judge.contract, &[])?);
+    let redactor = args.secrets.redactor(&judge.contract)?;
     let mut learner = Learner::new(Arc::clone(&judge.contract));
     let mut progress = Progress::new();
     for inspected in trails::inspect(&args.recordings, &[])? {

@@ -16,7 +16,7 @@ use std::{
 
 use super::{
     ContractArgs, Failure, Format, Outcome,
-    options::{contract::plan, policy::PolicyArgs},
+    options::{SecretArgs, policy::PolicyArgs},
     printer::warn,
     progress::Progress,
     report_files::{self, Used},
@@ -64,6 +64,8 @@ pub struct Args {
     #[command(flatten)]
     pub(super) policy: PolicyArgs,
     #[command(flatten)]
+    secrets: SecretArgs,
+    #[command(flatten)]
     contract: ContractArgs,
 }
 
@@ -83,7 +85,7 @@ fn verify(args: &Args) -> Result<Outcome, Failure> {
         .with_contract(Arc::clone(&judge.contract))
         .with_parts(ContractParts::of(&judge.contract))
         .with_exemptions(args.policy.exemptions()?);
-    let redactor = Redactor::new(plan(&judge.contract, &[])?);
+    let redactor = args.secrets.redactor(&judge.contract)?;
 
     let mut progress = Progress::new();
     for inspected in trails::inspect(&args.recordings, &args.head)? {
@@ -109,6 +111,7 @@ fn verify(args: &Args) -> Result<Outcome, Failure> {
     let outcome = Outcome { findings: collector.fails(), failed: nothing, ..Outcome::CLEAN };
     let nothing = nothing.then(|| Reason::new("nothing-checked", "there was no exchange to check", ""));
     let reasons = nothing.into_iter().chain(collector.failing_reasons()).collect();
+    collector.evicted(redactor.counters().forgotten);
     collector.ended(Exit { status: outcome.status(), reasons });
     report_files::write_all(&wanted, |kind, to, colour| collector.write(kind, &redactor, to, colour))?;
     Ok(outcome)

@@ -222,6 +222,7 @@ impl Pipeline {
         let mut state = self.lock();
         state.journal = None;
         state.collector.redact(&self.redactor);
+        state.collector.evicted(self.redactor.counters().forgotten);
         Outcome {
             collector: std::mem::replace(&mut state.collector, nothing),
             counts: std::mem::take(&mut state.counts),

@@ -176,6 +176,11 @@ impl Collector {
         self.run.proof = Some(proof);
     }
 
+    /// So many known secrets were evicted.
+    pub const fn evicted(&mut self, count: u64) {
+        self.run.evicted = count;
+    }
+
     /// The run ends with this status.
     pub fn ended(&mut self, exit: Exit) {
         self.run.exit = Some(exit);

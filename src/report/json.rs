@@ -92,6 +92,7 @@ fn tail(facts: &Facts<'_>, to: &mut dyn Write) -> io::Result<()> {
         integrity: &run.integrity,
         further_misses: run.further_misses,
         further_denied: run.further_denied,
+        evicted: run.evicted,
         exit: run.exit.as_ref(),
     };
     to.write_all(b"]")?;
@@ -132,6 +133,8 @@ struct Aside<'a> {
     further_misses: u64,
     #[serde(skip_serializing_if = "is_zero")]
     further_denied: u64,
+    #[serde(skip_serializing_if = "is_zero")]
+    evicted: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     exit: Option<&'a Exit>,
 }

@@ -380,5 +380,6 @@ fn left_out(facts: &Facts<'_>) -> Option<Part> {
             items.push(vec![text(format!("{} {rest}.", plural(count, what)))]);
         }
     }
+    items.extend(facts.run.evicted_in_words().map(|evicted| vec![text(format!("{evicted}."))]));
     Part::list(Tone::Plain, "Left out", items)
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::{Exit, Integrity};
-use crate::redact::Redactor;
+use crate::{plural::plural, redact::Redactor};
 
 /// Maximum different missed requests, and most different denied hosts, that are kept apart; more are only counted.
 const MAX_APART: usize = 1000;
@@ -34,8 +34,20 @@ pub struct Run {
     pub proof: Option<Proof>,
     /// Trails whose hash chain was checked.
     pub integrity: Vec<Integrity>,
+    /// Known secrets that were evicted, whose later copies may have been missed.
+    pub evicted: u64,
     /// The exit status, as soon as it is known.
     pub exit: Option<Exit>,
+}
+
+impl Run {
+    /// What it means that secrets were evicted, if some were.
+    pub(super) fn evicted_in_words(&self) -> Option<String> {
+        let were = if self.evicted == 1 { "was" } else { "were" };
+        let secrets = plural(self.evicted, "secret");
+        let rest = "evicted (--max-secrets); later copies were found only by field, header or format";
+        (self.evicted > 0).then(|| format!("{secrets} {were} {rest}"))
+    }
 }
 
 /// A request that no recording answers.

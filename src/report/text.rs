@@ -68,6 +68,9 @@ pub(super) fn write(facts: &Facts<'_>, to: &mut dyn Write, colour: bool) -> io::
     if tally.skipped > 0 {
         writeln!(pen.to, "{} left out: CONNECT, or not HTTP", plural(tally.skipped, "entry"))?;
     }
+    if let Some(evicted) = facts.run.evicted_in_words() {
+        writeln!(pen.to, "{evicted}")?;
+    }
     blame(&mut pen, facts)?;
     aside(&mut pen, facts)?;
     if let Some((status, reasons)) = facts.run.exit.as_ref().and_then(Exit::in_words) {

@@ -1,7 +1,8 @@
-//! `audit` of clients that the tenant slows down.
+//! `audit` of clients that the tenant slows down, and of more clients and scopes than it lists.
 
 use std::fs;
 
+use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use serde_json::{Value, json};
 
 use crate::support::{command::run_in, har};
@@ -39,4 +40,51 @@ fn a_call_that_was_on_its_way_when_the_429_arrived_is_not_early() {
     slow["time"] = 5000.into();
     slow["timings"]["wait"] = 5000.into();
     assert_eq!(early(&[slow, call(3, 200), call(7, 200)]), (json!(1), json!(2)));
+}
+
+/// A call with a token of this client that holds these scopes.
+fn call_of(client: usize, scopes: &str) -> Value {
+    let claims = json!({"azp": format!("client-{client}"), "exp": 4_102_444_800_u32, "scope": scopes});
+    let part = |value: &Value| BASE64_URL_SAFE_NO_PAD.encode(value.to_string());
+    let token = format!("{}.{}.c2lnbmF0dXJl", part(&json!({"alg": "RS256"})), part(&claims));
+    har::get("/api/v2/rate-limit-policies/rlp_1", Some(&format!("Bearer {token}")), 200, har::POLICY)
+}
+
+/// The audit of these calls, as text and as JSON.
+fn audited(entries: &[Value]) -> (String, Value) {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a.har"), har::har(entries)).unwrap();
+    let of = |format: &str| run_in(folder.path(), ["audit", "a.har", "--format", format]).stdout;
+    (of("text"), serde_json::from_str(&of("json")).unwrap())
+}
+
+#[test]
+fn callers_beyond_the_first_ten_thousand_are_counted_together_and_named_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let lines = (0..10_003).map(|client| {
+        let mut entry = har::get("/x", Some("Bearer !token-1!"), 200, "{}");
+        let token = json!({"client": format!("client-{client}"), "scopes": [], "outcome": "valid"});
+        entry["_contrail"] = json!({"version": 1, "token": token});
+        format!("{entry}\n")
+    });
+    fs::write(folder.path().join("a.journal"), lines.collect::<String>()).unwrap();
+    let ran = run_in(folder.path(), ["audit", "a.journal", "--format", "json", "--report", "text=a.txt"]);
+    let audit: Value = serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {}", ran.stderr));
+    let name = "callers beyond the first 10000, counted together";
+    let callers = audit["callers"].as_array().unwrap();
+    assert_eq!(
+        (callers.len(), &callers[0]["caller"], &callers[0]["calls"][0]["count"]),
+        (10_001, &json!(name), &json!(3))
+    );
+    let text = fs::read_to_string(folder.path().join("a.txt")).unwrap();
+    assert!(text.contains(&format!("\n{name}\n  undocumented       3  accepted 3;")));
+}
+
+#[test]
+fn scopes_beyond_the_first_two_thousand_of_a_caller_are_counted() {
+    let scopes = |from: usize| (from..from + 1000).map(|number| format!("a{number}")).collect::<Vec<_>>().join(" ");
+    let (text, json) = audited(&[call_of(0, &scopes(0)), call_of(0, &scopes(1000)), call_of(0, &scopes(1999))]);
+    // The needed scope is one of the first.
+    assert!(text.contains("\n  further     1001 times a scope beyond the first 2000, which are listed\n"), "{text}");
+    assert_eq!(json["callers"][0]["furtherScopes"], 1001);
 }

@@ -8,12 +8,12 @@ use std::{
 };
 
 use super::{
-    ContractArgs, Format,
+    ContractArgs, Format, SecretArgs,
     contract::{plan, title},
     limits::ProxyArgs,
     listen::ListenerArgs,
     policy::PolicyArgs,
-    values::{depth, positive, seconds_or_none, size, whole},
+    values::{depth, seconds_or_none, size, whole},
 };
 use crate::{
     cli::{
@@ -64,10 +64,9 @@ pub struct JudgeArgs {
     /// are judged on another
     #[arg(long, help_heading = "Judging", value_name = "BYTES", default_value = "256KiB", value_parser = size::<usize>)]
     pub max_inline: usize,
-    /// Maximum number of known secrets; beyond it, the least recently seen are evicted, and their later copies are
-    /// found only by field, header or format
-    #[arg(long, help_heading = "Redaction", value_name = "N", default_value_t = 10_000, value_parser = positive)]
-    pub max_secrets: usize,
+    /// How many secrets are remembered.
+    #[command(flatten)]
+    pub secrets: SecretArgs,
     /// Format of exchange lines and summary
     #[arg(long, help_heading = "Output", value_enum, default_value_t)]
     pub format: Format,
@@ -111,7 +110,9 @@ impl JudgeArgs {
     /// A `--redact` that cannot be understood.
     pub fn redactor(&self, contract: &Arc<Contract>) -> Result<Arc<Redactor>, Failure> {
         let shapes = Arc::new(ContractShapes::new(Arc::clone(contract)));
-        Ok(Arc::new(Redactor::new(plan(contract, &self.redact)?).with_shapes(shapes).with_bound(self.max_secrets)))
+        Ok(Arc::new(
+            Redactor::new(plan(contract, &self.redact)?).with_shapes(shapes).with_bound(self.secrets.max_secrets),
+        ))
     }
 
     /// The cache of tokens that the options ask for.

@@ -9,9 +9,10 @@ pub mod listen;
 mod network;
 mod output;
 pub mod policy;
+mod secrets;
 pub mod trail;
 pub mod upstream;
 pub(super) mod values;
 
 pub(super) use self::network::Network;
-pub use self::{contract::ContractArgs, format::Format, output::OutputArgs};
+pub use self::{contract::ContractArgs, format::Format, output::OutputArgs, secrets::SecretArgs};

@@ -31,6 +31,8 @@ pub(super) struct Caller {
     pub(super) calls: BTreeMap<String, Calls>,
     /// Calls where the documentation does not show the required scope.
     not_shown: u64,
+    /// How often a scope beyond [`MAX_SCOPES`] was held or needed.
+    further_scopes: u64,
 }
 
 /// The first exchange that shows each of these.
@@ -146,6 +148,7 @@ impl Caller {
     fn scope(&mut self, name: &str) -> Option<&mut Scope> {
         if !self.scopes.contains_key(name) {
             if self.scopes.len() == MAX_SCOPES {
+                self.further_scopes += 1;
                 return None;
             }
             self.scopes.insert(name.to_owned(), Scope::default());
@@ -201,6 +204,10 @@ impl Caller {
         if !unneeded.is_empty() {
             writeln!(out, "  unneeded    {}", list(&unneeded))?;
         }
+        if self.further_scopes > 0 {
+            let times = plural(self.further_scopes, "time");
+            writeln!(out, "  further     {times} a scope beyond the first {MAX_SCOPES}, which are listed")?;
+        }
         let [called, all] = self.rests_on(contract);
         writeln!(out, "  rests on    {called} of {}", plural(all, "documented operation"))?;
         if self.not_shown > 0 {
@@ -225,7 +232,7 @@ impl Caller {
                    "lacked": scope.lacked.as_deref()})
         };
         let [called, all] = self.rests_on(contract);
-        json!({"caller": name,
+        let mut caller = json!({"caller": name,
                "calls": self.calls.iter().map(call).collect::<Vec<_>>(),
                "holds": self.named(|scope| scope.held.is_some()),
                "needed": self.named(|scope| scope.needed.is_some()),
@@ -233,7 +240,11 @@ impl Caller {
                "unneeded": self.named(|scope| scope.held.is_some() && scope.needed.is_none()),
                "restsOn": {"called": called, "documented": all},
                "callsWithoutDocumentedScope": self.not_shown,
-               "scopes": self.scopes.iter().map(scope).collect::<Vec<_>>()})
+               "scopes": self.scopes.iter().map(scope).collect::<Vec<_>>()});
+        if self.further_scopes > 0 {
+            caller["furtherScopes"] = json!(self.further_scopes);
+        }
+        caller
     }
 }
 

@@ -127,6 +127,11 @@ impl Audit {
         self.tally.exchanges + self.left_out
     }
 
+    /// So many known secrets were evicted.
+    pub const fn evicted(&mut self, count: u64) {
+        self.run.evicted = count;
+    }
+
     /// The audit ends with this status.
     pub fn ended(&mut self, exit: Exit) {
         self.run.exit = Some(exit);
@@ -155,7 +160,7 @@ impl Audit {
         self.tally.add(place, judged, None);
         let name = name_of(&exchange.request.credential);
         let has_room = self.callers.len() < MAX_NAMES || self.callers.contains_key(&name);
-        let name = if has_room { name } else { "others".into() };
+        let name = if has_room { name } else { format!("callers beyond the first {MAX_NAMES}, counted together") };
         self.callers.entry(name).or_default().take(place, judged, contract);
     }
 
@@ -255,6 +260,9 @@ impl Audit {
         if let Some(touched) = touched::in_words(&self.coverage) {
             writeln!(out, "\ntouched: {touched}; `contrail coverage` lists them")?;
         }
+        if let Some(evicted) = self.run.evicted_in_words() {
+            writeln!(out, "\n{evicted}")?;
+        }
         for (at, line) in about.exemptions.lines(&self.tally).iter().enumerate() {
             let blank = if at == 0 { "\n" } else { "" };
             writeln!(out, "{blank}{}", visible(line))?;
@@ -292,6 +300,9 @@ impl Audit {
             "findings": findings,
             "exit": self.run.exit,
         });
+        if self.run.evicted > 0 {
+            report["evicted"] = json!(self.run.evicted);
+        }
         if let Some(coverage) = touched::values(&self.coverage) {
             report["coverage"] = coverage;
         }

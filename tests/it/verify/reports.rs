@@ -208,3 +208,40 @@ fn a_report_to_a_dash_goes_to_standard_output() {
     let dash = run_in(folder.path(), ["verify", "a.har", "--report", "json=-"]);
     assert!(dash.stdout == plain.stdout && dash.status == 0 && !folder.path().join("-").exists(), "{}", dash.stderr);
 }
+
+#[test]
+fn every_report_states_how_many_known_secrets_were_evicted() {
+    let folder = tempfile::tempdir().unwrap();
+    let entries: Vec<Value> = (0..9)
+        .map(|number| {
+            let key = format!("zq81mxo2-{number}-77aa-kk30");
+            get("/api/v2/x", Some(&format!("Bearer {key}")), 200, "{}")
+        })
+        .collect();
+    std::fs::write(folder.path().join("x.har"), har::har(&entries)).unwrap();
+    for (command, format) in [
+        ("verify", "text"),
+        ("verify", "html"),
+        ("verify", "markdown"),
+        ("audit", "text"),
+        ("audit", "html"),
+        ("audit", "markdown"),
+    ] {
+        let of = |most: &str| {
+            run_in(folder.path(), [command, "x.har", "--max-secrets", most, "--report", format])
+                .stdout
+                .replace('\\', "")
+        };
+        let evicted = "were evicted (--max-secrets); later copies were found only by field, header or format";
+        assert!(of("2").contains(evicted), "{command} {format}: {}", of("2"));
+        assert!(!of("10").contains("evicted"), "{command} {format}");
+    }
+    for command in ["verify", "audit"] {
+        let evicted = |most: &str| -> Value {
+            let ran = run_in(folder.path(), [command, "x.har", "--max-secrets", most, "--format", "json"]);
+            serde_json::from_str::<Value>(&ran.stdout).unwrap()["evicted"].clone()
+        };
+        assert!(evicted("2").as_u64().is_some_and(|count| count > 0), "{command}");
+        assert_eq!(evicted("10"), Value::Null, "{command}");
+    }
+}
