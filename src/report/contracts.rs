@@ -11,7 +11,7 @@ use std::{
 use serde_json::{Value, json};
 
 use super::{
-    Cited, ExchangeRef, Exit, ReportFormat, Title,
+    Cited, ExchangeRef, Exit, Reason, ReportFormat, Title,
     cases::{Level, Suite, Trouble},
     page::{Part, Piece, Tone, code, text},
     plain,
@@ -143,8 +143,12 @@ impl Changes {
         }
     }
 
-    fn exit(&self) -> Exit {
-        plain::exit(self.breaks(), self.summary())
+    /// Status 2 where recordings hold no exchange, else 1 where a change breaks.
+    #[must_use]
+    pub fn exit(&self) -> Exit {
+        let nothing = !self.recordings.is_empty() && self.exchanges == 0;
+        let nothing = nothing.then_some("there was no exchange to judge");
+        plain::exit(nothing, self.breaks().then(|| Reason::shown("findings", self.summary())))
     }
 
     fn text(&self, to: &mut dyn Write) -> io::Result<()> {
@@ -180,7 +184,11 @@ impl Changes {
         if !self.failing.is_empty() {
             writeln!(to)?;
         }
-        writeln!(to, "{}", visible(&self.summary()))
+        writeln!(to, "{}", visible(&self.summary()))?;
+        if let Some((status, reasons)) = self.exit().in_words() {
+            writeln!(to, "{status}: {}", visible(&reasons))?;
+        }
+        Ok(())
     }
 
     fn json(&self) -> Value {

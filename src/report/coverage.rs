@@ -65,16 +65,8 @@ impl Covered<'_> {
     /// Status 2 where there was no exchange, else 1 where a minimum is not reached.
     #[must_use]
     pub fn exit(&self) -> Exit {
-        let below = self.below().map(|below| Reason::shown("coverage", sentence(below)));
-        let nothing = (self.coverage.exchanges() == 0)
-            .then(|| Reason::new("nothing-checked", "there was no exchange to count", ""));
-        let reasons: Vec<Reason> = nothing.into_iter().chain(below).collect();
-        let status = match reasons.first() {
-            Some(first) if !first.shown => 2,
-            Some(_) => 1,
-            None => 0,
-        };
-        Exit { status, reasons }
+        let nothing = (self.coverage.exchanges() == 0).then_some("there was no exchange to count");
+        plain::exit(nothing, self.below().map(|below| Reason::shown("coverage", sentence(below))))
     }
 
     /// How many there are, `of` something.

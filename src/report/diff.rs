@@ -15,7 +15,7 @@ use std::{
 use serde_json::{Value, json};
 
 use super::{
-    Cited, Exit, ReportFormat, Title,
+    Cited, Exit, Reason, ReportFormat, Title,
     cases::{Level, Suite, Trouble},
     page::{self, Cell, Page, Part, Tone},
     plain,
@@ -374,7 +374,7 @@ impl Comparison {
     }
 
     fn exit(&self, names: [&str; 2]) -> Exit {
-        plain::exit(self.differs(), self.summary(names))
+        plain::exit(None, self.differs().then(|| Reason::shown("findings", self.summary(names))))
     }
 
     /// For machines: every operation with every pair that differs.

@@ -18,10 +18,12 @@ impl Cited {
     }
 }
 
-/// The exit status of such a command, where it is 1 if it found something: `what`.
-pub(super) fn exit(found: bool, what: impl Into<String>) -> Exit {
-    let reasons = found.then(|| Reason::shown("findings", what)).into_iter().collect();
-    Exit { status: u8::from(found), reasons }
+/// The exit status of such a command: 2 if there was nothing to do its work with, 1 if it found something.
+pub(super) fn exit(nothing: Option<&str>, found: impl IntoIterator<Item = Reason>) -> Exit {
+    let nothing = nothing.map(|what| Reason::new("nothing-checked", what, ""));
+    let status = |reasons: &[Reason]| if nothing.is_some() { 2 } else { u8::from(!reasons.is_empty()) };
+    let reasons: Vec<Reason> = nothing.clone().into_iter().chain(found).collect();
+    Exit { status: status(&reasons), reasons }
 }
 
 /// Writes a report of such a command, in a format that is not its own.

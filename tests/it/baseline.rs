@@ -114,7 +114,7 @@ fn a_baseline_that_is_none_stops_the_command_and_no_report_replaces_it() {
         ),
         (
             &["audit", "a.har", "--baseline", "other.json"],
-            "contrail: --baseline: other.json is not a JSON report of contrail (missing field `findings` at line 1 column 2); \
+            "contrail: --baseline: other.json is not a JSON report of verify, record, watch, replay or audit (missing field `findings` at line 1 column 2); \
              --report json=FILE writes one\n",
         ),
         (

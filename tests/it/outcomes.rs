@@ -482,10 +482,12 @@ fn every_report_of_a_command_that_judges_nothing_names_what_it_could_not_do() {
     fs::write(folder.path().join("empty.journal"), "").unwrap();
     fs::write(folder.path().join("torn.har"), r#"{"log":{"entries":["#).unwrap();
     let torn = "`torn.har` was not searched: it is a recording with a syntax error at byte 19";
+    fs::write(folder.path().join("c.yaml"), "openapi: 3.1.0\ninfo: {title: x, version: '1'}\npaths: {}\n").unwrap();
     for (command, because) in [
-        (["coverage", "empty.journal"], "there was no exchange to count"),
-        (["audit", "empty.journal"], "there was no exchange to audit"),
-        (["scan", "torn.har"], torn),
+        (&["coverage", "empty.journal"][..], "there was no exchange to count"),
+        (&["audit", "empty.journal"], "there was no exchange to audit"),
+        (&["scan", "torn.har"], torn),
+        (&["diff", "--contract", "c.yaml", "--contract", "c.yaml", "empty.journal"], "there was no exchange to judge"),
     ] {
         let ran = run_in(folder.path(), command.iter().map(|word| (*word).to_owned()).chain(reports(command[0])));
         assert_eq!(ran.status, 2, "{}", ran.stderr);

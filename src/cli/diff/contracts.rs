@@ -49,8 +49,8 @@ pub(super) fn diff(args: &Args, old: &Path, new: &Path) -> Result<Outcome, Failu
     }
     changes.redact(&redactor);
     report_files::write_all(&wanted, |kind, to, _| changes.write(kind, to))?;
-    let failed = !args.recordings.is_empty() && changes.exchanges == 0;
-    Ok(Outcome { findings: changes.breaks(), failed, ..Outcome::CLEAN })
+    let status = changes.exit().status;
+    Ok(Outcome { findings: status == 1, failed: status == 2, ..Outcome::CLEAN })
 }
 
 struct Judges {

@@ -100,7 +100,7 @@ impl PolicyArgs {
         let shown = file.display();
         let text = fs::read_to_string(file).map_err(|error| format!("--baseline: cannot read {shown}: {error}"))?;
         let baseline = Baseline::parse(shown.to_string(), &text).map_err(|error| {
-            format!("--baseline: {shown} is not a JSON report of contrail ({error}); --report json=FILE writes one")
+            format!("--baseline: {shown} is not a JSON report of verify, record, watch, replay or audit ({error}); --report json=FILE writes one")
         })?;
         Ok(Some(baseline))
     }
