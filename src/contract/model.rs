@@ -219,7 +219,7 @@ pub struct Content {
     pub schema: Option<Schema>,
     /// What each item of a sequence has to be (`itemSchema`, OpenAPI 3.2).
     pub(crate) item: Option<Schema>,
-    /// How the fields of a form are written.
+    /// How the fields of a form are written, sorted by field.
     pub(crate) encodings: Box<[Encoding]>,
     /// The place that documents it is unusable.
     pub(crate) unusable: bool,

@@ -171,6 +171,7 @@ impl<'d> Compiler<'d> {
                 content_types: types.into(),
             });
         }
+        encodings.sort_unstable_by(|one, other| one.field.cmp(&other.field));
         encodings.into()
     }
 }

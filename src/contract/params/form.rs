@@ -56,9 +56,17 @@ pub(in crate::contract) struct Fields {
 #[derive(Debug, Clone, Copy)]
 pub(in crate::contract) struct Documented<'d> {
     pub(in crate::contract) schema: Option<&'d Schema>,
+    /// Sorted by the name of the field.
     pub(in crate::contract) encodings: &'d [Encoding],
     /// A field that comes twice is a violation also where nothing names its type.
     pub(in crate::contract) no_repeats: bool,
+}
+
+impl<'d> Documented<'d> {
+    fn encoding(&self, field: &str) -> Option<&'d Encoding> {
+        let at = self.encodings.binary_search_by(|encoding| (*encoding.field).cmp(field)).ok()?;
+        Some(&self.encodings[at])
+    }
 }
 
 /// A field with its texts, in order: raw and decoded.
@@ -116,8 +124,7 @@ pub(in crate::contract) fn form(
     let schemas = documented.schema.map(Schema::applicable).unwrap_or_default();
     let mut members = gather(&mut fields, documented, &schemas, &mut undefined);
     for field in fields {
-        let encoding = documented.encodings.iter().find(|encoding| *encoding.field == *field.name);
-        match read_field(&field, documented, &schemas.member(&field.name), encoding) {
+        match read_field(&field, documented, &schemas.member(&field.name)) {
             Ok(value) => members.push((field.name, value)),
             Err(Unread::Fault(expected)) => faults.push((field.at(), expected, None)),
             Err(Unread::TooMuch) => return Form::TooMuch,
@@ -207,11 +214,11 @@ fn read_field<'t>(
     field: &Field<'t>,
     documented: Documented<'_>,
     schemas: &Applicable<'_>,
-    encoding: Option<&Encoding>,
 ) -> Result<Value<'t>, Unread> {
     let types = schemas.types();
     let sent = |(raw, text): &(&'t str, Cow<'t, str>)| Sent { raw, text: text.clone(), form: true, reserved: false };
-    let style = encoding.and_then(|encoding| encoding.style.map(|style| (style, encoding.explode)));
+    let style =
+        documented.encoding(&field.name).and_then(|encoding| encoding.style.map(|style| (style, encoding.explode)));
     match (&field.texts[..], style) {
         ([one], Some((style, false))) if style != Style::DeepObject && documented.schema.is_some() => {
             style::value(style, false, &field.name, schemas, &sent(one))
@@ -285,7 +292,7 @@ pub(in crate::contract) fn multipart(
         };
         let mut at = String::new();
         push_pointer(&mut at, &name);
-        let encoding = documented.encodings.iter().find(|encoding| *encoding.field == *name);
+        let encoding = documented.encoding(&name);
         let media_type = field("content-type").map(media::essence);
         let named = encoding.map(|encoding| &encoding.content_types[..]).unwrap_or_default();
         if let Some(media_type) = media_type.as_deref().filter(|_| !named.is_empty())

@@ -80,8 +80,7 @@ pub(in crate::contract) fn judge_texts(parameter: &Parameter, texts: &[Text<'_>]
         Definition::Nothing => return Judgement::default(),
         _ => return alone(texts, |one| judge_text(name, *notation, definition, one, form)),
     };
-    let schemas = schema.applicable();
-    let types = schemas.types();
+    let types = schema.types();
     if !(explode && types.array()) {
         // Where nothing names a type, a list may be meant.
         if texts.len() > 1 && types.unknown() {
@@ -89,6 +88,7 @@ pub(in crate::contract) fn judge_texts(parameter: &Parameter, texts: &[Text<'_>]
         }
         return alone(texts, |one| judge_text(name, *notation, definition, one, form));
     }
+    let schemas = schema.applicable();
     let mut readings = vec![style::list(&schemas, texts.iter().map(|(_, text)| text.clone()))];
     if let [one] = texts {
         if one.1.is_empty() {

@@ -262,6 +262,7 @@ impl Compiler<'_> {
         for name in names("properties") {
             entry.properties.push((name.as_str().into(), self.at(below(pointer, &["properties", name]))));
         }
+        entry.properties.sort_unstable();
         for pattern in names("patternProperties") {
             let schema = self.at(below(pointer, &["patternProperties", pattern]));
             if let Some(pattern) = self.pattern(pattern) {

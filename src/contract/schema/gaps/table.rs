@@ -28,6 +28,7 @@ pub(super) struct SchemaEntry {
     pub(super) silent: bool,
     /// It lists whole values (`const`, `enum`), so that nothing below one is undocumented.
     pub(super) lists: bool,
+    /// Sorted by name.
     pub(super) properties: Vec<(Box<str>, usize)>,
     pub(super) patterns: Vec<(Pattern, usize)>,
     pub(super) additional: Additional,
@@ -74,6 +75,11 @@ impl Reach {
 }
 
 impl SchemaEntry {
+    pub(super) fn property(&self, name: &str) -> Option<usize> {
+        let at = self.properties.binary_search_by(|(held, _)| (**held).cmp(name)).ok()?;
+        Some(self.properties[at].1)
+    }
+
     pub(super) fn branches(&self) -> impl Iterator<Item = &Branch> {
         let choices = self.choices.iter().flat_map(|choice| &choice.branches);
         choices.chain(self.condition.iter().map(|condition| &condition.test))
@@ -229,7 +235,7 @@ impl<'c> Applicable<'c> {
         let mut schemas = Vec::new();
         for entry in self.schemas.iter().map(|index| &self.entries[*index]) {
             let before = schemas.len();
-            schemas.extend(entry.properties.iter().find(|(held, _)| **held == *name).map(|(_, schema)| *schema));
+            schemas.extend(entry.property(name));
             schemas.extend(entry.patterns.iter().filter(|(held, _)| held.matches(name)).map(|(_, schema)| *schema));
             match entry.additional {
                 Additional::Schema(schema) if schemas.len() == before => schemas.push(schema),

@@ -379,10 +379,10 @@ impl Coverage {
         let mut unnamed = None;
         for index in applicable {
             let entry = &self.entries[*index];
-            work::take(1 + (entry.properties.len() / STEP_NAMES) as u64);
+            work::take(1);
             let mut named = false;
-            for (_, schema) in entry.properties.iter().filter(|(held, _)| **held == *name) {
-                schemas.push(*schema);
+            if let Some(schema) = entry.property(name) {
+                schemas.push(schema);
                 named = true;
             }
             for (_, schema) in entry.patterns.iter().filter(|(pattern, _)| pattern.matches(name)) {
