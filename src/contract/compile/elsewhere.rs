@@ -20,6 +20,9 @@ impl Compiler<'_> {
             if object.contains_key("defaultMapping") {
                 list("`defaultMapping` is not read: all branches judge a value that no mapping names".to_owned());
             }
+            if object.contains_key("contentSchema") {
+                list("`contentSchema` is not checked: it describes what stands in a text".to_owned());
+            }
             let shown = |name: &Value| name.as_str() == Some("format-grammar");
             let silent = object.get("x-contrail-not-shown").and_then(Value::as_array).into_iter().flatten().any(shown);
             match object.get("format").and_then(Value::as_str) {

@@ -144,14 +144,22 @@ impl<'d> Compiler<'d> {
             }
         }
         let is_form = matches!(essence, media::FORM | media::MULTIPART_FORM);
-        let encodings = if is_form { self.encodings(at, media_type) } else { Box::default() };
+        let encodings = if is_form { self.encodings(at, media_type, essence) } else { Box::default() };
         Content { range, schema, item, encodings, unusable: false }
     }
 
-    fn encodings(&mut self, at: &str, media_type: &'d Value) -> Box<[Encoding]> {
+    fn encodings(&mut self, at: &str, media_type: &'d Value, essence: &str) -> Box<[Encoding]> {
         let mut encodings = Vec::new();
         for (field, encoding) in media_type.get("encoding").and_then(Value::as_object).into_iter().flatten() {
             let at = child(&child(at, "encoding"), field);
+            if essence == media::MULTIPART_FORM && encoding.get("headers").is_some() {
+                self.not_implemented(&child(&at, "headers"), "headers of parts are not checked");
+            }
+            for keyword in ["encoding", "prefixEncoding", "itemEncoding"] {
+                if encoding.get(keyword).is_some() {
+                    self.not_implemented(&child(&at, keyword), &format!("`{keyword}` is not read"));
+                }
+            }
             let flag = encoding.get("explode").and_then(Value::as_bool);
             let named = encoding.get("style").and_then(Value::as_str);
             let style = named.and_then(Style::from_name);
