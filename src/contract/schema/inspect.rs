@@ -213,12 +213,17 @@ impl Inspector<'_> {
     }
 
     fn unusable(&mut self, pointer: &str, keyword: &str, reason: String) {
+        self.leave_out(pointer, keyword, reason, documents(keyword));
+    }
+
+    /// `opens`: the keyword may document what nothing else does.
+    fn leave_out(&mut self, pointer: &str, keyword: &str, reason: String, opens: bool) {
         self.remove(pointer, keyword);
         // What these do not account for is neither excluded nor undocumented.
         match keyword {
             "properties" | "patternProperties" => self.replace(pointer, "additionalProperties", Value::Bool(true)),
             "prefixItems" => self.replace(pointer, "items", Value::Bool(true)),
-            _ if documents(keyword) => self.found.changes.push(Change::Open(pointer.to_owned())),
+            _ if opens => self.found.changes.push(Change::Open(pointer.to_owned())),
             _ => {}
         }
         self.report(below(pointer, &[keyword]), reason);
@@ -270,7 +275,8 @@ impl Inspector<'_> {
             if endless {
                 // JSON Schema, Core, 9.4.1: "A schema MUST NOT be run into an infinite loop against an instance."
                 let reason = "it leads back to this schema for the same value, in a circle".to_owned();
-                self.unusable(at, keyword, reason);
+                // A circle alone leads to nothing further.
+                self.leave_out(at, keyword, reason, parts.len() > 1);
                 continue;
             }
             let held = || parts.iter().filter_map(|part| weights.get(part)?.as_ref());
@@ -320,7 +326,13 @@ impl Inspector<'_> {
                     let reason = format!(
                         "contrail cannot decide the `{part}`: a part of it is unusable, or has a format that is not checked"
                     );
-                    self.unusable(&at, keyword, reason);
+                    // What the condition selects may document more.
+                    let selects = |key: &&str| {
+                        let selected = schema.get(*key).and_then(Value::as_object);
+                        selected.is_some_and(|selected| selected.keys().any(|keyword| documents(keyword)))
+                    };
+                    let opens = keyword == "if" && ["then", "else"].iter().any(selects);
+                    self.leave_out(&at, keyword, reason, opens);
                 }
             }
             for keyword in ["unevaluatedProperties", "unevaluatedItems"] {
