@@ -16,7 +16,7 @@
 #![allow(clippy::print_stdout, clippy::cast_precision_loss)] // a table of speeds
 
 use std::{
-    collections::HashSet,
+    collections::BTreeMap,
     path::PathBuf,
     sync::Arc,
     time::{Duration, Instant, SystemTime},
@@ -355,20 +355,25 @@ fn print_exchanges(name: &str, mut figures: Vec<(Figure, f64)>, all: usize, slow
 
 fn print_answers(name: &str, mut figures: Vec<Figure>, small: usize, slowest: usize) {
     figures.sort_by(|a, b| a.speed().total_cmp(&b.speed()));
-    let mut seen = HashSet::new();
-    let notes: Vec<&str> = figures.iter().map(|figure| figure.note).filter(|note| seen.insert(*note)).collect();
-    let counts: Vec<String> = notes
-        .iter()
-        .map(|note| format!("{} {note}", figures.iter().filter(|figure| figure.note == *note).count()))
-        .collect();
     let median = figures.get(figures.len() / 2).map_or(0.0, Figure::speed);
-    let below = figures.iter().filter(|figure| figure.speed() < 50.0).count();
+    let below = figures.iter().take_while(|figure| figure.speed() < 50.0);
     println!(
-        "{name}: {} answers ({}), {small} too small; median {median:.0} MB/s; below 50: {below}",
+        "{name}: {} answers ({}), {small} too small; median {median:.0} MB/s; below 50: {}",
         figures.len(),
-        counts.join(", ")
+        counted(figures.iter()),
+        counted(below)
     );
     for figure in figures.iter().take(slowest) {
         println!("  {:>7.1} MB/s {:>9} bytes  {}  {}", figure.speed(), figure.bytes, figure.note, figure.name);
     }
+}
+
+/// How many figures have each note.
+fn counted<'f>(figures: impl Iterator<Item = &'f Figure>) -> String {
+    let mut counts = BTreeMap::new();
+    for figure in figures {
+        *counts.entry(figure.note).or_insert(0) += 1;
+    }
+    let counts: Vec<String> = counts.iter().map(|(note, count)| format!("{count} {note}")).collect();
+    if counts.is_empty() { "0".to_owned() } else { counts.join(", ") }
 }
