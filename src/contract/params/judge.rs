@@ -44,8 +44,9 @@ pub(in crate::contract) fn judge_text(
     if is_plain && schema.text_certainly_conforms(&text.1) {
         return Judgement::default();
     }
-    match style::value(notation.style, notation.explode, name, &schema.applicable(), &sent(text, notation, form)) {
-        Some(value) => Judgement::of(value.judge(schema, &|_| false)),
+    let schemas = schema.applicable();
+    match style::value(notation.style, notation.explode, name, &schemas, &sent(text, notation, form)) {
+        Some(value) => Judgement::of(value.judge(schema, &|_| false)).where_defined(!style::nests(&schemas)),
         None => Judgement::violation(format!("the style `{}`", notation.style.name())),
     }
 }
@@ -101,7 +102,7 @@ pub(in crate::contract) fn judge_texts(parameter: &Parameter, texts: &[Text<'_>]
     }
     let judged = Judgement::of(Value::either(readings).and_then(|value| value.judge(schema, &|_| false)));
     // The specification defines `deepObject` for objects alone.
-    if notation.style == Style::DeepObject && judged.violation.is_some() { Judgement::OPEN } else { judged }
+    judged.where_defined(notation.style != Style::DeepObject && !style::nests(&schemas))
 }
 
 fn alone(texts: &[Text<'_>], judge: impl Fn(&Text<'_>) -> Judgement) -> Judgement {
@@ -122,7 +123,13 @@ pub(in crate::contract) fn judge_fields<'t>(
     }
     let schemas = schema.applicable();
     let (value, beyond) = match &parameter.object_style {
-        Some(ObjectStyle::Keys { .. }) => (style::members_of(&schemas, fields), false),
+        Some(ObjectStyle::Keys { .. }) => {
+            let is_nested = |name: &str| {
+                let types = schemas.member(name).types();
+                types.is_container() && !types.array()
+            };
+            (style::members_of(&schemas, fields), fields.iter().any(|(name, _)| is_nested(name)))
+        }
         _ => {
             let (mut deep, mut beyond) = (Deep::default(), false);
             for (field, text) in fields {
@@ -132,6 +139,5 @@ pub(in crate::contract) fn judge_fields<'t>(
             (deep.value(&schemas), beyond)
         }
     };
-    let judged = Judgement::of(value.judge(schema, &|_| false));
-    if beyond && judged.violation.is_some() { Judgement::OPEN } else { judged }
+    Judgement::of(value.judge(schema, &|_| false)).where_defined(!beyond)
 }

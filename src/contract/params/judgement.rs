@@ -30,6 +30,11 @@ impl Judgement {
         reading.map_or(Self::OPEN, |reading| Self::of_judged(&reading.document, reading.judged))
     }
 
+    /// Undecidable in place of a violation, unless the specification defines how the value is written.
+    pub(super) fn where_defined(self, is_defined: bool) -> Self {
+        if is_defined || self.violation.is_none() { self } else { Self::OPEN }
+    }
+
     pub(in crate::contract) fn of_judged(document: &Document, judged: SchemaVerdict) -> Self {
         let is_object = document.root().kind() == Kind::Object;
         let clause = |violation: SchemaViolation| -> Cow<'static, str> {

@@ -152,6 +152,11 @@ impl<'t> Sent<'t> {
     }
 }
 
+/// Whether a list is to hold lists or objects. RFC 6570, section 2.3, has a notation for lists of texts alone.
+pub(super) fn nests(schemas: &Applicable<'_>) -> bool {
+    schemas.types().array() && schemas.item().types().is_container()
+}
+
 /// What a text stands for in a style; `None` if it is not written in that style.
 pub(super) fn value<'t>(
     style: Style,

@@ -92,6 +92,16 @@ fn a_value_violates_its_schema_only_if_no_reading_fits() {
 }
 
 #[test]
+fn a_list_of_objects_has_no_notation_so_that_it_is_left_open() {
+    let list = schema(r#"{"type":"array","items":{"type":"object","properties":{"a":{"type":"integer"}}}}"#);
+    for explode in [true, false] {
+        let definition = Definition::Schema(list.clone());
+        let one = judge_text("p", notation(Style::Form, explode), &definition, &("{}", "{}".into()), true);
+        assert_eq!(one, Judgement::OPEN);
+    }
+}
+
+#[test]
 fn every_style_of_one_text_is_read() {
     let list = r#"{"type":"array","items":{"type":"integer"}}"#;
     let object =
