@@ -242,8 +242,7 @@ impl Touch<'_> {
             if own.is_none() {
                 own = Document::parse(value.raw().to_owned()).ok();
             }
-            let judged = own.as_ref().and_then(|own| judge.judge(own, &|_| true).ok());
-            judged.is_some_and(|judged| judged.violations.is_empty() && !judged.partial)
+            own.as_ref().is_some_and(|own| judge.accepts(own, &|_| true))
         };
         while let Some(number) = open.pop() {
             if all.contains(&number) {

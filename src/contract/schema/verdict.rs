@@ -96,6 +96,19 @@ impl Schema {
         judged
     }
 
+    /// Whether a document conforms, and nothing about that is left open.
+    pub(crate) fn accepts(&self, document: &Document, is_origin: &(dyn Fn(&str) -> bool + Sync)) -> bool {
+        match self.looked(document, is_origin) {
+            Ok(Some(Looked { outcome: Outcome::Conforms, .. })) => true,
+            // No need to search for the places.
+            Ok(Some(Looked { outcome: Outcome::Violates, .. })) => false,
+            _ => {
+                let judged = self.judge(document, is_origin);
+                judged.is_ok_and(|judged| judged.violations.is_empty() && !judged.partial)
+            }
+        }
+    }
+
     /// Whether the judge and the gap walker come to a verdict, too, if they come to any.
     fn agrees(
         &self,
