@@ -2,6 +2,7 @@
 
 use std::{collections::HashMap, sync::Arc};
 
+use ahash::AHashMap;
 use serde_json::Value;
 
 use super::{
@@ -122,7 +123,7 @@ impl OneDocument<'_> {
                 branches.push(Branch { part, judge, schema: self.schema(&place, &name) });
             }
         }
-        let (mut properties, mut telling) = (HashMap::new(), Vec::new());
+        let (mut properties, mut telling) = (AHashMap::new(), Vec::new());
         for field in keys(document, &below(&at, &["properties"])) {
             let place = below(&at, &["properties", &field]);
             let name = format!("{name}.{field}");
@@ -184,18 +185,13 @@ struct Described {
 
 /// The parameters of an operation and of its path.
 fn described(document: &Value, operation: &Operation) -> Vec<Described> {
-    let path = operation.at.rsplit_once('/').map(|(path, _)| path).unwrap_or_default();
     let mut found: Vec<Described> = Vec::new();
-    for owner in [&*operation.at, path] {
-        let list = below(owner, &["parameters"]);
-        let count = document.pointer(&list).and_then(Value::as_array).map_or(0, Vec::len);
-        for at in (0..count).filter_map(|index| resolved(document, &below(&list, &[&index.to_string()]))) {
-            let text = |key: &str| document.pointer(&below(&at, &[key])).and_then(Value::as_str).map(str::to_owned);
-            let (Some(name), Some(place)) = (text("name"), text("in")) else { continue };
-            // The operation's own stands for the path's.
-            if !found.iter().any(|other| other.name == name && other.place == place) {
-                found.push(Described { at, name, place });
-            }
+    for at in operation.listed_parameters(document).filter_map(|at| resolved(document, &at)) {
+        let text = |key: &str| document.pointer(&below(&at, &[key])).and_then(Value::as_str).map(str::to_owned);
+        let (Some(name), Some(place)) = (text("name"), text("in")) else { continue };
+        // The operation's own stands for the path's.
+        if !found.iter().any(|other| other.name == name && other.place == place) {
+            found.push(Described { at, name, place });
         }
     }
     found

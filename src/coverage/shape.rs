@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use ahash::AHashMap;
 use serde_json::Value;
 
 use super::Part;
@@ -57,7 +58,7 @@ pub(super) struct Node {
     pub(super) branches: Vec<Branch>,
     /// What holds if the value conforms to the schema, and if not.
     pub(super) condition: Option<Box<Condition>>,
-    pub(super) properties: HashMap<String, (PartNumber, Option<NodeNumber>)>,
+    pub(super) properties: AHashMap<String, (PartNumber, Option<NodeNumber>)>,
     /// Properties with listed values, which a value of another choice may not have.
     pub(super) telling: Vec<(String, NodeNumber)>,
     pub(super) additional: Option<NodeNumber>,

@@ -61,20 +61,7 @@ fn touched_of(contract: &Arc<Contract>, exchanges: &[(&str, u16, &str)]) -> Vec<
     let mut coverage = Coverage::new(Arc::clone(&parts));
     let redactor = Redactor::new(Plan::default());
     for (target, status, body) in exchanges {
-        let mut headers = Headers::default();
-        headers.append(HeaderName::from_static("content-type"), HeaderValue::from_static("application/json"));
-        let exchange = Exchange {
-            request: Request { headers: Headers::default(), ..request(target) },
-            response: Some(Response {
-                status: *status,
-                version: http::Version::HTTP_11,
-                headers,
-                body: Body::whole((*body).to_owned()),
-            }),
-            started: None,
-            timings: Timings::default(),
-            transport: Transport::default(),
-        };
+        let exchange = answered(request(target), *status, body);
         let before = parts.touched_by(&exchange);
         let redacted = redactor.redact(JudgedExchange::new(exchange, Verdict::default()));
         coverage.take(&parts.touched_by_redacted(before, &redacted));
@@ -84,6 +71,23 @@ fn touched_of(contract: &Arc<Contract>, exchanges: &[(&str, u16, &str)]) -> Vec<
         touched.map(|item| format!("{} {} {}", part.name(), item.name, item.times)).collect::<Vec<_>>()
     };
     Part::ALL.into_iter().flat_map(lines).collect()
+}
+
+fn of_type(media_type: &'static str) -> Headers {
+    let mut headers = Headers::default();
+    headers.append(HeaderName::from_static("content-type"), HeaderValue::from_static(media_type));
+    headers
+}
+
+fn answered(request: Request, status: u16, body: &str) -> Exchange {
+    let (headers, body) = (of_type("application/json"), Body::whole(body.to_owned()));
+    Exchange {
+        request,
+        response: Some(Response { status, version: http::Version::HTTP_11, headers, body }),
+        started: None,
+        timings: Timings::default(),
+        transport: Transport::default(),
+    }
 }
 
 fn request(target: &str) -> Request {
@@ -127,6 +131,19 @@ fn an_exchange_touches_what_occurs_in_it_and_nothing_else() {
 }
 
 #[test]
+fn an_operation_of_any_method_has_the_parameters_of_its_path() {
+    let document = json!({
+        "openapi": "3.2.0", "info": {"title": "T", "version": "1"},
+        "paths": {"/a": {
+            "parameters": [{"name": "q", "in": "query", "schema": {"type": "string"}}],
+            "additionalOperations": {"LINK": {"operationId": "link", "responses": {"200": {"description": "x"}}}},
+        }},
+    });
+    let coverage = Coverage::new(ContractParts::of(&Arc::new(Contract::from_document(document).unwrap())));
+    assert_eq!(coverage.untouched(Part::Parameters).collect::<Vec<_>>(), ["link: query q"]);
+}
+
+#[test]
 fn an_item_has_the_schema_of_its_position_and_a_condition_the_one_that_holds() {
     let schema = json!({"type": "object", "properties": {
         "pair": {"prefixItems": [{"properties": {"first": {}}}], "items": {"properties": {"rest": {}}}},
@@ -142,6 +159,28 @@ fn an_item_has_the_schema_of_its_position_and_a_condition_the_one_that_holds() {
     let found = touched_of(&contract, &[("/a", 200, body)]);
     let fields: Vec<&str> = found.iter().filter_map(|line| line.strip_prefix("fields a: 200")).collect();
     assert_eq!(fields, [".pair 1", ".pair.rest 1", ".pair.first 1", ".way 1", ".way.by 1"]);
+}
+
+#[test]
+fn a_response_touches_nothing_of_the_form_before_it() {
+    let of = |media_type: &str, names: &[&str]| {
+        let properties: serde_json::Map<_, _> = names.iter().map(|name| ((*name).to_owned(), json!({}))).collect();
+        json!({"description": "x", "content": {media_type: {"schema": {"type": "object", "properties": properties}}}})
+    };
+    let document = json!({
+        "openapi": "3.1.0", "info": {"title": "T", "version": "1"},
+        "paths": {"/a": {"post": {
+            "operationId": "a",
+            "requestBody": of("application/x-www-form-urlencoded", &["sent", "both"]),
+            "responses": {"200": of("application/json", &["both"])},
+        }}},
+    });
+    let parts = ContractParts::of(&Arc::new(Contract::from_document(document).unwrap()));
+    let (headers, body) = (of_type("application/x-www-form-urlencoded"), Body::whole("sent=1".to_owned()));
+    let request = Request { method: Method::POST, headers, body, ..request("/a") };
+    let mut coverage = Coverage::new(Arc::clone(&parts));
+    coverage.take(&parts.touched_by(&answered(request, 200, r#"{"both": 1}"#)));
+    assert_eq!(coverage.untouched(Part::Fields).collect::<Vec<_>>(), ["a: request.both"]);
 }
 
 #[test]

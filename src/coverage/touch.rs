@@ -1,6 +1,6 @@
 //! Collects the parts of a contract that one exchange touches.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, ops::Range};
 
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
@@ -44,7 +44,7 @@ impl ContractParts {
         };
         let number = self.contract.documents().iter().position(|one| std::ptr::eq(one, document));
         let operations = number.and_then(|number| self.operations.get(number));
-        let mut touch = Touch { nodes: &self.nodes, parts: Vec::new() };
+        let mut touch = Touch { nodes: &self.nodes, parts: Vec::new(), schemas: Vec::new() };
         if let Some(operation) = operations.and_then(|operations| operations.get(&*matched.operation.at)) {
             touch.operation(operation, &matched.raw, exchange);
         }
@@ -65,6 +65,8 @@ impl ContractParts {
 struct Touch<'a> {
     nodes: &'a [SchemaNode],
     parts: Vec<PartNumber>,
+    /// The schemas of the values that are open, those of the innermost value last.
+    schemas: Vec<NodeNumber>,
 }
 
 impl Touch<'_> {
@@ -147,40 +149,54 @@ impl Touch<'_> {
         let Some((_, Content { part, schema, .. })) = ranked.max_by_key(|(rank, _)| *rank) else { return };
         self.parts.push(*part);
         let Some(schema) = schema.filter(|_| body.is_whole() && !body.malformed) else { return };
+        self.schemas.clear();
+        self.schemas.push(schema);
         if essence == media::FORM {
-            self.form(schema, body);
+            self.form(body);
         } else if media::is_json(&essence)
             && let Ok(document) = body.document()
         {
-            self.node(&[schema], document.root(), &body.redacted, &mut String::new(), 0);
+            self.node(0, document.root(), &body.redacted, &mut String::new(), 0);
         }
     }
 
-    fn form(&mut self, schema: NodeNumber, body: &Body) {
-        let schemas = self.expand(&[schema], None);
+    fn form(&mut self, body: &Body) {
+        self.expand(0, None);
+        let own = self.schemas.len();
         for field in media::fields(&body.content) {
             let name = decoded(&body.content[field.name]);
-            let members = self.members(&schemas, &name);
+            self.member(0..own, &name);
             if !is_redacted(&body.redacted, &below("", &[&name])) {
-                for schema in &members {
-                    self.text(Some(*schema), &decoded(&body.content[field.value.clone()]), 0);
+                for at in own..self.schemas.len() {
+                    self.text(Some(self.schemas[at]), &decoded(&body.content[field.value.clone()]), 0);
                 }
             }
+            self.schemas.truncate(own);
         }
     }
 
-    /// A value that these schemas describe, at a place of its body.
-    fn node(&mut self, schemas: &[NodeNumber], value: Node<'_>, redacted: &[Pointer], at: &mut String, depth: usize) {
-        if schemas.is_empty() || depth == MAX_DEPTH || is_redacted(redacted, at) {
-            return;
+    /// A value at a place of its body, described by the schemas from `first` on, which are taken off.
+    fn node(&mut self, first: usize, value: Node<'_>, redacted: &[Pointer], at: &mut String, depth: usize) {
+        if first < self.schemas.len() && depth < MAX_DEPTH && !is_redacted(redacted, at) {
+            self.described(first, value, redacted, at, depth);
         }
+        self.schemas.truncate(first);
+    }
+
+    fn described(&mut self, first: usize, value: Node<'_>, redacted: &[Pointer], at: &mut String, depth: usize) {
         let has_labels = redacted.iter().any(|place| is_at_or_below(place, at));
-        let schemas = self.expand(schemas, (!has_labels).then_some(value));
+        self.expand(first, (!has_labels).then_some(value));
+        let own = first..self.schemas.len();
         let nodes = self.nodes;
-        if !has_labels && schemas.iter().any(|schema| !nodes[*schema].values.is_empty()) {
-            let held = value.to_value();
-            for schema in &schemas {
-                self.values(&nodes[*schema].values, &|value| equal(value, &held), held.as_str());
+        if !has_labels && self.schemas[own.clone()].iter().any(|schema| !nodes[*schema].values.is_empty()) {
+            let text = value.as_str();
+            let held = if text.is_some() { Value::Null } else { value.to_value() };
+            let is = |listed: &Value| match &text {
+                Some(text) => listed.as_str() == Some(&**text),
+                None => equal(listed, &held),
+            };
+            for schema in own.clone() {
+                self.values(&nodes[self.schemas[schema]].values, &is, text.as_deref());
             }
         }
         // Only what was replaced is looked up by its place.
@@ -193,21 +209,20 @@ impl Touch<'_> {
         match value.kind() {
             Kind::Object => {
                 for (name, member) in value.members() {
-                    let next = self.members(&schemas, &name);
+                    self.member(own.clone(), &name);
                     step(at, &name);
-                    self.node(&next, member, redacted, at, depth + 1);
+                    self.node(own.end, member, redacted, at, depth + 1);
                     at.truncate(length);
                 }
             }
             Kind::Array => {
                 for (index, item) in value.items().enumerate() {
-                    let of = |schema: &NodeNumber| {
-                        let SchemaNode { first_items, items, .. } = &nodes[*schema];
-                        first_items.get(index).copied().unwrap_or(*items)
-                    };
-                    let next: Vec<NodeNumber> = schemas.iter().filter_map(of).collect();
+                    for schema in own.clone() {
+                        let SchemaNode { first_items, items, .. } = &nodes[self.schemas[schema]];
+                        self.add(own.end, first_items.get(index).copied().unwrap_or(*items));
+                    }
                     step(at, &index.to_string());
-                    self.node(&next, item, redacted, at, depth + 1);
+                    self.node(own.end, item, redacted, at, depth + 1);
                     at.truncate(length);
                 }
             }
@@ -215,52 +230,60 @@ impl Touch<'_> {
         }
     }
 
-    /// The schemas of a member, which is touched where the document names it.
-    fn members(&mut self, schemas: &[NodeNumber], name: &str) -> Vec<NodeNumber> {
-        let mut next = Vec::new();
-        for schema in schemas {
-            let SchemaNode { properties, additional, .. } = &self.nodes[*schema];
+    /// Adds the schemas of a member, which is touched where the document names it, to those of its object.
+    fn member(&mut self, object: Range<usize>, name: &str) {
+        for schema in object.clone() {
+            let SchemaNode { properties, additional, .. } = &self.nodes[self.schemas[schema]];
             match properties.get(name) {
                 Some((part, schema)) => {
                     self.parts.push(*part);
-                    next.extend(*schema);
+                    self.add(object.end, *schema);
                 }
-                None => next.extend(*additional),
+                None => self.add(object.end, *additional),
             }
         }
-        next
     }
 
-    /// The schemas that hold for a value: of a choice, the branches that accept it. Without the value (what a label
-    /// stands for could decide another branch), no branch counts.
-    fn expand(&mut self, schemas: &[NodeNumber], value: Option<Node<'_>>) -> Vec<NodeNumber> {
-        let (mut open, mut all) = (schemas.to_vec(), Vec::with_capacity(schemas.len()));
+    /// Adds to the schemas from `first` on those that hold for the value, too: of a choice, the branches that accept
+    /// it. Without the value (what a label stands for could decide another branch), no branch counts.
+    fn expand(&mut self, first: usize, value: Option<Node<'_>>) {
         let mut own: Option<Document> = None;
         let nodes = self.nodes;
         let mut accepts = |judge: &Schema| {
             let Some(value) = value else { return false };
+            if let Some(accepts) = judge.accepts_at_a_look(value, &|_| true) {
+                return accepts;
+            }
             if own.is_none() {
                 own = Document::parse(value.raw().to_owned()).ok();
             }
-            own.as_ref().is_some_and(|own| judge.accepts(own, &|_| true))
+            let judged = own.as_ref().and_then(|own| judge.judge(own, &|_| true).ok());
+            judged.is_some_and(|judged| judged.violations.is_empty() && !judged.partial)
         };
-        while let Some(number) = open.pop() {
-            if all.contains(&number) {
-                continue;
-            }
-            all.push(number);
+        let mut next = first;
+        while let Some(number) = self.schemas.get(next).copied() {
+            next += 1;
             let SchemaNode { all_of, branches, condition, .. } = &nodes[number];
-            open.extend(all_of);
-            let fits = |branch: &&Branch| !rules_out(nodes, branch, value) && accepts(&branch.judge);
-            for branch in branches.iter().filter(fits) {
-                self.parts.extend(branch.part);
-                open.extend(branch.schema);
+            for schema in all_of {
+                self.add(first, Some(*schema));
+            }
+            for branch in branches {
+                if !rules_out(nodes, branch, value) && accepts(&branch.judge) {
+                    self.parts.extend(branch.part);
+                    self.add(first, branch.schema);
+                }
             }
             if let Some(condition) = condition.as_deref().filter(|_| value.is_some()) {
-                open.extend(if accepts(&condition.judge) { condition.then } else { condition.otherwise });
+                let holding = if accepts(&condition.judge) { condition.then } else { condition.otherwise };
+                self.add(first, holding);
             }
         }
-        all
+    }
+
+    /// Adds a schema, if there is one, to those from `first` on, once.
+    fn add(&mut self, first: usize, schema: Option<NodeNumber>) {
+        let schema = schema.filter(|schema| !self.schemas[first..].contains(schema));
+        self.schemas.extend(schema);
     }
 
     /// The values that a schema lists and that are this one.

@@ -31,6 +31,11 @@ impl<'a> Node<'a> {
         (std::ptr::from_ref(self.document) as usize, self.index)
     }
 
+    /// The document that it stands in.
+    pub(crate) fn document(self) -> &'a Document {
+        self.document
+    }
+
     /// Its type.
     #[must_use]
     #[inline]

@@ -70,7 +70,7 @@ impl Value<'_> {
     fn likeliest(&self, out: &mut Vec<u8>) {
         match self {
             Self::Text(text, types) => {
-                out.push(u8::from(!types.string() && !types.unknown() && literal(text, *types).is_some()));
+                out.push(u8::from(literal(text, *types).is_some_and(|literal| types.prefers_literal(literal))));
             }
             Self::Json(_) => {}
             Self::List(items) => items.iter().for_each(|item| item.likeliest(out)),

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fmt, ops::Range, sync::Arc};
 
 use super::{
     Applicable, Gap, Indeterminate, SchemaViolation, Types, errors,
-    fast_path::{Outcome, Part},
+    fast_path::{Look, Outcome, Part},
     set::{Build, Schemas},
 };
 use crate::json::{Document, Leaf, Narrowed, Node, Suspects, work};
@@ -96,16 +96,13 @@ impl Schema {
         judged
     }
 
-    /// Whether a document conforms, and nothing about that is left open.
-    pub(crate) fn accepts(&self, document: &Document, is_origin: &(dyn Fn(&str) -> bool + Sync)) -> bool {
-        match self.looked(document, is_origin) {
-            Ok(Some(Looked { outcome: Outcome::Conforms, .. })) => true,
-            // No need to search for the places.
-            Ok(Some(Looked { outcome: Outcome::Violates, .. })) => false,
-            _ => {
-                let judged = self.judge(document, is_origin);
-                judged.is_ok_and(|judged| judged.violations.is_empty() && !judged.partial)
-            }
+    /// Whether a value conforms, nothing about that left open; `None` where one look does not decide.
+    pub(crate) fn accepts_at_a_look(&self, value: Node<'_>, is_origin: &dyn Fn(&str) -> bool) -> Option<bool> {
+        let (outcome, _) = self.look(value, is_origin, |look, shape| look.outcome(shape, value)).ok()??;
+        match outcome {
+            Outcome::Conforms => Some(true),
+            Outcome::Violates => Some(false),
+            Outcome::Undecided | Outcome::Valid | Outcome::Doubt => None,
         }
     }
 
@@ -187,21 +184,31 @@ impl Schema {
 
     /// What the fast path makes of a value; `None` where it must not be asked.
     fn looked(&self, document: &Document, is_origin: &dyn Fn(&str) -> bool) -> Result<Option<Looked>, Indeterminate> {
+        let value = document.root();
+        let looked = self.look(value, is_origin, |look, shape| {
+            let outcome = look.outcome(shape, value);
+            let parts = if outcome > Outcome::Valid { look.parts(shape, value) } else { Vec::new() };
+            (outcome, parts)
+        })?;
+        Ok(looked.map(|((outcome, parts), look)| Looked { outcome, parts, suspects: look.suspects() }))
+    }
+
+    /// Looks at a value by the shape of this schema, within the bound on steps; `None` as of [`Self::looked`].
+    fn look<'g, T>(
+        &'g self,
+        value: Node<'_>,
+        is_origin: &'g dyn Fn(&str) -> bool,
+        with: impl FnOnce(&Look<'g>, usize) -> T,
+    ) -> Result<Option<(T, Look<'g>)>, Indeterminate> {
         let (build, place) = self.build();
         let root = &build.roots[place];
-        if document.depth() > MAX_SHALLOW_DEPTH || build.coverage.reach(root.entry).broken {
+        if value.document().depth() > MAX_SHALLOW_DEPTH || build.coverage.reach(root.entry).broken {
             return Ok(None);
         }
         let look = build.fast_path.look(is_origin);
-        let steps = work::granted(steps(document.source().len()));
-        let (looked, taken) = work::bounded(steps, || {
-            let outcome = look.outcome(root.shape, document.root());
-            let parts = if outcome > Outcome::Valid { look.parts(root.shape, document.root()) } else { Vec::new() };
-            (outcome, parts)
-        });
+        let (looked, taken) = work::bounded(work::granted(steps(value.span().len())), || with(&look, root.shape));
         work::settle(taken);
-        let (outcome, parts) = looked.ok_or(Indeterminate)?;
-        Ok(Some(Looked { outcome, parts, suspects: look.suspects() }))
+        Ok(Some((looked.ok_or(Indeterminate)?, look)))
     }
 
     #[cfg(test)]

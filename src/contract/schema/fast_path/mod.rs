@@ -14,4 +14,8 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-pub(super) use self::{look::Outcome, settle::Part, table::FastPath};
+pub(super) use self::{
+    look::{Look, Outcome},
+    settle::Part,
+    table::FastPath,
+};

@@ -216,8 +216,11 @@ impl<'c> Applicable<'c> {
     /// The types that the value may have.
     #[must_use]
     pub fn types(&self) -> Types {
-        self.schemas.iter().fold(Types::default(), |mut types, index| {
-            types.add(self.entries[*index].types);
+        self.schemas.iter().map(|index| &self.entries[*index]).fold(Types::default(), |mut types, entry| {
+            types.add(entry.types);
+            if entry.types.string() && !entry.lists {
+                types.add(Types::UNLISTED_STRING);
+            }
             types
         })
     }

@@ -14,6 +14,8 @@ impl Types {
     pub(in crate::contract::schema) const STRING: Self = Self(16);
     pub(in crate::contract::schema) const ARRAY: Self = Self(32);
     pub(in crate::contract::schema) const OBJECT: Self = Self(64);
+    /// Beside [`Self::STRING`]: a string that no list names.
+    pub(super) const UNLISTED_STRING: Self = Self(128);
 
     pub(super) fn add(&mut self, other: Self) {
         self.0 |= other.0;
@@ -44,6 +46,16 @@ impl Types {
     #[must_use]
     pub fn string(self) -> bool {
         self.has(Self::STRING)
+    }
+
+    /// Whether a text that is a JSON literal rather stands for that than for a string.
+    #[must_use]
+    pub fn prefers_literal(self, literal: &str) -> bool {
+        if !self.has(Self::STRING) {
+            return !self.unknown();
+        }
+        let has_others = self.has(Self(Self::BOOLEAN.0 | Self::INTEGER.0 | Self::NUMBER.0));
+        has_others && !self.has(Self::UNLISTED_STRING) && literal != "null"
     }
 
     /// Whether a number that is not whole may be among them.
