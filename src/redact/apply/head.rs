@@ -121,7 +121,11 @@ impl Redaction<'_> {
 
     pub(super) fn write_credential(&mut self, index: &Index, credential: &mut Credential) {
         let Credential::Token(facts) = credential else { return };
-        if index.is_empty() || self.redactor.is_clean(index, facts) {
+        if self.redactor.is_clean(index, facts) {
+            return;
+        }
+        if index.is_empty() {
+            self.redactor.remember_clean(index, facts);
             return;
         }
         let mut clean = TokenFacts::clone(facts);
