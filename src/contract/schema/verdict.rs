@@ -98,9 +98,10 @@ impl Schema {
 
     /// Whether a value conforms, nothing about that left open; `None` where one look does not decide.
     pub(crate) fn accepts_at_a_look(&self, value: Node<'_>, is_origin: &dyn Fn(&str) -> bool) -> Option<bool> {
-        let (outcome, _) = self.look(value, is_origin, |look, shape| look.outcome(shape, value)).ok()??;
+        let (outcome, look) = self.look(value, is_origin, |look, shape| look.outcome(shape, value)).ok()??;
         match outcome {
             Outcome::Conforms => Some(true),
+            Outcome::Valid if look.is_decided() => Some(true),
             Outcome::Violates => Some(false),
             Outcome::Undecided | Outcome::Valid | Outcome::Doubt => None,
         }

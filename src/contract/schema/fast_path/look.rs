@@ -1,6 +1,11 @@
 //! The look at a value, by the shapes of the table.
 
-use std::{borrow::Cow, cell::RefCell, ops::Range, sync::Arc};
+use std::{
+    borrow::Cow,
+    cell::{Cell, RefCell},
+    ops::Range,
+    sync::Arc,
+};
 
 use ahash::AHashMap;
 use jsonschema::Validator;
@@ -35,7 +40,13 @@ impl Outcome {
 impl FastPath {
     /// Looks at the values of one document.
     pub(in crate::contract::schema) fn look<'g>(&'g self, is_origin: &'g dyn Fn(&str) -> bool) -> Look<'g> {
-        Look { shapes: &self.shapes, is_origin, decided: RefCell::default(), suspects: RefCell::default() }
+        Look {
+            shapes: &self.shapes,
+            is_origin,
+            decided: RefCell::default(),
+            suspects: RefCell::default(),
+            is_open: Cell::default(),
+        }
     }
 
     /// Whether a text outside of any document certainly conforms; known values are not compared.
@@ -81,9 +92,16 @@ pub(in crate::contract::schema) struct Look<'g> {
     decided: RefCell<AHashMap<(usize, usize), Outcome>>,
     /// What made values [`Outcome::Valid`], or undecided.
     suspects: RefCell<Vec<Range<usize>>>,
+    /// Something may be undecided in a value that is [`Outcome::Valid`].
+    is_open: Cell<bool>,
 }
 
 impl Look<'_> {
+    /// Whether nothing is undecided in the values looked at, as far as they conform.
+    pub(in crate::contract::schema) fn is_decided(&self) -> bool {
+        !self.is_open.get()
+    }
+
     /// The parts of the values looked at that may be undocumented, in any order.
     pub(in crate::contract::schema) fn suspects(self) -> Vec<Range<usize>> {
         self.suspects.into_inner()
@@ -141,6 +159,9 @@ impl Look<'_> {
                 }
             }
         }
+        if doubt || holding == Holding::Undecided && count > 1 {
+            self.is_open.set(true);
+        }
         match (holding, count) {
             (Holding::One, 2..) => Outcome::Violates,
             (Holding::Any | Holding::Undecided, 1..) if doubt => self.suspect(value, Outcome::Valid),
@@ -160,7 +181,10 @@ impl Look<'_> {
         let Some(selector) = selector.plain_text() else { return Outcome::Doubt };
         match select.case(selector).map(|shape| self.outcome(shape, value)) {
             Some(outcome) if !select.children || outcome <= Outcome::Valid => outcome,
-            _ => self.suspect(value, otherwise().max(Outcome::Valid)),
+            _ => {
+                self.is_open.set(true);
+                self.suspect(value, otherwise().max(Outcome::Valid))
+            }
         }
     }
 
