@@ -5,7 +5,8 @@
 //! ```
 //!
 //! - An exchange: a request and an answer of the sandbox, its longest list repeated up to 1 KB. The time of one check,
-//!   the token known already, and its ratio to the fastest exchange of the built-in contract, measured in turns with it.
+//!   the token known already, and its ratio to the fastest exchange of the built-in contract with bodies of its size,
+//!   measured in turns with it.
 //! - An answer: its longest list repeated up to a size, in MB/s; then the same with a member that nothing documents in
 //!   the last item, which the fast path leaves to the gap walker; then with a wrong type in every item, for the judge.
 //!   What cannot grow to 64 KB is counted and left out.
@@ -83,12 +84,15 @@ fn main() {
     let options = options();
     let named = |file: &PathBuf| (file.display().to_string(), load(file));
     let built_in = Contract::built_in();
-    let mut reference = reference(&built_in);
+    built_in.prepare();
+    let mut references =
+        References { contract: &built_in, answered: answered(&built_in, ""), by_size: BTreeMap::new() };
     let built_in = (contrail::contract::BUILT_IN.to_owned(), Arc::clone(&built_in));
     for (name, contract) in std::iter::once(built_in).chain(options.documents.iter().map(named)) {
         contract.prepare();
         let answered = answered(&contract, &options.only);
-        let exchanges = answered.iter().filter_map(|one| TestExchange::new(&contract, one).measure(&mut reference));
+        let exchanges =
+            answered.iter().filter_map(|one| TestExchange::new(&contract, one, EXCHANGE).measure(&mut references));
         print_exchanges(&name, exchanges.collect(), answered.len(), options.slowest);
         let large = answered.iter().filter_map(|one| Some((one, grown(one.answers.clone(), options.bytes)?)));
         let large: Vec<_> = large.filter(|(_, body)| body.to_string().len() >= LARGE).collect();
@@ -232,12 +236,25 @@ fn with_wrong_types(body: &Value) -> Value {
     body
 }
 
-/// The fastest exchange of the built-in contract.
-fn reference(built_in: &Arc<Contract>) -> TestExchange<'_> {
-    built_in.prepare();
-    let all = answered(built_in, "").into_iter().map(|one| TestExchange::new(built_in, &one));
-    let all = all.filter_map(|mut one| one.counts().then(|| (best(64, &mut || one.check()), one)));
-    all.min_by_key(|(time, _)| *time).expect("an exchange of about 1 KB").1
+/// The fastest exchanges of the built-in contract, by the size of their bodies.
+struct References<'c> {
+    contract: &'c Contract,
+    answered: Vec<Answered>,
+    by_size: BTreeMap<usize, TestExchange<'c>>,
+}
+
+impl<'c> References<'c> {
+    fn of_size(&mut self, bytes: usize) -> &mut TestExchange<'c> {
+        let Self { contract, answered, by_size } = self;
+        by_size.entry(bytes.div_ceil(EXCHANGE / 4)).or_insert_with_key(|size| {
+            let bytes = size * EXCHANGE / 4;
+            let all = answered
+                .iter()
+                .map(|one| TestExchange::new(contract, one, bytes.saturating_sub(one.sample.body.len())));
+            let alike = all.filter_map(|mut one| one.counts(bytes).then(|| (best(64, &mut || one.check()), one)));
+            alike.min_by_key(|(time, _)| *time).expect("an exchange of that size").1
+        })
+    }
 }
 
 struct TestExchange<'c> {
@@ -248,9 +265,9 @@ struct TestExchange<'c> {
 }
 
 impl<'c> TestExchange<'c> {
-    fn new(contract: &'c Contract, answered: &Answered) -> Self {
+    fn new(contract: &'c Contract, answered: &Answered, bytes: usize) -> Self {
         let Answered { sample, status, .. } = answered;
-        let answer = Bytes::from(grown(answered.answers.clone(), EXCHANGE).unwrap_or_default().to_string());
+        let answer = Bytes::from(grown(answered.answers.clone(), bytes).unwrap_or_default().to_string());
         let headers: Headers = fields(sample).collect();
         let now = SystemTime::now();
         let credential = TokenCache::new(Duration::ZERO, None).credential(&headers, now);
@@ -278,9 +295,9 @@ impl<'c> TestExchange<'c> {
         self.answer.len() + self.sample.body.len()
     }
 
-    /// Of about 1 KB, without findings.
-    fn counts(&mut self) -> bool {
-        (EXCHANGE / 4..EXCHANGE * 2).contains(&self.bytes()) && self.check().findings.is_empty()
+    /// Of about this size, without findings.
+    fn counts(&mut self, bytes: usize) -> bool {
+        (bytes / 4..bytes * 2).contains(&self.bytes()) && self.check().findings.is_empty()
     }
 
     fn check(&mut self) -> Verdict {
@@ -291,10 +308,11 @@ impl<'c> TestExchange<'c> {
     }
 
     /// Its time, and how many times as long as the reference it takes; `None` where it does not count.
-    fn measure(mut self, reference: &mut TestExchange<'_>) -> Option<(Figure, f64)> {
-        if !self.counts() {
+    fn measure(mut self, references: &mut References<'_>) -> Option<(Figure, f64)> {
+        if !self.counts(EXCHANGE) {
             return None;
         }
+        let reference = references.of_size(self.bytes());
         let (started, mut time, mut beside) = (Instant::now(), Duration::MAX, Duration::MAX);
         while started.elapsed() < BUDGET {
             time = time.min(run(64, &mut || self.check()));
@@ -344,10 +362,7 @@ fn print_exchanges(name: &str, mut figures: Vec<(Figure, f64)>, all: usize, slow
     figures.sort_by(|(_, a), (_, b)| b.total_cmp(a));
     let Some(ratio) = figures.get(figures.len() / 2).map(|(_, ratio)| ratio) else { return };
     let above = figures.iter().filter(|(_, ratio)| *ratio > 1.5).count();
-    println!(
-        "{name}: {} exchanges of {all}; median {ratio:.2} × the built-in's fastest; above 1.5: {above}",
-        figures.len()
-    );
+    println!("{name}: {} exchanges of {all}; median {ratio:.2} × the built-in's; above 1.5: {above}", figures.len());
     for (figure, ratio) in figures.iter().take(slowest) {
         println!("  {:>7.2} µs {ratio:>6.2} × {:>9} bytes  {}", figure.micros(), figure.bytes, figure.name);
     }
