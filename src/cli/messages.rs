@@ -106,7 +106,7 @@ fn invalid_value(error: &clap::Error, sources: &Sources) -> Option<String> {
 }
 
 /// `` `a`, `b` or `c` ``.
-fn or(values: &[String]) -> String {
+pub(super) fn or(values: &[String]) -> String {
     match values {
         [first @ .., last] if !first.is_empty() => format!("{} or {last}", first.join(", ")),
         _ => values.concat(),

@@ -11,7 +11,10 @@ use clap::{FromArgMatches as _, Parser, Subcommand, error::ErrorKind};
 use super::{
     Failure, Outcome, audit, ca, contract, coverage, demo, diff, explain, import, learn,
     messages::{complain, usage_error},
-    options::{Network, policy::PolicyArgs},
+    options::{
+        Network,
+        policy::{self, PolicyArgs},
+    },
     pack,
     printer::warn,
     record, redact, replay, sandbox, scan, verify, watch,
@@ -55,7 +58,7 @@ enum Command {
 #[must_use]
 pub fn command() -> clap::Command {
     use clap::CommandFactory as _;
-    config::with_variables(Cli::command(), |name| env::var_os(name))
+    config::with_variables(policy::described(Cli::command()), |name| env::var_os(name))
 }
 
 /// The command line, completed by variables and by `contrail.toml`, and where its values came from; otherwise the exit
@@ -91,6 +94,10 @@ pub(super) fn parse() -> Result<(Cli, Sources), ExitCode> {
     }
     if let Some(policy) = cli.command.policy_mut() {
         policy.suppressions = suppressions;
+        let typed = |option: &str| sources.is_flag(option);
+        if let Some(wrong) = name.and_then(|name| policy.misplaced(&name, &typed)) {
+            return Err(complain(&*Failure::from(wrong), &sources));
+        }
     }
     cli.command.check(ends_in_dashes, &sources).map_err(|wrong| complain(&*Failure::from(wrong), &sources))?;
     Ok((cli, sources))

@@ -129,7 +129,7 @@ fn an_option_without_effect_gets_a_warning_and_one_that_would_protect_nothing_is
 }
 
 /// Options that need another one, and a value of each.
-const DEPENDENT: [(&str, &str); 9] = [
+const DEPENDENT: [(&str, &str); 11] = [
     ("cert", "x"),
     ("key", "x"),
     ("head-to", "x"),
@@ -139,6 +139,8 @@ const DEPENDENT: [(&str, &str); 9] = [
     ("upstream-key", "x"),
     ("upstream-proxy", "none"),
     ("upstream-http2", "off"),
+    ("deny", "stale"),
+    ("allow", "denied"),
 ];
 
 #[test]
@@ -147,7 +149,7 @@ fn a_variable_or_the_file_stops_no_command_to_which_it_does_not_apply() {
     std::fs::write(folder.path().join("x.har"), har::har(&[har::conforming()])).unwrap();
     let replay = ["replay", "x.har", "--", "true"].as_slice();
     let watch = ["watch", "--upstream", "http://127.0.0.1:9", "--", "true"].as_slice();
-    for arguments in [replay, watch] {
+    for arguments in [replay, watch, &["verify", "x.har"]] {
         let quiet = run_in(folder.path(), arguments).stderr.lines().count();
         for (option, value) in DEPENDENT {
             let variable = format!("CONTRAIL_{}", option.to_ascii_uppercase().replace('-', "_"));

@@ -2,10 +2,11 @@
 
 use std::{fs, path::PathBuf, str::FromStr};
 
+use clap::Command;
 use jiff::{Timestamp, tz::TimeZone};
 
 use crate::{
-    cli::Failure,
+    cli::{Failure, messages::or},
     finding::{Finding, Kind, Rule, UnknownRule, Verdict},
     report::{Baseline, Collector, Exemptions, Suppression},
     suggest::nearest,
@@ -14,13 +15,12 @@ use crate::{
 /// What makes the command fail
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct PolicyArgs {
-    /// Also fail on every gap (`gaps`), on this rule, on `denied` hosts (`replay` always does), or, in `replay`, on
-    /// recorded exchanges that no request used (`unused`) or that do not fit the contract any more (`stale`); repeatable
-    #[arg(long, value_name = "gaps|unused|stale|denied|RULE", value_delimiter = ',')]
+    // What both say in `--help` depends on the command: see `described`.
+    /// Also fail on every gap (`gaps`) or on this rule; repeatable
+    #[arg(long, value_name = "gaps|RULE", value_delimiter = ',')]
     pub deny: Vec<Denied>,
-    /// Do not fail on this rule, even if `--deny` names it, or, in `replay`, on `denied` hosts; still reported;
-    /// repeatable
-    #[arg(long, value_name = "RULE|denied", value_delimiter = ',')]
+    /// Do not fail on this rule, even if `--deny` names it; still reported; repeatable
+    #[arg(long, value_name = "RULE", value_delimiter = ',')]
     pub allow: Vec<Allowed>,
     /// JSON report of an earlier run (`--report json=FILE`): only findings that it does not list fail
     #[arg(long, value_name = "FILE")]
@@ -45,16 +45,28 @@ pub enum Denied {
     Rule(Rule),
 }
 
+/// The values beside rules.
+const WORDS: [(&str, Denied); 4] =
+    [("gaps", Denied::Gaps), ("unused", Denied::Unused), ("stale", Denied::Stale), ("denied", Denied::Hosts)];
+
 impl FromStr for Denied {
     type Err = String;
 
     fn from_str(word: &str) -> Result<Self, String> {
-        match word {
-            "gaps" => Ok(Self::Gaps),
-            "unused" => Ok(Self::Unused),
-            "stale" => Ok(Self::Stale),
-            "denied" => Ok(Self::Hosts),
-            _ => rule_or(&["gaps", "unused", "stale", "denied"], word).map(Self::Rule),
+        match WORDS.into_iter().find(|(known, _)| *known == word) {
+            Some((_, denied)) => Ok(denied),
+            None => rule_or(&WORDS.map(|(known, _)| known), word).map(Self::Rule),
+        }
+    }
+}
+
+impl Denied {
+    /// Whether it has an effect in this command.
+    fn has_effect(self, command: &str) -> bool {
+        match self {
+            Self::Gaps | Self::Rule(_) => true,
+            Self::Unused | Self::Stale => command == "replay",
+            Self::Hosts => ["record", "watch", "replay"].contains(&command),
         }
     }
 }
@@ -84,7 +96,50 @@ fn rule_or(keywords: &[&str], word: &str) -> Result<Rule, String> {
     })
 }
 
+/// Gives `--deny` and `--allow` of the proxies the values that only they take.
+#[must_use]
+pub fn described(command: Command) -> Command {
+    command.mut_subcommands(|sub| {
+        let (values, help) = match sub.get_name() {
+            "record" | "watch" => (
+                "gaps|denied|RULE",
+                "Also fail on every gap (`gaps`), on `denied` hosts, or on this rule; repeatable",
+            ),
+            "replay" => (
+                "gaps|unused|stale|RULE",
+                "Also fail on every gap (`gaps`), on recorded exchanges that no request used (`unused`) or that do not \
+                 fit the contract any more (`stale`), or on this rule; repeatable",
+            ),
+            _ => return sub,
+        };
+        sub.mut_arg("deny", |arg| arg.value_name(values).help(help)).mut_arg("allow", |arg| {
+            arg.value_name("RULE|denied").help(
+                "Do not fail on this rule or on `denied` hosts, even if `--deny` names them; still reported; repeatable",
+            )
+        })
+    })
+}
+
 impl PolicyArgs {
+    /// Why a `--deny` or `--allow` that was `typed` has no effect in this command.
+    #[must_use]
+    pub fn misplaced(&self, command: &str, typed: &dyn Fn(&str) -> bool) -> Option<String> {
+        let idle = |denied: &Denied| !denied.has_effect(command);
+        let takes = |(word, denied): (&str, Denied)| denied.has_effect(command).then(|| format!("`{word}`"));
+        let (wrong, taken) = if typed("deny")
+            && let Some(denied) = self.deny.iter().find(|denied| idle(denied))
+        {
+            let (word, _) = WORDS.into_iter().find(|(_, known)| known == denied)?;
+            (format!("--deny {word}"), WORDS.into_iter().filter_map(takes).collect())
+        } else if typed("allow") && self.allow.contains(&Allowed::Denied) && idle(&Denied::Hosts) {
+            ("--allow denied".to_owned(), Vec::new())
+        } else {
+            return None;
+        };
+        let taken = or(&[taken, vec!["a rule".to_owned()]].concat());
+        Some(format!("{wrong} has no effect in {command}, which takes {taken}; see `contrail {command} --help`"))
+    }
+
     /// What does not make the command fail: the baseline, which it reads, and what is suppressed today (UTC).
     ///
     /// # Errors
