@@ -12,7 +12,7 @@ use super::{
 use crate::{
     contract::{
         ContractDocument, MediaRange, Operation, below, follow,
-        schema::{Schema, Schemas},
+        schema::{NamePatterns, Schema, Schemas},
     },
     json::unescape_pointer,
 };
@@ -31,8 +31,9 @@ impl Listing {
     /// Adds a document; its operations.
     pub(super) fn document(&mut self, number: usize, document: &ContractDocument) -> HashMap<String, OperationShape> {
         let schemas = Schemas::new(&Arc::new(document.document().clone()));
-        let (numbers, seen) = (HashMap::new(), HashMap::new());
-        let mut one = OneDocument { all: self, number, document: document.document(), schemas, numbers, seen };
+        let (numbers, patterns, seen) = (HashMap::new(), NamePatterns::default(), HashMap::new());
+        let held = document.document();
+        let mut one = OneDocument { all: self, number, document: held, schemas, numbers, patterns, seen };
         let operations = document.model().operations.iter();
         operations.map(|operation| (operation.at.to_string(), one.operation(operation))).collect()
     }
@@ -46,6 +47,7 @@ struct OneDocument<'a> {
     schemas: Arc<Schemas>,
     /// Of parts, by JSON pointer.
     numbers: HashMap<String, PartNumber>,
+    patterns: NamePatterns,
     /// Schemas that are listed, by JSON pointer.
     seen: HashMap<String, NodeNumber>,
 }
@@ -141,8 +143,10 @@ impl OneDocument<'_> {
             let judge = self.judge(&below(&at, &["if"]));
             Box::new(Condition { judge, then, otherwise })
         });
+        let mut patterns = Vec::new();
         for pattern in keys(document, &below(&at, &["patternProperties"])) {
-            self.schema(&below(&at, &["patternProperties", &pattern]), &name);
+            let schema = self.schema(&below(&at, &["patternProperties", &pattern]), &name);
+            patterns.extend(self.patterns.compiled(&pattern).map(|judge| (judge, schema)));
         }
         let mut each = |keyword: &str| -> Vec<Option<NodeNumber>> {
             let places = (0..count(keyword)).map(|index| below(&at, &[keyword, &index.to_string()]));
@@ -150,7 +154,7 @@ impl OneDocument<'_> {
         };
         let (all_of, first_items) = (each("allOf").into_iter().flatten().collect(), each("prefixItems"));
         self.all.nodes[number] =
-            Node { all_of, branches, condition, properties, telling, additional, first_items, items, values };
+            Node { all_of, branches, condition, properties, telling, patterns, additional, first_items, items, values };
         Some(number)
     }
 

@@ -6,7 +6,10 @@ use ahash::AHashMap;
 use serde_json::Value;
 
 use super::Part;
-use crate::contract::{MediaRange, schema::Schema};
+use crate::contract::{
+    MediaRange,
+    schema::{NamePattern, Schema},
+};
 
 /// The number of a part among those of the contract.
 pub(super) type PartNumber = usize;
@@ -61,6 +64,7 @@ pub(super) struct Node {
     pub(super) properties: AHashMap<String, (PartNumber, Option<NodeNumber>)>,
     /// Properties with listed values, which a value of another choice may not have.
     pub(super) telling: Vec<(String, NodeNumber)>,
+    pub(super) patterns: Vec<(NamePattern, Option<NodeNumber>)>,
     pub(super) additional: Option<NodeNumber>,
     pub(super) first_items: Vec<Option<NodeNumber>>,
     pub(super) items: Option<NodeNumber>,

@@ -162,6 +162,30 @@ fn an_item_has_the_schema_of_its_position_and_a_condition_the_one_that_holds() {
 }
 
 #[test]
+fn a_member_has_the_schemas_of_the_patterns_that_its_name_matches_and_then_no_additional_one() {
+    let with = |name: &str| json!({"properties": {name: {}}});
+    let schema = json!({
+        "type": "object", "properties": {"x-named": with("named")},
+        "patternProperties": {"^x-": with("extension"), "-id$": with("identifier"), "^y-": with("never")},
+        "additionalProperties": with("further"),
+    });
+    let response = json!({"description": "x", "content": {"application/json": {"schema": schema}}});
+    let document = json!({
+        "openapi": "3.1.0", "info": {"title": "T", "version": "1"},
+        "paths": {"/a": {"get": {"operationId": "a", "responses": {"200": response}}}},
+    });
+    let contract = Arc::new(Contract::from_document(document).unwrap());
+    let all = r#"{"named": 1, "extension": 1, "identifier": 1, "further": 1, "never": 1}"#;
+    let fields = |name: &str| -> Vec<String> {
+        let found = touched_of(&contract, &[("/a", 200, &format!(r#"{{"{name}": {all}}}"#))]);
+        found.iter().filter_map(|line| Some(line.strip_prefix("fields a: 200.")?.to_owned())).collect()
+    };
+    assert_eq!(fields("x-named"), ["extension 1", "x-named 1", "x-named.named 1"]);
+    assert_eq!(fields("x-id"), ["identifier 1", "extension 1"]);
+    assert_eq!(fields("z"), ["further 1"]);
+}
+
+#[test]
 fn a_response_touches_nothing_of_the_form_before_it() {
     let of = |media_type: &str, names: &[&str]| {
         let properties: serde_json::Map<_, _> = names.iter().map(|name| ((*name).to_owned(), json!({}))).collect();

@@ -232,14 +232,21 @@ impl Touch<'_> {
 
     /// Adds the schemas of a member, which is touched where the document names it, to those of its object.
     fn member(&mut self, object: Range<usize>, name: &str) {
+        let nodes = self.nodes;
         for schema in object.clone() {
-            let SchemaNode { properties, additional, .. } = &self.nodes[self.schemas[schema]];
-            match properties.get(name) {
-                Some((part, schema)) => {
-                    self.parts.push(*part);
-                    self.add(object.end, *schema);
-                }
-                None => self.add(object.end, *additional),
+            let SchemaNode { properties, patterns, additional, .. } = &nodes[self.schemas[schema]];
+            let property = properties.get(name);
+            if let Some((part, schema)) = property {
+                self.parts.push(*part);
+                self.add(object.end, *schema);
+            }
+            let mut is_additional = property.is_none();
+            for (_, schema) in patterns.iter().filter(|(pattern, _)| pattern.matches(name)) {
+                self.add(object.end, *schema);
+                is_additional = false;
+            }
+            if is_additional {
+                self.add(object.end, *additional);
             }
         }
     }

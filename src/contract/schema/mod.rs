@@ -23,7 +23,7 @@ mod verdict;
 mod violation;
 
 pub use formats::ASSERTED_FORMATS;
-pub use gaps::{Applicable, Gap, GapKind, Types, is_known_value};
+pub use gaps::{Applicable, Gap, GapKind, NamePattern, NamePatterns, Types, is_known_value};
 pub(super) use judged::NULLABLE;
 pub(super) use keywords::{Holds, holds};
 pub use set::Schemas;

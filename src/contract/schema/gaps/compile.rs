@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::{
     known::known,
-    table::{Additional, Branch, Choice, Condition, Coverage, Pattern, Reach, SchemaEntry, Selection, possible},
+    table::{Additional, Branch, Choice, Condition, Coverage, NamePatterns, Reach, SchemaEntry, Selection, possible},
     types::Types,
 };
 use crate::contract::{
@@ -28,7 +28,7 @@ struct Compiler<'c> {
     /// Schemas that have an index and no entry yet.
     todo: VecDeque<String>,
     branches: Vec<String>,
-    patterns: HashMap<String, Option<Pattern>>,
+    patterns: NamePatterns,
 }
 
 impl Coverage {
@@ -45,7 +45,7 @@ impl Coverage {
             known: HashMap::new(),
             todo: VecDeque::new(),
             branches: Vec::new(),
-            patterns: HashMap::new(),
+            patterns: NamePatterns::default(),
         };
         let roots = places.iter().map(|place| compiler.at(place.clone())).collect();
         while let Some(pointer) = compiler.todo.pop_front() {
@@ -265,7 +265,7 @@ impl Compiler<'_> {
         entry.properties.sort_unstable();
         for pattern in names("patternProperties") {
             let schema = self.at(below(pointer, &["patternProperties", pattern]));
-            if let Some(pattern) = self.pattern(pattern) {
+            if let Some(pattern) = self.patterns.compiled(pattern) {
                 entry.patterns.push((pattern, schema));
             }
         }
@@ -295,16 +295,6 @@ impl Compiler<'_> {
         let judge = self.branches.len();
         self.branches.push(pointer.clone());
         Branch { judge, entry: self.at(pointer) }
-    }
-
-    /// One judge for each pattern, however often it occurs; `None` for one that is unusable.
-    fn pattern(&mut self, pattern: &str) -> Option<Pattern> {
-        if let Some(held) = self.patterns.get(pattern) {
-            return held.clone();
-        }
-        let judge = Pattern::compile(pattern);
-        self.patterns.insert(pattern.to_owned(), judge.clone());
-        judge
     }
 }
 

@@ -14,7 +14,7 @@ mod walk;
 pub(super) use compile::says_something;
 pub use known::is_known_value;
 pub(super) use known::{Known, known};
-pub use table::Applicable;
 pub(super) use table::Coverage;
+pub use table::{Applicable, NamePattern, NamePatterns};
 pub use types::Types;
 pub use walk::{Gap, GapKind};

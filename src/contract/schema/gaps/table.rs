@@ -1,6 +1,6 @@
 //! The walker's table: what each schema says about where things belong, and what it leads to.
 
-use std::{fmt, sync::Arc};
+use std::{collections::HashMap, fmt, sync::Arc};
 
 use ahash::AHashSet;
 use jsonschema::Validator;
@@ -30,7 +30,7 @@ pub(super) struct SchemaEntry {
     pub(super) lists: bool,
     /// Sorted by name.
     pub(super) properties: Vec<(Box<str>, usize)>,
-    pub(super) patterns: Vec<(Pattern, usize)>,
+    pub(super) patterns: Vec<(NamePattern, usize)>,
     pub(super) additional: Additional,
     pub(super) unnamed: Option<usize>,
     pub(super) prefix: Vec<usize>,
@@ -137,18 +137,32 @@ pub(super) struct Branch {
     pub(super) entry: usize,
 }
 
-/// A pattern for the names of members.
-#[derive(Clone)]
-pub(super) struct Pattern(Arc<Validator<Tape>>);
+/// A pattern for the names of members (`patternProperties`).
+#[derive(Debug, Clone)]
+pub struct NamePattern(Arc<Validator<Tape>>);
 
-impl Pattern {
-    pub(super) fn compile(pattern: &str) -> Option<Self> {
-        let validator = judge::asserting_formats().build(&json!({ "pattern": pattern })).ok()?;
-        Some(Self(validator.into()))
-    }
-
-    pub(super) fn matches(&self, name: &str) -> bool {
+impl NamePattern {
+    /// Whether a member of this name has the schema of the pattern.
+    #[must_use]
+    pub fn matches(&self, name: &str) -> bool {
         self.0.is_valid(TapeNode::Text(name))
+    }
+}
+
+/// The patterns of a document: one judge for each, however often it occurs.
+#[derive(Debug, Default)]
+pub struct NamePatterns(HashMap<String, Option<NamePattern>>);
+
+impl NamePatterns {
+    /// The judge of a pattern; `None` for one that is unusable.
+    pub fn compiled(&mut self, pattern: &str) -> Option<NamePattern> {
+        if let Some(held) = self.0.get(pattern) {
+            return held.clone();
+        }
+        let validator = judge::asserting_formats().build(&json!({ "pattern": pattern })).ok();
+        let judge = validator.map(|validator| NamePattern(validator.into()));
+        self.0.insert(pattern.to_owned(), judge.clone());
+        judge
     }
 }
 
