@@ -146,12 +146,13 @@ fn scan(args: &Args) -> Result<Outcome, Failure> {
 
 /// What was found in all, on standard error.
 fn summarise(scanned: &Scanned) {
-    let files = plural(scanned.files, "file");
+    let found = scanned.in_words();
     let _ = match scanned.hits.len() {
         // Why none was searched is printed already.
         0 if scanned.files == 0 => Ok(()),
-        0 => writeln!(io::stderr(), "no secret in {files}"),
-        _ => writeln!(io::stderr(), "{}; `contrail redact` removes them", scanned.in_words()),
+        // `contrail redact` refuses what cannot be searched, too.
+        places if places == 0 || scanned.exit.status == 2 => writeln!(io::stderr(), "{found}"),
+        _ => writeln!(io::stderr(), "{found}; `contrail redact` removes them"),
     };
 }
 

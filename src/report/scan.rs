@@ -49,11 +49,20 @@ impl Scanned {
         self.hits.iter().map(|hit| &hit.label).collect::<BTreeSet<_>>().len()
     }
 
-    /// `2 secrets in 3 places of 1 file`.
+    /// The files that hold secrets, also those that could not be searched by their structure.
+    fn sources(&self) -> BTreeSet<&str> {
+        self.hits.iter().map(|hit| &*hit.source).collect()
+    }
+
+    /// `2 secrets in 3 places of 1 file`, which are the files that hold them; `no secret in 1 file`, which are those
+    /// that were searched.
     #[must_use]
     pub fn in_words(&self) -> String {
+        if self.hits.is_empty() {
+            return format!("no secret in {}", plural(self.files, "file"));
+        }
         let (secrets, places) = (plural(self.distinct(), "secret"), plural(self.hits.len(), "place"));
-        format!("{secrets} in {places} of {}", plural(self.files, "file"))
+        format!("{secrets} in {places} of {}", plural(self.sources().len(), "file"))
     }
 
     /// Writes a report.
@@ -69,8 +78,7 @@ impl Scanned {
                 writeln!(to, "{}", json!({"summary": summary, "hits": self.hits, "exit": self.exit}))
             }
             _ => {
-                let sources: BTreeSet<&str> = self.hits.iter().map(|hit| &*hit.source).collect();
-                let sources: Vec<String> = sources.into_iter().map(str::to_owned).collect();
+                let sources: Vec<String> = self.sources().into_iter().map(str::to_owned).collect();
                 let fill = |page: &mut Page| {
                     page.sentences.push(vec![text(format!("{}.", self.in_words()))]);
                     page.parts.extend(self.part());

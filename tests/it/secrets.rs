@@ -62,6 +62,24 @@ fn scan_names_place_and_kind_of_every_secret_and_shows_none() {
 }
 
 #[test]
+fn scan_counts_the_files_that_hold_secrets_and_not_those_that_it_can_search() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "cut.har", &EXPORT[..EXPORT.len() / 2]);
+    write(folder.path(), "a.har", EXPORT);
+    write(folder.path(), "note.txt", "nothing of the kind\n");
+    let found = |files: &[&str]| {
+        let ran = run_in(folder.path(), ["scan"].iter().chain(files));
+        let not_searched = "contrail: `cut.har` was not searched: it is a recording with a syntax error at byte 552\n";
+        (ran.status, ran.stderr.replace(not_searched, ""))
+    };
+    assert_eq!(found(&["cut.har"]), (2, "1 secret in 2 places of 1 file\n".to_owned()));
+    assert_eq!(found(&["cut.har", "note.txt"]), (2, "1 secret in 2 places of 1 file\n".to_owned()));
+    assert_eq!(found(&["cut.har", "a.har", "note.txt"]), (2, "5 secrets in 15 places of 2 files\n".to_owned()));
+    let advised = "5 secrets in 10 places of 1 file; `contrail redact` removes them\n";
+    assert_eq!(found(&["a.har", "note.txt"]), (1, advised.to_owned()));
+}
+
+#[test]
 fn scan_gives_json_and_looks_for_values_of_the_environment() {
     let folder = tempfile::tempdir().unwrap();
     let path = write(folder.path(), "a.journal", "{\"x\":1}\n{\"x\":\"from-the-%65nvironment\"}\n");
