@@ -72,10 +72,13 @@ struct Touch<'a> {
 impl Touch<'_> {
     fn operation(&mut self, operation: &OperationShape, raw: &[(&str, &str)], exchange: &Exchange) {
         self.parts.push(operation.part);
-        for parameter in &operation.parameters {
-            self.parameter(parameter, raw, exchange);
-        }
         let request = &exchange.request;
+        let query = request.target.query().unwrap_or_default().as_bytes();
+        let query: Vec<_> =
+            media::fields(query).map(|field| (decoded(&query[field.name]), &query[field.value])).collect();
+        for parameter in &operation.parameters {
+            self.parameter(parameter, raw, &query, exchange);
+        }
         self.message(&operation.request, &request.headers, &request.body);
         let Some(response) = exchange.response.as_ref().filter(|response| response.status != 0) else { return };
         let keys = response_keys(response.status);
@@ -85,7 +88,14 @@ impl Touch<'_> {
         }
     }
 
-    fn parameter(&mut self, parameter: &Parameter, raw: &[(&str, &str)], exchange: &Exchange) {
+    /// The names of the query are decoded.
+    fn parameter(
+        &mut self,
+        parameter: &Parameter,
+        raw: &[(&str, &str)],
+        query: &[(String, &[u8])],
+        exchange: &Exchange,
+    ) {
         let Parameter { part, name, place, schema } = parameter;
         let request = &exchange.request;
         let values: Vec<Cow<'_, str>> = match &**place {
@@ -94,16 +104,11 @@ impl Touch<'_> {
                 own.map(|(_, value)| percent_decode_str(value).decode_utf8_lossy()).collect()
             }
             "query" => {
-                let query = request.target.query().unwrap_or_default();
-                let fields = media::fields(query.as_bytes());
                 // An array's or an object's members have names of their own.
                 let is_own = |held: &str| {
                     held.strip_prefix(&**name).is_some_and(|rest| rest.is_empty() || rest.starts_with('['))
                 };
-                fields
-                    .filter(|field| is_own(&decoded(&query.as_bytes()[field.name.clone()])))
-                    .map(|field| decoded(&query.as_bytes()[field.value]).into())
-                    .collect()
+                query.iter().filter(|(name, _)| is_own(name)).map(|(_, value)| decoded(value).into()).collect()
             }
             "header" => request.headers.get_all(name).map(|value| String::from_utf8_lossy(value.as_bytes())).collect(),
             "cookie" => {
@@ -166,9 +171,10 @@ impl Touch<'_> {
         for field in media::fields(&body.content) {
             let name = decoded(&body.content[field.name]);
             self.member(0..own, &name);
-            if !is_redacted(&body.redacted, &below("", &[&name])) {
+            if self.schemas.len() > own && !is_redacted(&body.redacted, &below("", &[&name])) {
+                let text = decoded(&body.content[field.value]);
                 for at in own..self.schemas.len() {
-                    self.text(Some(self.schemas[at]), &decoded(&body.content[field.value.clone()]), 0);
+                    self.text(Some(self.schemas[at]), &text, 0);
                 }
             }
             self.schemas.truncate(own);
