@@ -44,14 +44,12 @@ impl ContractParts {
         };
         let number = self.contract.documents().iter().position(|one| std::ptr::eq(one, document));
         let operations = number.and_then(|number| self.operations.get(number));
-        let mut touch = Touch { nodes: &self.nodes, parts: Vec::new(), schemas: Vec::new() };
+        let seen = vec![0; self.parts.len().div_ceil(BITS)];
+        let mut touch = Touch { nodes: &self.nodes, parts: Vec::new(), seen, schemas: Vec::new() };
         if let Some(operation) = operations.and_then(|operations| operations.get(&*matched.operation.at)) {
             touch.operation(operation, &matched.raw, exchange);
         }
-        let mut parts = touch.parts;
-        parts.sort_unstable();
-        parts.dedup();
-        Touched { is_undocumented: false, parts }
+        Touched { is_undocumented: false, parts: touch.parts }
     }
 
     /// The parts that an exchange touches without its secrets, where `before` is what it touched with them.
@@ -61,17 +59,23 @@ impl ContractParts {
     }
 }
 
+/// Bits of a word of [`Touch::seen`].
+const BITS: usize = u64::BITS as usize;
+
 /// The parts so far.
 struct Touch<'a> {
     nodes: &'a [SchemaNode],
+    /// Each once.
     parts: Vec<PartNumber>,
+    /// A bit for each part of the contract: whether it is among them.
+    seen: Vec<u64>,
     /// The schemas of the values that are open, those of the innermost value last.
     schemas: Vec<NodeNumber>,
 }
 
 impl Touch<'_> {
     fn operation(&mut self, operation: &OperationShape, raw: &[(&str, &str)], exchange: &Exchange) {
-        self.parts.push(operation.part);
+        self.part(operation.part);
         let request = &exchange.request;
         let query = request.target.query().unwrap_or_default().as_bytes();
         let query: Vec<_> =
@@ -83,7 +87,7 @@ impl Touch<'_> {
         let Some(response) = exchange.response.as_ref().filter(|response| response.status != 0) else { return };
         let keys = response_keys(response.status);
         if let Some((part, content)) = keys.iter().find_map(|key| operation.responses.get(key)) {
-            self.parts.push(*part);
+            self.part(*part);
             self.message(content, &response.headers, &response.body);
         }
     }
@@ -122,7 +126,7 @@ impl Touch<'_> {
         if values.is_empty() {
             return;
         }
-        self.parts.push(*part);
+        self.part(*part);
         for value in values {
             self.text(*schema, &value, 0);
         }
@@ -152,7 +156,7 @@ impl Touch<'_> {
         let rank = |content: &Content| content.range.as_ref()?.rank(&essence, content_type.as_bytes());
         let ranked = documented.iter().filter_map(|content| Some((rank(content)?, content)));
         let Some((_, Content { part, schema, .. })) = ranked.max_by_key(|(rank, _)| *rank) else { return };
-        self.parts.push(*part);
+        self.part(*part);
         let Some(schema) = schema.filter(|_| body.is_whole() && !body.malformed) else { return };
         self.schemas.clear();
         self.schemas.push(schema);
@@ -243,7 +247,7 @@ impl Touch<'_> {
             let SchemaNode { properties, patterns, additional, .. } = &nodes[self.schemas[schema]];
             let property = properties.get(name);
             if let Some((part, schema)) = property {
-                self.parts.push(*part);
+                self.part(*part);
                 self.add(object.end, *schema);
             }
             let mut is_additional = property.is_none();
@@ -282,7 +286,9 @@ impl Touch<'_> {
             }
             for branch in branches {
                 if !rules_out(nodes, branch, value) && accepts(&branch.judge) {
-                    self.parts.extend(branch.part);
+                    if let Some(part) = branch.part {
+                        self.part(part);
+                    }
                     self.add(first, branch.schema);
                 }
             }
@@ -290,6 +296,14 @@ impl Touch<'_> {
                 let holding = if accepts(&condition.judge) { condition.then } else { condition.otherwise };
                 self.add(first, holding);
             }
+        }
+    }
+
+    fn part(&mut self, part: PartNumber) {
+        let (word, bit) = (&mut self.seen[part / BITS], 1 << (part % BITS));
+        if *word & bit == 0 {
+            *word |= bit;
+            self.parts.push(part);
         }
     }
 
@@ -305,7 +319,7 @@ impl Touch<'_> {
             |value: &Value| value.as_str().zip(text).is_some_and(|(written, text)| is_known_value(written, text));
         for ListedValue { part, value, is_known: known } in listed {
             if if *known { is_known(value) } else { is(value) } {
-                self.parts.push(*part);
+                self.part(*part);
             }
         }
     }
