@@ -5,13 +5,16 @@ use std::{fs, path::Path};
 
 use serde_json::Value;
 
-use crate::support::{
-    command::{Ran, contrail, run_in},
-    golden::{assert_line, assert_output},
-    har,
-    process::Running,
-    reports::{FORMATS, unescaped},
-    wire::{Origin, call},
+use crate::{
+    record::harness::Workspace,
+    support::{
+        command::{Ran, contrail, run_in},
+        golden::{assert_line, assert_output},
+        har,
+        process::Running,
+        reports::{FORMATS, unescaped},
+        wire::{Origin, call},
+    },
 };
 
 /// A script that sends GETs to the reverse listener.
@@ -191,6 +194,15 @@ fn what_a_full_disk_kept_from_the_recording_is_in_every_report() {
     assert_eq!(ran.status, 2, "{}", ran.stderr);
     assert_line(&ran.stderr, "exit status 2: 32 exchanges NOT RECORDED; auth.missing 60 (violation)");
     assert_reports(folder.path(), "r", 2, "exchanges NOT RECORDED: File too large", "NOT RECORDED");
+}
+
+#[test]
+fn a_disk_without_room_for_the_first_exchange_leaves_nothing_to_pack() {
+    let workspace = Workspace::new();
+    let options = "record --listen 127.0.0.1:0 --upstream sandbox --seed seed.json --out new.har".split(' ');
+    let running = Running::limited("ulimit -f 0", workspace.path(), options);
+    call(running.address, "GET", "/api/v2/connection-profiles/templates", &[], b"");
+    assert_output("record/a_disk_without_room_for_the_first_exchange_leaves_nothing_to_pack", &running.finish());
 }
 
 #[test]

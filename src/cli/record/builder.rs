@@ -99,19 +99,24 @@ impl FoldError {
         }
     }
 
-    /// The lines for the summary: the state of the disk, and where the exchanges are.
-    pub(in crate::cli) fn rows(&self, journal: &[PathBuf]) -> Rows {
-        let files: Vec<String> = journal.iter().map(|path| quoted(path)).collect();
-        let files = files.join(" ");
-        match self {
-            Self::NotFolded(failure) => {
-                vec![(NOT_FOLDED, error_chain(&**failure).into()), ("the exchanges are still in", files.into())]
-            }
-            Self::Unfinished(error) => {
-                vec![(NOT_FINISHED, error_chain(error).into()), ("the exchanges are also still in", files.into())]
-            }
-        }
+    /// The lines for the summary: the state of the disk, and where the exchanges are, if any was written.
+    pub(in crate::cli) fn rows(&self, journals: &[PathBuf]) -> Rows {
+        let (state, still) = match self {
+            Self::NotFolded(failure) => ((NOT_FOLDED, error_chain(&**failure)), "the exchanges are still in"),
+            Self::Unfinished(error) => ((NOT_FINISHED, error_chain(error)), "the exchanges are also still in"),
+        };
+        let files = filled(journals);
+        let mut rows: Rows = vec![(state.0, state.1.into())];
+        rows.extend((!files.is_empty()).then(|| (still, files.into())));
+        rows
     }
+}
+
+/// The journals that are not empty, as a shell reads them.
+pub(super) fn filled(journals: &[PathBuf]) -> String {
+    let is_empty = |path: &PathBuf| path.metadata().is_ok_and(|journal| journal.len() == 0);
+    let files: Vec<String> = journals.iter().filter(|path| !is_empty(path)).map(|path| quoted(path)).collect();
+    files.join(" ")
 }
 
 impl FixtureBuilder {

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{
     args::{Args, renewal},
-    builder::{FixtureBuilder, FoldError, Proven, remove},
+    builder::{FixtureBuilder, FoldError, Proven, filled, remove},
     leftovers::Leftovers,
     nothing,
 };
@@ -197,11 +197,15 @@ impl Ending<'_> {
         if let FoldError::Unfinished(_) = error {
             return End { rows, undone, ..End::default() };
         }
-        // A trail can be packed as a whole folder.
-        let files: Vec<String> = left.iter().map(|path| quoted(path)).collect();
-        let source = self.args.trail.trail.as_deref().map_or_else(|| files.join(" "), quoted);
-        let next = Some(format!("remove the cause, then contrail pack {source} --out ANOTHER.har"));
-        End { rows, next, undone, fate: Fate::NotFolded, ..End::default() }
+        let files = filled(&left);
+        let next = if files.is_empty() {
+            "remove the cause, then record again".to_owned()
+        } else {
+            // A trail can be packed as a whole folder.
+            let source = self.args.trail.trail.as_deref().map_or(files, quoted);
+            format!("remove the cause, then contrail pack {source} --out ANOTHER.har")
+        };
+        End { rows, next: Some(next), undone, fate: Fate::NotFolded, ..End::default() }
     }
 
     /// Keeps the old fixture, since the command was cut short, and the new recording beside it.
