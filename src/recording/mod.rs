@@ -12,6 +12,7 @@ pub mod entry;
 mod error;
 pub mod fixture;
 mod journal;
+mod ordered;
 mod read;
 #[cfg(test)]
 mod tests;

@@ -17,7 +17,10 @@ use super::{
     segments::is_segment,
     unrecorded::Unrecorded,
 };
-use crate::plural::plural;
+use crate::{
+    plural::plural,
+    recording::ordered::{BATCH, in_order, threads},
+};
 
 /// Where a trail was first altered.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,7 +85,7 @@ pub fn check_texts(segments: &[(PathBuf, &[u8])], whole: bool) -> Option<Checked
     check(&paths, &[], whole, |segment| Ok(texts.get(segment).copied().unwrap_or_default())).unwrap_or_default()
 }
 
-fn check<R: BufRead>(
+fn check<R: BufRead + Send>(
     segments: &[PathBuf],
     kept: &[ChainHead],
     whole: bool,
@@ -186,59 +189,126 @@ struct Check {
     last: bool,
 }
 
+/// A line of a segment, as far as it can be judged by itself.
+struct ReadLine {
+    bytes: u64,
+    /// It has its line feed.
+    is_whole: bool,
+    content: Content,
+}
+
+enum Content {
+    /// Whether it is as contrail writes it, its hash included.
+    Link {
+        link: Link,
+        as_written: bool,
+    },
+    /// It begins as a line of the chain.
+    Unreadable,
+    /// A line of the chain in another form than contrail writes.
+    OtherForm,
+    Other {
+        digest: String,
+        kind: LineKind,
+    },
+}
+
+impl ReadLine {
+    /// The lines of a block.
+    fn all(block: &[u8]) -> Vec<Self> {
+        block.split_inclusive(|byte| *byte == b'\n').map(Self::of).collect()
+    }
+
+    fn of(line: &[u8]) -> Self {
+        Self { bytes: line.len() as u64, is_whole: line.ends_with(b"\n"), content: Content::of(line) }
+    }
+}
+
+impl Content {
+    fn of(line: &[u8]) -> Self {
+        if !line.starts_with(CHAIN) {
+            return if is_link(line) {
+                Self::OtherForm
+            } else {
+                Self::Other { digest: line_digest(line), kind: LineKind::of(line) }
+            };
+        }
+        let Ok(Line { chain: link }) = serde_json::from_slice::<Line>(line) else { return Self::Unreadable };
+        let mut written = Vec::with_capacity(line.len());
+        link.write(&mut written);
+        let as_written = line.strip_suffix(b"\n").unwrap_or(line) == &written[..written.len() - 1]
+            && link.computed_hash() == link.hash;
+        Self::Link { link, as_written }
+    }
+}
+
 impl Check {
-    /// Checks one segment; where it was altered, if it was.
-    fn segment(&mut self, segment: &Path, mut input: impl BufRead, any: bool) -> io::Result<Option<Broken>> {
-        let mut buffer = Vec::new();
-        let mut number = 0;
+    /// Checks one segment, its lines by themselves on all cores; where it was altered, if it was.
+    fn segment(&mut self, segment: &Path, mut input: impl BufRead + Send, any: bool) -> io::Result<Option<Broken>> {
         self.checked.lengths.push(0);
-        loop {
-            buffer.clear();
-            let read = input.read_until(b'\n', &mut buffer)? as u64;
-            if read == 0 {
-                return Ok(None);
+        let mut failed = None;
+        let next = || {
+            let mut block = Vec::with_capacity(BATCH + BATCH / 4);
+            while block.len() < BATCH && failed.is_none() {
+                match input.read_until(b'\n', &mut block) {
+                    Ok(0) => break,
+                    Ok(_) => {}
+                    Err(error) => failed = Some(error),
+                }
             }
-            if let Some(length) = self.checked.lengths.last_mut() {
-                *length += read;
-            }
-            number += 1;
-            self.end = Some((segment.to_path_buf(), number));
-            if let Some(broken) = self.line(segment, number, &buffer, any) {
-                return Ok(Some(broken));
-            }
+            (!block.is_empty()).then_some(block)
+        };
+        let mut number = 0;
+        let broken = in_order(
+            threads,
+            next,
+            || |block: Vec<u8>| ReadLine::all(&block),
+            |lines| {
+                for line in lines {
+                    if let Some(length) = self.checked.lengths.last_mut() {
+                        *length += line.bytes;
+                    }
+                    number += 1;
+                    self.line(segment, number, line, any).map_or(Ok(()), Err)?;
+                }
+                self.end = Some((segment.to_path_buf(), number));
+                Ok(())
+            },
+        );
+        match (broken, failed) {
+            (Err(broken), _) => Ok(Some(broken)),
+            (Ok(()), failed) => failed.map_or(Ok(None), Err),
         }
     }
 
-    fn line(&mut self, segment: &Path, number: usize, line: &[u8], any: bool) -> Option<Broken> {
+    fn line(&mut self, segment: &Path, number: usize, line: ReadLine, any: bool) -> Option<Broken> {
         let broken =
             |reason: &str| Some(Broken { segment: segment.to_path_buf(), line: number, reason: reason.to_owned() });
-        let is_whole = line.ends_with(b"\n");
-        if number == 1 && self.chained && !line.starts_with(CHAIN) {
+        let ReadLine { is_whole, content, .. } = line;
+        if number == 1 && self.chained && matches!(content, Content::OtherForm | Content::Other { .. }) {
             return broken("a segment begins with a line of the chain, and this line is another");
         }
         if self.chained && !self.last && !is_whole {
             return broken("this line was added: contrail ends a segment with a whole line");
         }
-        if !line.starts_with(CHAIN) {
-            if is_link(line) {
+        let link = match content {
+            Content::Other { digest, kind } => {
+                // A killed process leaves a torn last line, which counts for nothing.
+                if is_whole {
+                    self.pending.push(Pending { segment: segment.to_path_buf(), line: number, digest, kind });
+                }
+                return None;
+            }
+            Content::Unreadable => {
+                self.chained = true;
+                return if is_whole { broken("this line of the chain cannot be read") } else { None };
+            }
+            Content::OtherForm | Content::Link { as_written: false, .. } => {
                 return broken("this line of the chain was altered");
             }
-            // A killed process leaves a torn last line, which counts for nothing.
-            if is_whole {
-                let (digest, kind) = (line_digest(line), LineKind::of(line));
-                self.pending.push(Pending { segment: segment.to_path_buf(), line: number, digest, kind });
-            }
-            return None;
-        }
-        self.chained = true;
-        let Ok(Line { chain: link }) = serde_json::from_slice::<Line>(line) else {
-            return if is_whole { broken("this line of the chain cannot be read") } else { None };
+            Content::Link { link, .. } => link,
         };
-        let mut written = Vec::with_capacity(line.len());
-        link.write(&mut written);
-        if line.strip_suffix(b"\n").unwrap_or(line) != &written[..written.len() - 1] {
-            return broken("this line of the chain was altered");
-        }
+        self.chained = true;
         if any && number == 1 {
             self.covers = link.seq > 0;
             self.checked.head = ChainHead { seq: link.seq, hash: link.prev.clone(), trail: link.trail.clone() };
@@ -283,9 +353,6 @@ fn is_link(line: &[u8]) -> bool {
 /// The first line at which a batch differs from its chain line, if any.
 fn compare(link: &Link, head: &ChainHead, pending: &[Pending], segment: &Path, line: usize) -> Option<Broken> {
     let here = |reason: String| Some(Broken { segment: segment.to_path_buf(), line, reason });
-    if link.computed_hash() != link.hash {
-        return here("this line of the chain was altered".to_owned());
-    }
     if link.trail.is_some() && head.trail.is_some() && link.trail != head.trail {
         return here("this segment belongs to another trail".to_owned());
     }

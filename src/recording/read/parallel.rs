@@ -1,26 +1,16 @@
-//! Entries on all cores: one thread cuts texts out of the file, others make entries of them and do what is asked with
-//! each, and the caller gets the results in the file's order.
-//!
-//! Bounded: each thread has one batch of texts waiting, one at hand and one of results waiting, whatever the file's
-//! size. Batches go round: the n-th to the n-th thread, so that order needs no sorting.
+//! Entries on all cores: texts are cut out of the file, others make entries of them and do what is asked with each,
+//! and the caller gets the results in the file's order.
 
-use std::{
-    panic::{AssertUnwindSafe, catch_unwind},
-    sync::mpsc::{Receiver, SyncSender, sync_channel},
-    thread,
-};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::{
     entry_texts::{EntryPosition, EntryTexts},
     reader::Reader,
 };
-use crate::recording::{Entry, EntryRef, Head, ReadError, ReadFault, Recording};
-
-/// Bytes of text that go to a thread at a time, at least.
-const BATCH: usize = 128 << 10;
-
-/// Maximum threads; one thread cuts texts out for them all.
-const MAX_THREADS: usize = 16;
+use crate::recording::{
+    Entry, EntryRef, Head, ReadError, ReadFault, Recording,
+    ordered::{BATCH, in_order, threads},
+};
 
 /// What is known of a recording at its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -133,8 +123,21 @@ impl Recording {
         T: Send,
         E: From<ReadError>,
     {
-        let Self { mut texts, mut reader, mut skipped, .. } = self;
-        let mut take = |done: Done<T>| -> Result<(), E> {
+        let Self { mut texts, reader, mut skipped, .. } = self;
+        let mut failed = None;
+        let next = || {
+            if failed.is_some() {
+                return None;
+            }
+            let (batch, error) = Batch::next(&mut texts);
+            failed = error;
+            (!batch.ends.is_empty()).then_some(batch)
+        };
+        let worker = || {
+            let (mut reader, work) = (reader.clone(), &work);
+            move |batch: Batch| batch.done(&mut reader, work)
+        };
+        let take = |done: Done<T>| -> Result<(), E> {
             for result in done {
                 match result? {
                     Some(result) => sink(result)?,
@@ -143,65 +146,9 @@ impl Recording {
             }
             Ok(())
         };
-        // A file of one batch is not worth a thread.
-        let (first, error) = Batch::next(&mut texts);
-        if first.text.len() < BATCH {
-            take(first.done(&mut reader, &work))?;
-            error.map_or(Ok(()), |error| Err(E::from(error)))?;
-        } else {
-            thread::scope(|scope| -> Result<(), E> {
-                let (mut to, mut from) = (Vec::new(), Vec::new());
-                for _ in 0..threads() {
-                    let (batches, waiting) = sync_channel::<Batch>(1);
-                    let (results, done) = sync_channel::<Done<T>>(1);
-                    let (mut reader, work) = (reader.clone(), &work);
-                    scope.spawn(move || work_on(&waiting, &results, &mut reader, work));
-                    to.push(batches);
-                    from.push(done);
-                }
-                let texts = &mut texts;
-                let cutting = scope.spawn(move || cut(first, texts, &to));
-                for done in from.iter().cycle() {
-                    match done.recv() {
-                        Ok(results) => take(results)?,
-                        Err(_) => break,
-                    }
-                }
-                // A thread that still works finds its channel closed.
-                drop(from);
-                match cutting.join() {
-                    Ok(None) => Ok(()),
-                    Ok(Some(error)) => Err(error.into()),
-                    Err(panic) => std::panic::resume_unwind(panic),
-                }
-            })?;
-        }
+        in_order(threads, next, worker, take)?;
+        failed.map_or(Ok(()), |error| Err(E::from(error)))?;
         Ok(ReadEnd { head: texts.head().clone(), skipped })
-    }
-}
-
-/// Read only for files of more than one batch: the system looks it up in several files each time.
-fn threads() -> usize {
-    thread::available_parallelism().map_or(1, std::num::NonZero::get).min(MAX_THREADS)
-}
-
-/// Cuts what follows the `first` batch into further ones, the n-th for the n-th thread; what ended it, if not its end.
-fn cut(first: Batch, texts: &mut EntryTexts, to: &[SyncSender<Batch>]) -> Option<ReadError> {
-    let (mut batch, mut error) = (first, None);
-    for batches in to.iter().cycle() {
-        if batch.ends.is_empty() && error.is_none() || batches.send(batch).is_err() || error.is_some() {
-            return error;
-        }
-        (batch, error) = Batch::next(texts);
-    }
-    None
-}
-
-fn work_on<T>(waiting: &Receiver<Batch>, results: &SyncSender<Done<T>>, reader: &mut Reader, work: &impl Work<T>) {
-    while let Ok(batch) = waiting.recv() {
-        if results.send(batch.done(reader, work)).is_err() {
-            return;
-        }
     }
 }
 
