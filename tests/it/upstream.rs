@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-use crate::support::golden::assert_line;
+use crate::support::{golden::assert_line, wire::Nobody};
 use bytes::Bytes;
 use contrail::{
     exchange::Target,
@@ -277,8 +277,8 @@ async fn a_proxy_on_the_way_that_does_not_serve_is_named_and_what_to_do_and_neve
     let (authority, _folder) = authority();
     let tenant = tenant(authority.server_config("localhost").unwrap(), true).await;
     let plain: Origin = "http://tenant.example".parse().unwrap();
-    let closed = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
-    let closed: Via = format!("http://me:p%40ss@{closed}").parse().unwrap();
+    let nobody = Nobody::new();
+    let closed: Via = format!("http://me:p%40ss@{}", nobody.address).parse().unwrap();
     let bad_gateway = b"HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n";
     let alert = b"\x15\x03\x01\x00\x02\x02\x46";
     let direct = "--upstream-proxy names it; `--upstream-proxy none` connects directly";

@@ -8,7 +8,7 @@ use crate::support::{
     command::run_in,
     golden::{assert_golden, masked, transcript},
     process::Running,
-    wire::call,
+    wire::{Nobody, call},
 };
 
 /// A server of TLS for this name, on a port of its own, and its certificate, which is an authority's or a server's.
@@ -41,11 +41,6 @@ fn serve(connection: impl Fn(std::net::TcpStream) + Send + 'static) -> String {
     format!("localhost:{port}")
 }
 
-/// A port on which no process listens.
-fn nobody() -> String {
-    format!("localhost:{}", TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port())
-}
-
 #[test]
 fn an_upstream_that_cannot_be_reached_is_shown_with_its_cause_and_what_helps() {
     let plain = || {
@@ -58,8 +53,9 @@ fn an_upstream_that_cannot_be_reached_is_shown_with_its_cause_and_what_helps() {
     let no_name = format!("{}.example", "x".repeat(64));
     let (other, trusted) = tls("other.example", false);
     let https = |authority| format!("https://{}", tls("localhost", authority).0);
+    let nobody = Nobody::new();
     let cases = [
-        ("16-upstream-that-is-down", format!("http://{}", nobody())),
+        ("16-upstream-that-is-down", format!("http://localhost:{}", nobody.address.port())),
         ("17-upstream-without-an-address", format!("http://{no_name}")),
         ("18-upstream-with-an-authoritys-certificate", https(true)),
         ("18-upstream-with-an-unknown-certificate", https(false)),
@@ -86,7 +82,9 @@ fn an_upstream_that_cannot_be_reached_is_shown_with_its_cause_and_what_helps() {
 fn an_upstream_that_is_contrail_itself_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let ran = loop {
-        let address = nobody();
+        // The port is free again once the listener is dropped.
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let address = format!("localhost:{port}");
         let upstream = format!("http://{address}");
         let ran = run_in(folder.path(), ["watch", "--listen", &address, "--upstream", &upstream, "--", "true"]);
         // Another test may have taken the port meanwhile.

@@ -1,6 +1,6 @@
 //! Journals that killed recordings left over: what takes them up, and what leaves them alone.
 
-use std::{fs, io::Write as _, net::TcpListener};
+use std::{fs, io::Write as _};
 
 use nix::{
     sys::signal::{Signal, kill},
@@ -14,7 +14,7 @@ use super::{
 use crate::support::{
     command::{Ran, limited},
     golden::{assert_line, assert_output},
-    wire::call,
+    wire::{Nobody, call},
 };
 
 const GROUPS_ID: &str = "getSynchronizedGroups";
@@ -155,8 +155,8 @@ fn overwrite_that_records_nothing_leaves_the_journal_of_a_killed_run() {
     for command in ["/does/not/exist", "true"] {
         left(&workspace.run(&["record", "--upstream", "sandbox", "--out", "rec.har", "--overwrite", "--", command]));
     }
-    let down = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let running = workspace.start_at(down, "record", &["--out", "rec.har", "--overwrite"]);
+    let down = Nobody::new();
+    let running = workspace.start_at(down.address, "record", &["--out", "rec.har", "--overwrite"]);
     assert_eq!(call(running.address, "GET", TEMPLATES, &[], b"").status(), 502);
     left(&running.finish());
 }

@@ -17,7 +17,7 @@ use crate::support::{
     command::contrail,
     golden::{assert_line, assert_output},
     process::listening,
-    wire::call,
+    wire::{Nobody, call},
 };
 
 #[test]
@@ -170,8 +170,8 @@ fn a_refusal_under_enforce_repeats_no_secret() {
 #[test]
 fn an_upstream_that_is_not_there_is_a_502_and_its_line_gives_the_reason() {
     let workspace = Workspace::new();
-    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let running = workspace.start_at(nobody, "watch", &["--format", "json"]);
+    let nobody = Nobody::new();
+    let running = workspace.start_at(nobody.address, "watch", &["--format", "json"]);
     let answer = call(running.address, "GET", TEMPLATES, &[], b"");
     assert_eq!((answer.status(), answer.header("contrail-answer")), (502, Some("upstream")));
     let ran = running.finish();
@@ -269,7 +269,8 @@ fn no_color_leaves_lines_plain_on_a_terminal() {
 #[test]
 fn an_upstream_proxy_that_refuses_is_named_in_the_answer_the_line_and_the_summary_without_its_password() {
     let workspace = Workspace::new();
-    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let reserved = Nobody::new();
+    let nobody = reserved.address;
     let proxy = format!("http://me:hunter2-hunter2@{nobody}");
     let arguments =
         ["record", "--listen", "127.0.0.1:0", "--upstream", "https://tenant.example", "--upstream-proxy", &proxy];

@@ -1,6 +1,6 @@
 //! A recording to which no answer of the tenant came never takes anything away.
 
-use std::{collections::BTreeMap, fs, net::TcpListener, path::Path};
+use std::{collections::BTreeMap, fs, path::Path};
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use crate::support::{
     command::Ran,
     golden::{assert_line, assert_output},
     process::Running,
-    wire::{Origin, call},
+    wire::{Nobody, Origin, call},
 };
 
 const GROUPS: &str = "/api/v2/connections/c/directory-provisioning/synchronized-groups";
@@ -44,12 +44,6 @@ fn recorded(out: &str) -> Workspace {
 fn record(workspace: &Workspace, upstream: &str, options: &[&str], command: &[&str]) -> Ran {
     let all = [&["record", "--upstream", upstream, "--ca-dir", "ca"], options, &["--"], command].concat();
     workspace.run(&all)
-}
-
-/// An address of this machine at which no process listens.
-fn nobody() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    format!("http://{}", listener.local_addr().unwrap())
 }
 
 #[test]
@@ -120,12 +114,9 @@ fn a_tenant_that_cannot_be_reached_leaves_the_fixture_as_it_was_and_the_cause_is
     {
         let workspace = recorded("rec");
         let before = files(&workspace.path().join("rec"));
-        let upstream = nobody();
-        let running = workspace.start_at(
-            upstream.strip_prefix("http://").unwrap().parse().unwrap(),
-            "record",
-            &[&["--out", "rec"], options].concat(),
-        );
+        let nobody = Nobody::new();
+        let upstream = format!("http://{}", nobody.address);
+        let running = workspace.start_at(nobody.address, "record", &[&["--out", "rec"], options].concat());
         for _ in 0..2 {
             assert_eq!(get(running.address, TEMPLATES, "x").status(), 502);
         }
@@ -241,7 +232,8 @@ fn what_the_tenant_answered_only_with_429_keeps_its_old_entries() {
 
 #[test]
 fn what_was_missing_and_could_not_be_recorded_makes_no_fixture_and_changes_none() {
-    let upstream = nobody();
+    let nobody = Nobody::new();
+    let upstream = format!("http://{}", nobody.address);
     let missing = ["--record-missing", "--force", "--upstream", &upstream];
     let ask = |workspace: &Workspace| {
         let all = [&["replay", "rec.har", "--listen", "127.0.0.1:0"], &missing[..]].concat();

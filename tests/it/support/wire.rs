@@ -9,6 +9,22 @@ use std::{
     time::Duration,
 };
 
+use tokio::net::TcpSocket;
+
+/// An address of this machine at which no process listens, and which nobody else gets while this lives.
+pub struct Nobody {
+    _socket: TcpSocket,
+    pub address: SocketAddr,
+}
+
+impl Nobody {
+    pub fn new() -> Self {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        Self { address: socket.local_addr().unwrap(), _socket: socket }
+    }
+}
+
 /// A message as it came over the wire, framing removed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Message {
