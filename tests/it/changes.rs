@@ -189,6 +189,71 @@ fn operations_are_the_same_by_method_and_path_whatever_their_names_and_servers()
 }
 
 #[test]
+fn a_new_operation_that_takes_requests_of_another_one_is_breaking() {
+    let document = |paths: &[&str]| {
+        let paths: Value = paths.iter().map(|path| (String::from(*path), json!({"post": {}}))).collect();
+        json!({"servers": [{"url": "/v1"}], "paths": paths})
+    };
+    for (path, expected) in [
+        ("/a/x", "breaking operation-added POST /a/x"),
+        ("/a/{id}.json", "non-breaking operation-added POST /a/{id}.json"), // `/a/{id}` stays the first to match
+        ("/b", "non-breaking operation-added POST /b"),
+    ] {
+        assert_eq!(changes(&document(&["/a/{id}"]), &document(&["/a/{id}", path])), [expected]);
+    }
+    let (old, new) = (contract(&document(&["/a/{id}"])), contract(&document(&["/a/{id}.json", "/a/{id}"])));
+    let found = &compare(&old, &new)[0];
+    let expected = "POST /a/{id}.json: the operation is new, and its requests were of POST /a/{id}";
+    assert_eq!((found.impact.name(), &*found.message), ("breaking", expected));
+}
+
+#[test]
+fn a_response_of_a_further_status_or_media_type_depends_on_the_client() {
+    let operation = |responses: Value| with_operation(&json!({"operationId": "op", "responses": responses}));
+    let text = json!({"description": "", "content": {"text/plain": {}}});
+    let old = operation(json!({"200": text}));
+    let any = json!({"description": "", "content": {"*/*": {}}});
+    for (new, expected) in [
+        (json!({"2XX": text}), "response-success-status-added op response 2XX"),
+        (json!({"200": text, "201": text}), "response-success-status-added op response 201"),
+        (json!({"200": text, "429": text}), "response-non-success-status-added op response 429"),
+        (json!({"200": text, "default": text}), "response-default-added op response `default`"),
+        (json!({"200": any}), "response-media-type-added op response 200"),
+    ] {
+        assert_eq!(changes(&old, &operation(new.clone())), [format!("unclear {expected}")], "{new}");
+    }
+    // The old contract stated nothing of such statuses.
+    let silent = |responses: Value| {
+        let not_shown = ["success-status", "error-status"];
+        with_operation(&json!({"operationId": "op", "x-contrail-not-shown": not_shown, "responses": responses}))
+    };
+    assert_eq!(
+        changes(&silent(json!({"200": text})), &silent(json!({"200": text, "201": text, "429": text}))),
+        [
+            "non-breaking response-success-status-added op response 201",
+            "non-breaking response-non-success-status-added op response 429"
+        ]
+    );
+}
+
+#[test]
+fn a_new_property_that_further_properties_were_is_unclear() {
+    let object = |further: Value, properties: Value| json!({"type": "object", "additionalProperties": further, "properties": properties});
+    for (further, request, response) in [
+        (json!(true), "unclear", "non-breaking"),
+        (json!({"type": "string"}), "unclear", "unclear"),
+        (json!(false), "non-breaking", "unclear"),
+    ] {
+        let added = object(further.clone(), json!({"a": {"type": "integer"}}));
+        let expected = [
+            [format!("{request} new-optional-request-property at `/a`")],
+            [format!("{response} response-property-added at `/a`")],
+        ];
+        assert_eq!(in_bodies(&object(further, json!({})), &added), expected);
+    }
+}
+
+#[test]
 fn parameters_bodies_responses_and_headers_are_compared_one_by_one() {
     let parameter = |name: &str, place: &str, required: bool| json!({"name": name, "in": place, "required": required, "schema": {"type": "string"}});
     let old = with_operation(&json!({"operationId": "op",
@@ -209,6 +274,16 @@ fn parameters_bodies_responses_and_headers_are_compared_one_by_one() {
     assert_golden(
         "diff/parameters_bodies_responses_and_headers_are_compared_one_by_one.txt",
         &(changes(&old, &new).join("\n") + "\n"),
+    );
+}
+
+#[test]
+fn a_new_media_type_is_compared_with_the_range_that_covered_it() {
+    let operation = |content: Value| with_operation(&json!({"operationId": "op", "requestBody": {"content": content}}));
+    let (text, number) = (json!({"schema": {"type": "string"}}), json!({"schema": {"type": "integer"}}));
+    assert_eq!(
+        changes(&operation(json!({"*/*": text})), &operation(json!({"*/*": text, "application/json": number}))),
+        ["breaking request-body-type-changed op request body (application/json)"]
     );
 }
 

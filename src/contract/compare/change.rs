@@ -7,11 +7,11 @@ use crate::contract::Operation;
 /// What a change means for a client that conforms to the old contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Impact {
-    /// What conformed need not conform any more.
+    /// A request that conformed need not conform any more, or an answer need not be as before.
     Breaking,
     /// It depends on the client, or the two cannot be compared.
     Unclear,
-    /// What conformed still does.
+    /// Requests that conformed still do, and every answer is one that the old contract allows.
     NonBreaking,
 }
 

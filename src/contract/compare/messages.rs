@@ -6,14 +6,17 @@ use super::{
     change::{Change, Impact, Role, change},
     schema::{ANYTHING, Walk},
 };
-use crate::contract::{
-    MediaRange,
-    model::{
-        Content, Definition, Header, Notation, Operation, Parameter, ParameterIn, RequestBody, Response, Responses,
-        Status,
+use crate::{
+    contract::{
+        MediaRange,
+        model::{
+            Content, Definition, Header, Notation, Operation, Parameter, ParameterIn, RequestBody, Response, Responses,
+            Status,
+        },
+        refs,
+        schema::Schema,
     },
-    refs,
-    schema::Schema,
+    finding::Unchecked,
 };
 
 const OTHER_STATUSES: &str = "response `default`";
@@ -29,7 +32,7 @@ impl Messages<'_, '_> {
     pub(super) fn compare(&mut self, was: &Operation, is: &Operation) {
         self.parameters(was, is);
         self.request_bodies(&was.request_body, &is.request_body);
-        self.responses(&was.responses, &is.responses);
+        self.responses(was, &is.responses);
     }
 
     fn add(&mut self, impact: Impact, kind: &str, place: &str, message: impl Into<String>) {
@@ -174,20 +177,31 @@ impl Messages<'_, '_> {
                 continue;
             };
             let base = if was.len() == 1 { place.to_owned() } else { format!("{place} ({})", content.range) };
-            self.schemas(role, content.schema.as_ref(), new.schema.as_ref(), &base);
-            self.schemas(role, content.item.as_ref(), new.item.as_ref(), &format!("{base}, each item"));
-            if !encodings(content).eq(encodings(new)) {
-                let message = "how the fields of the form are written changed (`encoding`)";
-                self.add(Impact::Unclear, &format!("{subject}-encoding-changed"), &base, message);
-            }
+            self.content(role, content, new, &base);
         }
-        for content in is.iter().filter(|content| covering(was, &content.range).is_none()) {
+        for content in is.iter().filter(|content| !was.iter().any(|held| held.range.name == content.range.name)) {
+            if let Some(old) = covering(was, &content.range) {
+                self.content(role, old, content, &format!("{place} ({})", content.range));
+                continue;
+            }
             let kind = format!("{subject}-media-type-added");
-            self.add(Impact::NonBreaking, &kind, place, format!("`{}` was added", content.range));
+            let impact = if role.is_sent() { Impact::NonBreaking } else { Impact::Unclear };
+            self.add(impact, &kind, place, format!("`{}` was added", content.range));
         }
     }
 
-    fn responses(&mut self, was: &Responses, is: &Responses) {
+    fn content(&mut self, role: Role, was: &Content, is: &Content, place: &str) {
+        self.schemas(role, was.schema.as_ref(), is.schema.as_ref(), place);
+        self.schemas(role, was.item.as_ref(), is.item.as_ref(), &format!("{place}, each item"));
+        if !encodings(was).eq(encodings(is)) {
+            let subject = if role.is_sent() { "request-body" } else { "response" };
+            let message = "how the fields of the form are written changed (`encoding`)";
+            self.add(Impact::Unclear, &format!("{subject}-encoding-changed"), place, message);
+        }
+    }
+
+    fn responses(&mut self, operation: &Operation, is: &Responses) {
+        let was = &operation.responses;
         let all = |responses: &'_ Responses| responses.listed.is_empty() && responses.default.is_none();
         match (all(was), all(is)) {
             (true, true) => return,
@@ -223,9 +237,15 @@ impl Messages<'_, '_> {
                 self.response(old, response, &place);
                 continue;
             }
-            let success = if status.is_success() { "success" } else { "non-success" };
-            let kind = format!("response-{success}-status-added");
-            self.add(Impact::NonBreaking, &kind, &place, "the response is new");
+            let (success, aspect) = if status.is_success() {
+                ("success", Unchecked::SuccessStatus)
+            } else {
+                ("non-success", Unchecked::ErrorStatus)
+            };
+            // Silence is no promise that no other status comes.
+            let silent = operation.not_shown.contains(aspect);
+            let impact = if silent { Impact::NonBreaking } else { Impact::Unclear };
+            self.add(impact, &format!("response-{success}-status-added"), &place, "the response is new");
         }
         match (&was.default, &is.default) {
             (Some(old), Some(new)) => self.response(old, new, OTHER_STATUSES),
@@ -234,12 +254,8 @@ impl Messages<'_, '_> {
                 self.add(Impact::Unclear, "response-default-removed", OTHER_STATUSES, message);
             }
             (None, Some(_)) => {
-                self.add(
-                    Impact::NonBreaking,
-                    "response-default-added",
-                    OTHER_STATUSES,
-                    "other statuses have a response",
-                );
+                let message = "other statuses have a response";
+                self.add(Impact::Unclear, "response-default-added", OTHER_STATUSES, message);
             }
             (None, None) => {}
         }

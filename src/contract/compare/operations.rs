@@ -36,9 +36,19 @@ fn documents(old: &ContractDocument, new: &ContractDocument) -> Vec<Change> {
         let (Some(was), Some(is)) = (was, is) else {
             let (operation, kind, impact, message) = match (was, is) {
                 (Some(was), _) => {
-                    (was, "operation-removed", Impact::Breaking, "the contract does not have it any more")
+                    let message = "the contract does not have it any more".to_owned();
+                    (was, "operation-removed", Impact::Breaking, message)
                 }
-                (_, Some(is)) => (is, "operation-added", Impact::NonBreaking, "the operation is new"),
+                (_, Some(is)) => {
+                    let (impact, message) = match former(old, new, is) {
+                        Some(Operation { method, path, .. }) => (
+                            Impact::Breaking,
+                            format!("the operation is new, and its requests were of {method} {path}"),
+                        ),
+                        None => (Impact::NonBreaking, "the operation is new".to_owned()),
+                    };
+                    (is, "operation-added", impact, message)
+                }
                 (None, None) => continue,
             };
             let message = format!("{} {}: {message}", operation.method, operation.path);
@@ -83,6 +93,16 @@ fn pairs<'m>(old: &'m ContractDocument, new: &'m ContractDocument) -> Vec<Pair<'
     let rest = old.model().operations.iter().filter(|held| !paired.contains(&std::ptr::from_ref(*held)));
     pairs.extend(rest.map(|operation| (Some(operation), None)));
     pairs
+}
+
+/// The old operation that took the requests of a new one.
+fn former<'m>(old: &'m ContractDocument, new: &ContractDocument, is: &Operation) -> Option<&'m Operation> {
+    new.base_paths().iter().find_map(|base| {
+        // A template is a path of its own: braces are in no literal segment.
+        let path = format!("{base}{}", is.path);
+        let taken = new.find(is.method.as_str(), &path).filter(|found| std::ptr::eq(found.operation, is));
+        taken.and_then(|_| old.find(is.method.as_str(), &path)).map(|found| found.operation)
+    })
 }
 
 /// A path with `{}` for each parameter.

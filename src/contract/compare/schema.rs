@@ -281,6 +281,8 @@ impl<'a, 'c> Walk<'a, 'c> {
     fn properties(&mut self, old: &'a Map<String, Value>, new: &'a Map<String, Value>, at: &At) {
         let (one, other) = (Properties::of(self.old, old, self.role), Properties::of(self.new, new, self.role));
         let closed = |schema: &Map<String, Value>| schema.get("additionalProperties") == Some(&Value::Bool(false));
+        // What a further property was, a property that is new may not be any more, or the reverse.
+        let further = old.get("additionalProperties");
         let mut names: Vec<&str> = one.schemas.iter().chain(&other.schemas).map(|(name, _)| *name).collect();
         names.extend(one.required.iter().chain(&other.required));
         let mut known = HashSet::new();
@@ -300,9 +302,13 @@ impl<'a, 'c> Walk<'a, 'c> {
                 (None, Some(_)) => {
                     let (what, found) = match (sent, is) {
                         (true, true) => ("new-required-request-property", Impact::Breaking),
+                        (true, false) if further.is_some_and(|further| *further != false) => {
+                            ("new-optional-request-property", Impact::Unclear)
+                        }
                         (true, false) => ("new-optional-request-property", Impact::NonBreaking),
-                        // A reader may have relied on a closed object.
-                        (false, _) if closed(old) => ("response-property-added", Impact::Unclear),
+                        (false, _) if further.is_some_and(|further| *further != true) => {
+                            ("response-property-added", Impact::Unclear)
+                        }
                         (false, _) => ("response-property-added", Impact::NonBreaking),
                     };
                     let required = if is { "a required" } else { "an optional" };
