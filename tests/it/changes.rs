@@ -103,6 +103,56 @@ fn a_request_may_only_get_wider_and_a_response_only_narrower() {
 }
 
 #[test]
+fn bounds_are_compared_by_what_they_allow_whatever_keyword_states_them() {
+    let of = |kind: &str, schema: &Value| {
+        let mut schema = schema.clone();
+        schema["type"] = json!(kind);
+        schema
+    };
+    let number = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+    for (kind, old, new, request) in [
+        (
+            "integer",
+            json!({"maximum": 9}),
+            json!({"exclusiveMaximum": 100}),
+            Some("non-breaking exclusive-maximum-increased"),
+        ),
+        ("integer", json!({"maximum": 9}), json!({"exclusiveMaximum": 10}), None),
+        ("integer", json!({"exclusiveMinimum": 0}), json!({"minimum": 1}), None),
+        ("number", json!({"maximum": 9}), json!({"exclusiveMaximum": 9}), Some("breaking exclusive-maximum-decreased")),
+        ("number", json!({"exclusiveMinimum": 9}), json!({"minimum": 9}), Some("non-breaking minimum-decreased")),
+        ("number", json!({"maximum": 9}), json!({"maximum": 9, "exclusiveMaximum": 20}), None),
+        (
+            "number",
+            json!({"maximum": 9, "exclusiveMaximum": 5}),
+            json!({"maximum": 9}),
+            Some("non-breaking maximum-increased"),
+        ),
+        ("number", json!({"minimum": 1}), json!({"minimum": 1.0}), None),
+        ("number", json!({"minimum": 0.5}), json!({"minimum": number("5e-1")}), None),
+        ("number", json!({"multipleOf": 1}), json!({"multipleOf": 1.0}), None),
+        ("number", json!({"enum": [1, 2]}), json!({"enum": [1.0, 2]}), None),
+        (
+            "integer",
+            json!({"maximum": number("9007199254740993")}),
+            json!({"maximum": number("9007199254740992")}),
+            Some("breaking maximum-decreased"),
+        ),
+        ("string", json!({}), json!({"minLength": 0}), None),
+        ("array", json!({"minItems": 0}), json!({"minItems": 1}), Some("breaking min-items-set")),
+        ("object", json!({"minProperties": 1}), json!({"minProperties": 0}), Some("non-breaking min-properties-unset")),
+    ] {
+        let [found, _] = in_bodies(&of(kind, &old), &of(kind, &new));
+        assert_eq!(found, Vec::from_iter(request), "{old} {new}");
+    }
+    let parameter = |schema: Value| {
+        with_operation(&json!({"parameters": [{"name": "q", "in": "query", "schema": of("integer", &schema)}]}))
+    };
+    let (old, new) = (parameter(json!({"maximum": 9})), parameter(json!({"exclusiveMaximum": 100})));
+    assert_eq!(compare(&contract(&old), &contract(&new))[0].message, "`maximum` 9 became `exclusiveMaximum` 100");
+}
+
+#[test]
 fn what_is_not_compared_by_what_it_allows_is_changed_and_never_judged() {
     let string = |max: u32| json!({"type": "string", "maxLength": max});
     let object = |property: &str| json!({"type": "object", "required": [property]});

@@ -4,6 +4,7 @@
 //! contract allowed. Where two schemas differ in a way that is not understood here, the change is listed as unclear and
 //! never judged. Kinds of changes have the names that oasdiff gives them, where it has one.
 
+mod bound;
 mod change;
 mod messages;
 mod operations;

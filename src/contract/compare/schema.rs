@@ -5,13 +5,17 @@
 //! left (conditions, negations, patterns of names) is the same or it is not.
 
 use std::{
+    cmp::Ordering,
     collections::{BTreeSet, HashSet},
     sync::LazyLock,
 };
 
 use serde_json::{Map, Value};
 
-use super::change::{Change, Effect, Impact, Role};
+use super::{
+    bound::{BOUNDS, Bound, equal},
+    change::{Change, Effect, Impact, Role},
+};
 use crate::{
     contract::{
         refs,
@@ -51,20 +55,6 @@ const COMPARED: [&str; 25] = [
     "uniqueItems",
     "format",
     "x-contrail-known-values",
-];
-
-/// Bounds, and whether each is an upper one.
-const BOUNDS: [(&str, bool); 10] = [
-    ("maximum", true),
-    ("exclusiveMaximum", true),
-    ("maxLength", true),
-    ("maxItems", true),
-    ("maxProperties", true),
-    ("minimum", false),
-    ("exclusiveMinimum", false),
-    ("minLength", false),
-    ("minItems", false),
-    ("minProperties", false),
 ];
 
 /// Keywords of which one more restricts, and one that differs may do anything.
@@ -241,23 +231,24 @@ impl<'a, 'c> Walk<'a, 'c> {
     }
 
     fn bounds(&mut self, old: &'a Map<String, Value>, new: &'a Map<String, Value>, at: &At) {
-        for (keyword, is_upper) in BOUNDS {
-            let (effect, how) = match (old.get(keyword), new.get(keyword)) {
+        for (keywords, is_upper) in BOUNDS {
+            let (was, is) = (Bound::of(old, keywords, is_upper), Bound::of(new, keywords, is_upper));
+            let (effect, how) = match (&was, &is) {
+                (None, None) => continue,
                 (None, Some(_)) => (Effect::Narrower, "set"),
                 (Some(_), None) => (Effect::Wider, "unset"),
-                (Some(one), Some(other)) if one != other => {
-                    let order = one.as_f64().zip(other.as_f64()).and_then(|(one, other)| one.partial_cmp(&other));
-                    match order {
-                        Some(std::cmp::Ordering::Less) if is_upper => (Effect::Wider, "increased"),
-                        Some(std::cmp::Ordering::Less) => (Effect::Narrower, "increased"),
-                        Some(std::cmp::Ordering::Greater) if is_upper => (Effect::Narrower, "decreased"),
-                        Some(std::cmp::Ordering::Greater) => (Effect::Wider, "decreased"),
-                        _ => (Effect::Unclear, "changed"),
-                    }
-                }
-                _ => continue,
+                (Some(one), Some(other)) => match one.order(other) {
+                    Some(Ordering::Equal) => continue,
+                    Some(Ordering::Less) if is_upper => (Effect::Wider, "increased"),
+                    Some(Ordering::Less) => (Effect::Narrower, "increased"),
+                    Some(Ordering::Greater) if is_upper => (Effect::Narrower, "decreased"),
+                    Some(Ordering::Greater) => (Effect::Wider, "decreased"),
+                    None => (Effect::Unclear, "changed"),
+                },
             };
-            self.add(at, &format!("{}-{how}", kebab(keyword)), effect, was_and_is(keyword, old, new));
+            let [one, other] = [&was, &is].map(|bound| bound.as_ref().map(|bound| (bound.keyword, bound.limit)));
+            let keyword = other.or(one).map_or("", |(keyword, _)| keyword);
+            self.add(at, &format!("{}-{how}", kebab(keyword)), effect, was_and_is(one, other));
         }
     }
 
@@ -267,14 +258,17 @@ impl<'a, 'c> Walk<'a, 'c> {
             let (effect, how) = match (held(old), held(new)) {
                 (None, Some(_)) => (Effect::Narrower, "set"),
                 (Some(_), None) => (Effect::Wider, "unset"),
-                (Some(one), Some(other)) if one != other => (Effect::Unclear, "changed"),
+                (Some(one), Some(other)) if !equal(one, other) => (Effect::Unclear, "changed"),
                 _ => continue,
             };
-            self.add(at, &format!("{}-{how}", kebab(keyword)), effect, was_and_is(keyword, old, new));
+            let stated = |value: Option<&'a Value>| value.map(|value| (keyword, value));
+            let message = was_and_is(stated(held(old)), stated(held(new)));
+            self.add(at, &format!("{}-{how}", kebab(keyword)), effect, message);
         }
         // Whether a format is asserted depends on who reads the schema.
-        if old.get("format") != new.get("format") {
-            self.add(at, "format-changed", Effect::Unclear, was_and_is("format", old, new));
+        let [one, other] = [old, new].map(|schema| schema.get("format").map(|format| ("format", format)));
+        if one != other {
+            self.add(at, "format-changed", Effect::Unclear, was_and_is(one, other));
         }
     }
 
@@ -567,18 +561,22 @@ fn values(schema: &Map<String, Value>) -> Option<Vec<&Value>> {
 }
 
 fn missing<'v>(these: &[&'v Value], those: &[&Value]) -> Vec<&'v Value> {
-    these.iter().filter(|value| !those.contains(value)).copied().collect()
+    these.iter().filter(|value| !those.iter().any(|other| equal(value, other))).copied().collect()
 }
 
 fn listed(values: &[&Value]) -> String {
     values.iter().map(|value| format!("`{value}`")).collect::<Vec<_>>().join(", ")
 }
 
-fn was_and_is(keyword: &str, old: &Map<String, Value>, new: &Map<String, Value>) -> String {
-    match (old.get(keyword), new.get(keyword)) {
-        (Some(old), Some(new)) => format!("`{keyword}` changed from {old} to {new}"),
-        (None, Some(new)) => format!("`{keyword}` {new} is new"),
-        (Some(old), None) => format!("`{keyword}` {old} is gone"),
+/// A keyword with its value, before and after.
+fn was_and_is(was: Option<(&str, &Value)>, is: Option<(&str, &Value)>) -> String {
+    match (was, is) {
+        (Some((keyword, old)), Some((same, new))) if keyword == same => {
+            format!("`{keyword}` changed from {old} to {new}")
+        }
+        (Some((keyword, old)), Some((other, new))) => format!("`{keyword}` {old} became `{other}` {new}"),
+        (None, Some((keyword, new))) => format!("`{keyword}` {new} is new"),
+        (Some((keyword, old)), None) => format!("`{keyword}` {old} is gone"),
         (None, None) => String::new(),
     }
 }
