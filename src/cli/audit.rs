@@ -220,7 +220,7 @@ impl Reading<'_> {
             let touched = if by_contrail { touched } else { audit.parts().touched_by_redacted(touched, &judged) };
             audit.exchange(place, &judged, &touched, &self.judge.contract);
         } else {
-            audit.left_out();
+            audit.left_out(&judged);
         }
     }
 }

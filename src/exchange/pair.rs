@@ -58,6 +58,9 @@ pub fn is_bodiless(method: &http::Method, status: u16) -> bool {
 /// How long the phases of an exchange took; `None` where it was not measured.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Timings {
+    /// From the start to the request's first byte upstream, where another tool measured it: a queue, a name, a
+    /// connection.
+    pub before: Option<Duration>,
     /// From the request's first byte upstream to its last.
     pub send: Option<Duration>,
     /// From the request's last byte to the response's first.
@@ -70,7 +73,7 @@ impl Timings {
     /// The sum of what is known.
     #[must_use]
     pub fn total(&self) -> Duration {
-        [self.send, self.wait, self.receive].into_iter().flatten().sum()
+        [self.before, self.send, self.wait, self.receive].into_iter().flatten().sum()
     }
 }
 

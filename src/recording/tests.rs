@@ -142,7 +142,7 @@ prop_compose! {
             },
             response,
             started: at.map(|millis| SystemTime::UNIX_EPOCH + Duration::from_millis(millis)),
-            timings: Timings { send: time, wait: None, receive: time },
+            timings: Timings { before: None, send: time, wait: None, receive: time },
             transport: Transport {
                 incomplete, retried, original_audience: Some("https://x/\"".into()), answered_by_contrail: None,
             },
@@ -309,7 +309,7 @@ fn a_journal_line_is_a_har_entry_with_what_contrail_knew_beside_it() {
             body: Body::whole("{\"a\":1}"),
         }),
         started: Some(SystemTime::UNIX_EPOCH + Duration::from_millis(1_500)),
-        timings: Timings { send: None, wait: Some(Duration::from_micros(1_500)), receive: None },
+        timings: Timings { wait: Some(Duration::from_micros(1_500)), ..Timings::default() },
         transport: Transport::default(),
     };
     let line = String::from_utf8(journal_line(&exchange, &Verdict::default(), None)).unwrap();

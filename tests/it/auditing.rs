@@ -18,14 +18,27 @@ fn call(second: u32, status: u16) -> Value {
     entry
 }
 
+/// The early calls of an audit of these files with these options, those that were not checked, and the entry of the
+/// first.
+fn early_in(files: &[&[Value]], options: &[&str]) -> (Value, Value, Value) {
+    let folder = tempfile::tempdir().unwrap();
+    let names: Vec<String> = (0..files.len()).map(|at| format!("{at}.har")).collect();
+    for (name, entries) in names.iter().zip(files) {
+        fs::write(folder.path().join(name), har::har(entries)).unwrap();
+    }
+    let mut arguments = vec!["audit", "--format", "json"];
+    arguments.extend(options.iter().copied().chain(names.iter().map(String::as_str)));
+    let ran = run_in(folder.path(), arguments);
+    let audit: Value = serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {}", ran.stderr));
+    let calls = &audit["callers"][0]["calls"][0];
+    (calls["early"].clone(), calls["earlyUnchecked"].clone(), calls["firstEarly"]["entry"].clone())
+}
+
 /// The early calls of an audit, and the entry of the first.
 fn early(entries: &[Value]) -> (Value, Value) {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("a.har"), har::har(entries)).unwrap();
-    let ran = run_in(folder.path(), ["audit", "a.har", "--format", "json"]);
-    let audit: Value = serde_json::from_str(&ran.stdout).unwrap();
-    let calls = &audit["callers"][0]["calls"][0];
-    (calls["early"].clone(), calls["firstEarly"]["entry"].clone())
+    let (early, unchecked, first) = early_in(&[entries], &[]);
+    assert_eq!(unchecked, Value::Null);
+    (early, first)
 }
 
 #[test]
@@ -40,6 +53,87 @@ fn a_call_that_was_on_its_way_when_the_429_arrived_is_not_early() {
     slow["time"] = 5000.into();
     slow["timings"]["wait"] = 5000.into();
     assert_eq!(early(&[slow, call(3, 200), call(7, 200)]), (json!(1), json!(2)));
+}
+
+#[test]
+fn a_call_to_another_tenant_is_not_early() {
+    let at = |origin: &str| {
+        let mut entry = call(3, 200);
+        entry["request"]["url"] = format!("{origin}/api/v2/rate-limit-policies/rlp_1").into();
+        entry
+    };
+    assert_eq!(early(&[call(1, 429), at("https://other.example")]), (json!(0), Value::Null));
+    assert_eq!(early(&[call(1, 429), at("https://TENANT.example:443")]), (json!(1), json!(1)));
+}
+
+#[test]
+fn a_429_has_arrived_after_the_whole_time_of_its_entry_and_its_seconds_count_from_there() {
+    let mut slow = call(1, 429);
+    slow["time"] = 5000.into();
+    assert_eq!(early(&[slow.clone(), call(3, 200)]), (json!(0), Value::Null));
+    assert_eq!(early(&[slow.clone(), call(35, 200)]), (json!(1), json!(1)));
+    assert_eq!(early(&[slow, call(36, 200)]), (json!(0), Value::Null));
+}
+
+#[test]
+fn an_instant_to_wait_for_is_one_of_the_tenants_clock() {
+    let reset = |date: &str| {
+        let mut entry = call(1, 429);
+        let fields = json!([{"name": "X-RateLimit-Reset", "value": "1763730031"}, {"name": "Date", "value": date}]);
+        entry["response"]["headers"] = fields;
+        entry
+    };
+    // The clock of the tenant is right, then an hour fast: the reset is 30 seconds after the 429 that names it.
+    let mut right = reset("Fri, 21 Nov 2025 12:00:01 GMT");
+    right["response"]["headers"][0]["value"] = "1763726431".into();
+    for limited in [right, reset("Fri, 21 Nov 2025 13:00:01 GMT")] {
+        assert_eq!(early(&[limited.clone(), call(30, 200)]), (json!(1), json!(1)));
+        assert_eq!(early(&[limited, call(31, 200)]), (json!(0), Value::Null));
+    }
+}
+
+#[test]
+fn no_call_of_an_unknown_client_or_an_undocumented_operation_counts_as_early() {
+    let change = |mut entry: Value, change: &dyn Fn(&mut Value)| {
+        change(&mut entry);
+        entry
+    };
+    let anonymous = |entry: &mut Value| entry["request"]["headers"] = json!([]);
+    let elsewhere = |entry: &mut Value| entry["request"]["url"] = "https://tenant.example/api/v2/users".into();
+    for to in [&anonymous as &dyn Fn(&mut Value), &elsewhere] {
+        let entries = [change(call(1, 429), to), change(call(3, 200), to)];
+        assert_eq!(early_in(&[&entries], &[]), (json!(0), json!(1), Value::Null));
+    }
+}
+
+#[test]
+fn the_order_of_files_turns_no_early_call_into_a_punctual_one() {
+    let (limited, soon, late) = ([call(1, 429)], [call(3, 200)], [call(40, 200)]);
+    assert_eq!(early_in(&[&limited, &soon], &[]), (json!(1), Value::Null, json!(0)));
+    assert_eq!(early_in(&[&soon, &limited], &[]), (json!(0), json!(1), Value::Null));
+    assert_eq!(early_in(&[&late, &limited], &[]), (json!(0), Value::Null, Value::Null));
+    assert_eq!(early_in(&[&[call(50, 429)], &limited, &soon], &[]), (json!(1), Value::Null, json!(0)));
+    // More waits than are held.
+    let many: Vec<Value> = (1..=17).map(|minute| call(60 * minute, 429)).collect();
+    assert_eq!(early_in(&[&many, &[call(62, 200)]], &[]), (json!(0), json!(1), Value::Null));
+}
+
+#[test]
+fn the_wait_of_a_429_that_a_filter_leaves_out_holds() {
+    let entries = [call(1, 429), call(3, 200), call(40, 200)];
+    let since = ["--since", "2025-11-21T12:00:02Z"];
+    assert_eq!(early_in(&[&entries], &since), (json!(1), Value::Null, json!(1)));
+    assert_eq!(early_in(&[&entries[1..2], &entries[..1]], &since), (json!(0), json!(1), Value::Null));
+}
+
+#[test]
+fn an_audit_states_for_how_many_exchanges_it_cannot_know_what_was_early() {
+    let mut timeless = call(1, 429);
+    timeless["startedDateTime"] = Value::Null;
+    let (text, json) = audited(&[timeless, call(3, 200)]);
+    let line = "\n                      too early after a 429: not checked for 1 exchange\n";
+    assert!(text.contains(line), "{text}");
+    assert_eq!(json["callers"][1]["calls"][0]["earlyUnchecked"], 1);
 }
 
 /// A call with a token of this client that holds these scopes.

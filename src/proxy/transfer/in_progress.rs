@@ -151,6 +151,7 @@ impl InProgress {
             meta.remarks.push("the audience was contrail's own address and became the tenant's".to_owned());
         }
         exchange.timings = Timings {
+            before: None,
             send: Some(sent_at.saturating_duration_since(self.clock)),
             wait: self.head_at.map(|head| head.saturating_duration_since(sent_at)),
             receive: self.head_at.map(|head| now.saturating_duration_since(head)),

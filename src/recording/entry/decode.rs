@@ -76,7 +76,10 @@ pub(in crate::recording) fn entry(text: &[u8], shared: &mut Shared) -> Result<Co
     let laid_out = record.as_ref().map(Record::laid_out).unwrap_or_default();
     let started = entry.started_date_time.as_ref().and_then(|text| instant(text.as_str()));
     let response = entry.response.unwrap_or_default();
-    let timings = timings(&entry.timings.unwrap_or_default());
+    let mut timings = timings(&entry.timings.unwrap_or_default());
+    if record.is_none() {
+        timings.before = millis(entry.time).and_then(|all| all.checked_sub(timings.total()));
+    }
     let timings = if started.is_none() && record.is_some() { Timings::default() } else { timings };
 
     let failure = [&response.error, &response.failure_text]
@@ -345,12 +348,12 @@ fn instant(text: &str) -> Option<SystemTime> {
 }
 
 fn timings(timings: &har::Timings<'_>) -> Timings {
-    let duration = |raw: Option<Raw<'_>>| {
-        har::number(raw)
-            .filter(|millis| *millis >= 0.0)
-            .and_then(|millis| Duration::try_from_secs_f64(millis / 1000.0).ok())
-    };
-    Timings { send: duration(timings.send), wait: duration(timings.wait), receive: duration(timings.receive) }
+    Timings { before: None, send: millis(timings.send), wait: millis(timings.wait), receive: millis(timings.receive) }
+}
+
+fn millis(raw: Option<Raw<'_>>) -> Option<Duration> {
+    let millis = har::number(raw).filter(|millis| *millis >= 0.0)?;
+    Duration::try_from_secs_f64(millis / 1000.0).ok()
 }
 
 /// Why the exchange is not whole, if it is not.

@@ -15,6 +15,8 @@ pub(in crate::recording) struct Entry<'a> {
     #[serde(borrow)]
     pub(in crate::recording) started_date_time: Option<Text<'a>>,
     #[serde(borrow)]
+    pub(in crate::recording) time: Option<Raw<'a>>,
+    #[serde(borrow)]
     pub(in crate::recording) request: Option<Request<'a>>,
     #[serde(borrow)]
     pub(in crate::recording) response: Option<Response<'a>>,

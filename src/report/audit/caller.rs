@@ -5,17 +5,16 @@ use std::{
     collections::BTreeMap,
     io::{self, Write},
     sync::Arc,
-    time::SystemTime,
 };
 
 use serde_json::{Value, json};
 
+use super::waits::Early;
 use crate::{
     contract::Contract,
     exchange::Credential,
     finding::{Conclusion, UNDOCUMENTED},
     plural::plural,
-    recording::wait_until,
     redact::{JudgedExchange, Redacted, Redactor},
     report::{Cited, ExchangeRef},
     visible::visible,
@@ -58,8 +57,8 @@ pub(super) struct Calls {
     /// Calls that began before the time had passed that a 429 to an earlier one asked for.
     pub(super) early: u64,
     pub(super) first_early: Option<Arc<Cited>>,
-    /// When the last 429 had arrived, and until when it asks to wait.
-    wait: Option<(SystemTime, SystemTime)>,
+    /// Exchanges for which that cannot be known.
+    pub(super) early_unchecked: u64,
 }
 
 impl Calls {
@@ -67,6 +66,11 @@ impl Calls {
     pub(super) fn other(&self) -> u64 {
         self.count - self.accepted - self.refused - self.limited
     }
+}
+
+/// The client that a token names.
+pub(super) fn client_of(credential: &Credential) -> Option<String> {
+    credential.facts()?.client.clone()
 }
 
 /// The name of the caller that sent a request with this credential.
@@ -82,7 +86,13 @@ pub fn name_of(credential: &Credential) -> String {
 }
 
 impl Caller {
-    pub(super) fn take(&mut self, place: ExchangeRef<'_>, judged: &Redacted<JudgedExchange>, contract: &Contract) {
+    pub(super) fn take(
+        &mut self,
+        place: ExchangeRef<'_>,
+        judged: &Redacted<JudgedExchange>,
+        contract: &Contract,
+        Early { early, unchecked }: Early,
+    ) {
         let exchange = &judged.exchange;
         let cited = OnceCell::new();
         let cite = || Arc::clone(cited.get_or_init(|| Arc::new(Cited::new(place, judged))));
@@ -97,16 +107,11 @@ impl Caller {
             429 => calls.limited += 1,
             _ => {}
         }
-        if let (Some(started), Some((since, until))) = (exchange.started, calls.wait)
-            && (since..until).contains(&started)
-        {
+        if early {
             calls.early += 1;
             calls.first_early.get_or_insert_with(cite);
         }
-        if let Some(limited) = exchange.response.as_ref().filter(|response| response.status == 429) {
-            let arrived = exchange.started.and_then(|started| started.checked_add(exchange.timings.total()));
-            calls.wait = arrived.zip(wait_until(limited, exchange.started)).or(calls.wait);
-        }
+        calls.early_unchecked += u64::from(unchecked);
         calls.violating += u64::from(judged.verdict.conclusion() == Conclusion::Violates);
         let Credential::Token(facts) = &exchange.request.credential else { return };
         let held = facts.scopes.as_deref().unwrap_or_default();
@@ -189,6 +194,10 @@ impl Caller {
                 let (early, first) = (plural(calls.early, "call"), first.place());
                 writeln!(out, "  {:<width$}  too early after a 429: {early}; first {}", "", visible(&first))?;
             }
+            if calls.early_unchecked > 0 {
+                let unchecked = plural(calls.early_unchecked, "exchange");
+                writeln!(out, "  {:<width$}  too early after a 429: not checked for {unchecked}", "")?;
+            }
         }
         if self.scopes.is_empty() {
             return Ok(());
@@ -223,9 +232,14 @@ impl Caller {
 
     pub(super) fn json(&self, name: &str, contract: &Contract) -> Value {
         let call = |(operation, calls): (&String, &Calls)| {
-            json!({"operation": operation, "count": calls.count, "accepted": calls.accepted, "refused": calls.refused,
-                   "limited": calls.limited, "other": calls.other(), "violating": calls.violating,
-                   "early": calls.early, "first": calls.first.as_deref(), "firstEarly": calls.first_early.as_deref()})
+            let mut call = json!({"operation": operation, "count": calls.count, "accepted": calls.accepted,
+                   "refused": calls.refused, "limited": calls.limited, "other": calls.other(),
+                   "violating": calls.violating, "early": calls.early, "first": calls.first.as_deref(),
+                   "firstEarly": calls.first_early.as_deref()});
+            if calls.early_unchecked > 0 {
+                call["earlyUnchecked"] = json!(calls.early_unchecked);
+            }
+            call
         };
         let scope = |(name, scope): (&String, &Scope)| {
             json!({"scope": name, "held": scope.held.as_deref(), "needed": scope.needed.as_deref(),

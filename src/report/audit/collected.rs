@@ -10,8 +10,9 @@ use std::{
 use serde_json::{Value, json};
 
 use super::{
-    caller::{Caller, name_of},
+    caller::{Caller, client_of, name_of},
     tables,
+    waits::Waits,
 };
 use crate::{
     contract::Contract,
@@ -44,6 +45,7 @@ pub struct Audit {
     coverage: Coverage,
     run: Run,
     callers: BTreeMap<String, Caller>,
+    waits: Waits,
     /// Without a chain.
     unproven: Vec<String>,
     files: Vec<String>,
@@ -76,6 +78,7 @@ impl Audit {
             coverage,
             run: Run::default(),
             callers: BTreeMap::new(),
+            waits: Waits::default(),
             unproven: Vec::new(),
             files: Vec::new(),
             filters,
@@ -98,9 +101,17 @@ impl Audit {
         self.files.push(name.to_owned());
     }
 
-    /// Counts an exchange that the filters leave out.
-    pub fn left_out(&mut self) {
+    /// Counts an exchange that the filters leave out. Its wait holds for the others, too.
+    pub fn left_out(&mut self, judged: &Redacted<JudgedExchange>) {
         self.left_out += 1;
+        let (exchange, operation) = (&judged.exchange, judged.verdict.operation.as_ref());
+        let credential = &exchange.request.credential;
+        if self.waits.take(client_of(credential), operation, exchange, false).unchecked
+            && let Some(caller) = self.callers.get_mut(&name_of(credential))
+            && let Some(calls) = caller.calls.get_mut(operation.map_or(UNDOCUMENTED, |operation| operation))
+        {
+            calls.early_unchecked += 1;
+        }
     }
 
     /// Whether a trail was altered.
@@ -158,10 +169,12 @@ impl Audit {
             self.last = Some(self.last.map_or(started, |last| last.max(started)));
         }
         self.tally.add(place, judged, None);
-        let name = name_of(&exchange.request.credential);
+        let credential = &exchange.request.credential;
+        let name = name_of(credential);
+        let early = self.waits.take(client_of(credential), judged.verdict.operation.as_ref(), exchange, true);
         let has_room = self.callers.len() < MAX_NAMES || self.callers.contains_key(&name);
         let name = if has_room { name } else { format!("callers beyond the first {MAX_NAMES}, counted together") };
-        self.callers.entry(name).or_default().take(place, judged, contract);
+        self.callers.entry(name).or_default().take(place, judged, contract, early);
     }
 
     /// Takes out secrets that were recognised after their exchange.

@@ -8,6 +8,7 @@
 mod caller;
 mod collected;
 mod tables;
+mod waits;
 
 pub use self::{
     caller::name_of,

@@ -21,6 +21,11 @@ fn calls(name: &str, caller: &Caller) -> Option<Part> {
     let row = |(operation, calls): (&String, &Calls)| -> Vec<Cell> {
         let mut row = vec![vec![text(operation)]];
         row.extend(numbers(calls).map(|number| vec![text(number)]));
+        if calls.early_unchecked > 0
+            && let Some(early) = row.last_mut()
+        {
+            early.push(Piece::Text(Tone::Dim, format!(" ({} not checked)", calls.early_unchecked)));
+        }
         row.push(cited(calls.first.as_ref()));
         row
     };
@@ -72,13 +77,15 @@ pub(super) fn csv(callers: &BTreeMap<String, Caller>, findings: Vec<&Group>) -> 
         "method",
         "url",
         "status",
+        "early unchecked",
     ];
     let mut rows = Vec::new();
-    let mut add = |names: [&str; 6], numbers: [String; 7], scope: [bool; 3], first: Option<&Cited>| {
+    let mut add = |names: [&str; 6], numbers: [String; 7], scope: [bool; 3], first: Option<&Cited>, unchecked: u64| {
         let mut row: Vec<String> = names.map(str::to_owned).into();
         row.extend(numbers);
         row.extend(scope.map(|is| if is { "yes".to_owned() } else { String::new() }));
         row.extend(first.map_or_else(|| vec![String::new(); 7], Cited::cells));
+        row.push(if unchecked > 0 { unchecked.to_string() } else { String::new() });
         rows.push(row);
     };
     for group in findings {
@@ -86,17 +93,18 @@ pub(super) fn csv(callers: &BTreeMap<String, Caller>, findings: Vec<&Group>) -> 
         numbers[0] = group.count.to_string();
         let operation = group.operation.as_deref().unwrap_or_default();
         let names = ["finding", "", operation, "", group.rule.id(), &group.place];
-        add(names, numbers, [false; 3], Some(&group.sample.cited));
+        add(names, numbers, [false; 3], Some(&group.sample.cited), 0);
     }
     for (name, caller) in callers {
         for (operation, calls) in &caller.calls {
-            add(["call", name, operation, "", "", ""], numbers(calls), [false; 3], calls.first.as_deref());
+            let names = ["call", name, operation, "", "", ""];
+            add(names, numbers(calls), [false; 3], calls.first.as_deref(), calls.early_unchecked);
         }
         for (scope, seen) in &caller.scopes {
             let cites = [&seen.lacked, &seen.needed, &seen.held].map(Option::as_deref);
             let is = [cites[2].is_some(), cites[1].is_some(), cites[0].is_some()];
             let first = cites.into_iter().flatten().next();
-            add(["scope", name, "", scope, "", ""], [const { String::new() }; 7], is, first);
+            add(["scope", name, "", scope, "", ""], [const { String::new() }; 7], is, first, 0);
         }
     }
     Csv { columns, rows }
