@@ -308,6 +308,19 @@ mod tests {
     }
 
     #[test]
+    fn a_target_may_call_each_function_of_rfc_9535() {
+        let mut document = json!({"l": [{"n": "getA"}, {"n": "forget", "m": [1, 2]}, {"n": "set"}]});
+        let targets = ["match(@.n, 'get.*')", "search(@.n, 'get')", "length(@.m) == 2", "count(@.*) == 4"];
+        for (index, filter) in targets.into_iter().chain(["value(@..n) == 'set'"]).enumerate() {
+            let action = format!("  - target: \"$.l[?{filter}]\"\n    update: {{x{index}: 1}}\n");
+            assert_eq!(apply_text(&actions(&action), &mut document).unwrap(), [""; 0]);
+        }
+        let expected = json!({"l": [{"n": "getA", "x0": 1, "x1": 1},
+            {"n": "forget", "m": [1, 2], "x1": 1, "x2": 1, "x3": 1}, {"n": "set", "x4": 1}]});
+        assert_eq!(document, expected);
+    }
+
+    #[test]
     fn removing_several_items_of_one_list_removes_just_those() {
         let mut document = json!({"l": ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "b", "b"]});
         apply_text(&actions("  - target: $.l[?@ == 'b']\n    remove: true\n"), &mut document).unwrap();
