@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{ContractError, yaml};
 
-/// Reads a file as JSON (by its extension `.json`, or because it starts with a brace) or YAML.
+/// Reads a file as JSON (by its extension `.json`, or because it starts with a brace) or YAML, which also has braces.
 ///
 /// # Errors
 ///
@@ -29,13 +29,16 @@ pub(super) fn read_as(file: &Path, name: &Path) -> Result<Value, ContractError> 
 /// The same from memory; `file` is for messages and for its extension.
 pub(super) fn parse(text: &str, file: &Path) -> Result<Value, ContractError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let json = file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"))
-        || text.trim_start().starts_with('{');
+    let is = |extension: &str| file.extension().is_some_and(|held| held.eq_ignore_ascii_case(extension));
     let syntax = |language, reason| ContractError::Syntax { file: file.to_owned(), language, reason };
-    if json {
-        json::value(text).map_err(|reason| syntax("JSON", reason))
-    } else {
-        yaml::read(text).map_err(|reason| syntax("YAML", reason))
+    let json = if is("json") || text.trim_start().starts_with('{') { Some(json::value(text)) } else { None };
+    match json {
+        Some(Ok(value)) => Ok(value),
+        Some(Err(reason)) if is("json") => Err(syntax("JSON", reason)),
+        json => yaml::read(text).map_err(|yaml| match json {
+            Some(Err(reason)) if !is("yaml") && !is("yml") => syntax("JSON", reason),
+            _ => syntax("YAML", yaml),
+        }),
     }
 }
 
@@ -98,5 +101,19 @@ mod tests {
     fn a_broken_document_is_reported_with_file_line_and_column() {
         let error = parse_as("api.json", "{\"a\": 1,\n  b}").unwrap_err();
         assert_eq!(error, "`api.json` is not valid JSON: a syntax error at line 2 column 3");
+    }
+
+    #[test]
+    fn yaml_that_starts_with_a_brace_is_read_as_yaml() {
+        let flow = "{openapi: 3.1.0, paths: {}}\n";
+        for name in ["a.yaml", "a"] {
+            assert_eq!(parse_as(name, flow).unwrap().to_string(), r#"{"openapi":"3.1.0","paths":{}}"#);
+        }
+        let error = parse_as("a.yml", "{a: 1").unwrap_err();
+        assert!(error.starts_with("`a.yml` is not valid YAML: "), "{error}");
+        for name in ["a.json", "a"] {
+            let error = parse_as(name, "{\"a\": 1,\n  b").unwrap_err();
+            assert!(error.starts_with(&format!("`{name}` is not valid JSON: ")), "{error}");
+        }
     }
 }
