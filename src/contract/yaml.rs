@@ -62,6 +62,16 @@ struct Mapping {
 }
 
 impl Mapping {
+    /// Takes a key; its value comes next.
+    fn start(&mut self, key: String, merges: bool) -> Result<(), String> {
+        self.merges = merges;
+        if if merges { self.merged.is_some() } else { self.members.contains_key(&key) } {
+            return Err(format!("duplicate key `{key}`"));
+        }
+        self.key = Some(key);
+        Ok(())
+    }
+
     /// The members with those of the merged mappings: its own win, then those of an earlier mapping.
     fn finish(self) -> Result<Map<String, Value>, &'static str> {
         let merged = match self.merged {
@@ -89,26 +99,18 @@ impl Builder {
         match event {
             Event::DocumentStart(..) if self.done.is_some() => return Err(placed("a second document starts")),
             Event::Scalar(text, style, anchor, tag) => {
-                if let Some(Open { kind: Kind::Mapping(mapping @ Mapping { key: None, .. }), .. }) =
-                    self.open.last_mut()
-                {
-                    mapping.merges = text == "<<" && style == ScalarStyle::Plain;
-                    let held =
-                        if mapping.merges { mapping.merged.is_some() } else { mapping.members.contains_key(&*text) };
-                    if held {
-                        return Err(placed(&format!("duplicate key `{text}`")));
-                    }
-                    mapping.key = Some(text.into_owned());
-                    return Ok(());
-                }
-                let string = tag.is_some_and(|tag| tag.suffix() == "str" || tag.handle() == "!");
-                let value = if style == ScalarStyle::Plain && !string {
-                    plain(&text).ok_or_else(|| placed(&format!("`{text}` is not a JSON number,")))?
-                } else {
-                    Value::String(text.into_owned())
+                let resolved = match tag.as_ref().and_then(|tag| tag.core_suffix()) {
+                    Some(kind) => kind != "str",
+                    None => style == ScalarStyle::Plain && tag.is_none_or(|tag| tag.handle() != "!"),
                 };
-                self.values += 1;
-                self.close(value, anchor, 1).map_err(placed)?;
+                let value = if resolved { plain(&text) } else { Value::String(text.clone().into_owned()) };
+                let Some(mapping) = self.without_key() else {
+                    self.values += 1;
+                    return self.close(value, anchor, 1).map_err(placed);
+                };
+                let merges = text == "<<" && style == ScalarStyle::Plain;
+                mapping.start(text.into_owned(), merges).map_err(|what| placed(&what))?;
+                self.keep(value, anchor, 1).map_err(placed)?;
             }
             Event::SequenceStart(_, anchor, _) => self.start(Kind::Sequence(Vec::new()), anchor).map_err(placed)?,
             Event::MappingStart(_, anchor, _) => {
@@ -131,14 +133,27 @@ impl Builder {
                 self.copy(size).map_err(placed)?;
                 self.values += size;
                 let value = self.anchors.get(&anchor).map(|(value, _)| value.clone()).unwrap_or_default();
-                if let Some(Open { kind: Kind::Mapping(Mapping { key: None, .. }), .. }) = self.open.last() {
-                    return Err(placed("found an alias as a key"));
-                }
-                self.close(value, 0, size).map_err(placed)?;
+                let Some(mapping) = self.without_key() else {
+                    return self.close(value, 0, size).map_err(placed);
+                };
+                let key = match value {
+                    Value::String(text) => text,
+                    Value::Array(_) | Value::Object(_) => return Err(placed("found a key that is not a scalar")),
+                    value => value.to_string(),
+                };
+                mapping.start(key, false).map_err(|what| placed(&what))?;
             }
             _ => {}
         }
         Ok(())
+    }
+
+    /// The innermost mapping, if what comes next in it is a key.
+    fn without_key(&mut self) -> Option<&mut Mapping> {
+        match self.open.last_mut() {
+            Some(Open { kind: Kind::Mapping(mapping @ Mapping { key: None, .. }), .. }) => Some(mapping),
+            _ => None,
+        }
     }
 
     fn copy(&mut self, more: usize) -> Result<(), &'static str> {
@@ -147,7 +162,7 @@ impl Builder {
     }
 
     fn start(&mut self, kind: Kind, anchor: usize) -> Result<(), &'static str> {
-        if let Some(Open { kind: Kind::Mapping(Mapping { key: None, .. }), .. }) = self.open.last() {
+        if self.without_key().is_some() {
             return Err("found a key that is not a scalar");
         }
         if self.open.len() >= MAX_DEPTH {
@@ -159,10 +174,18 @@ impl Builder {
         Ok(())
     }
 
-    fn close(&mut self, value: Value, anchor: usize, size: usize) -> Result<(), &'static str> {
+    /// Keeps what aliases of an anchor are copies of; 0 is none.
+    fn keep(&mut self, value: Value, anchor: usize, size: usize) -> Result<(), &'static str> {
         if anchor != 0 {
             self.copy(size)?;
-            self.anchors.insert(anchor, (value.clone(), size));
+            self.anchors.insert(anchor, (value, size));
+        }
+        Ok(())
+    }
+
+    fn close(&mut self, value: Value, anchor: usize, size: usize) -> Result<(), &'static str> {
+        if anchor != 0 {
+            self.keep(value.clone(), anchor, size)?;
         }
         match self.open.last_mut().map(|open| &mut open.kind) {
             Some(Kind::Sequence(items)) => items.push(value),
@@ -177,30 +200,28 @@ impl Builder {
     }
 }
 
-/// A plain scalar by the core schema (YAML 1.2.2, section 10.3.2); `None` for the numbers that JSON does not have.
-fn plain(text: &str) -> Option<Value> {
+/// A plain scalar by the core schema (YAML 1.2.2, section 10.3.2). The numbers that JSON does not have (`.inf`, `.nan`)
+/// are texts.
+fn plain(text: &str) -> Value {
     match text {
-        "" | "~" | "null" | "Null" | "NULL" => return Some(Value::Null),
-        "true" | "True" | "TRUE" => return Some(Value::Bool(true)),
-        "false" | "False" | "FALSE" => return Some(Value::Bool(false)),
+        "" | "~" | "null" | "Null" | "NULL" => return Value::Null,
+        "true" | "True" | "TRUE" => return Value::Bool(true),
+        "false" | "False" | "FALSE" => return Value::Bool(false),
         _ => {}
     }
     if let Ok(number) = text.parse::<Number>() {
-        return Some(Value::Number(number));
-    }
-    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
-    if matches!(unsigned, ".inf" | ".Inf" | ".INF") || matches!(text, ".nan" | ".NaN" | ".NAN") {
-        return None;
+        return Value::Number(number);
     }
     for (prefix, radix) in [("0x", 16), ("0o", 8)] {
         if let Some(digits) = text.strip_prefix(prefix)
             && digits.bytes().all(|byte| byte.is_ascii_alphanumeric())
             && let Ok(number) = u128::from_str_radix(digits, radix)
+            && let Ok(number) = number.to_string().parse()
         {
-            return number.to_string().parse().ok().map(Value::Number);
+            return Value::Number(number);
         }
     }
-    Some(decimal(text).map_or_else(|| Value::String(text.to_owned()), Value::Number))
+    decimal(text).map_or_else(|| Value::String(text.to_owned()), Value::Number)
 }
 
 /// The decimal numbers of the core schema that JSON spells otherwise: `+1`, `007`, `.5`, `1.`.
@@ -367,6 +388,14 @@ mod tests {
             ("True", "true"),
             ("'5'", "\"5\""),
             ("!!str 5", "\"5\""),
+            ("!<tag:yaml.org,2002:str> 5", "\"5\""),
+            ("!!int \"7\"", "7"),
+            ("!!float '0.5'", "0.5"),
+            ("!!bool \"true\"", "true"),
+            ("!!null ''", "null"),
+            (".inf", "\".inf\""),
+            ("-.INF", "\"-.INF\""),
+            (".nan", "\".nan\""),
             ("1_000", "\"1_000\""),
             ("2026-01-01", "\"2026-01-01\""),
             ("-", "[null]"),
@@ -377,12 +406,17 @@ mod tests {
         ] {
             assert_eq!(json(yaml), expected, "{yaml}");
         }
-        assert_eq!(read("a: .inf").unwrap_err(), "`.inf` is not a JSON number, at line 1 column 4");
     }
 
     #[test]
     fn keys_are_the_text_of_their_scalar() {
         assert_eq!(json("200: a\n'201': b\n2XX: c\ntrue: d\n"), r#"{"200":"a","201":"b","2XX":"c","true":"d"}"#);
+    }
+
+    #[test]
+    fn a_key_may_have_an_anchor_and_be_an_alias() {
+        let text = "a: {&k key: 1}\nb: *k\nc: {*k : 2}\nd: &n 200\ne: {*n : 3}\n";
+        assert_eq!(json(text), r#"{"a":{"key":1},"b":"key","c":{"key":2},"d":200,"e":{"200":3}}"#);
     }
 
     #[test]
@@ -393,6 +427,8 @@ mod tests {
             ("a: &x [1]\nb:\n  <<: *x\n", "found a merge key (`<<`) without mappings at line 4 column 1"),
             ("b:\n  <<: {}\n  <<: {}\n", "duplicate key `<<` at line 3 column 3"),
             ("? [a]\n: b\n", "found a key that is not a scalar at line 1 column 3"),
+            ("a: &x [1]\nb: {*x : 2}\n", "found a key that is not a scalar at line 2 column 5"),
+            ("a: &x b\nb: {b: 1, *x : 2}\n", "duplicate key `b` at line 2 column 11"),
             ("a: &x [*x]\n", "found an alias inside its own anchor at line 1 column 8"),
             ("a: [1\n", "unclosed bracket '[' at line 1 column 4"),
             ("a: *nowhere\n", "while parsing node, found unknown anchor at line 1 column 4"),
