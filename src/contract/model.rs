@@ -172,6 +172,13 @@ impl Parameter {
         }
     }
 
+    /// What stands between the items of a list; `None` where each is a text of its own.
+    pub(crate) fn separator(&self) -> Option<char> {
+        let Notation { style, explode, .. } = self.notation;
+        let several = explode && !matches!(self.place, ParameterIn::Path | ParameterIn::Header);
+        (!several).then(|| style.separator())
+    }
+
     /// Whether any name that nothing else claims is a member of the object that the parameter is.
     pub(super) fn takes_any(&self) -> bool {
         matches!(self.object_style, Some(ObjectStyle::Keys { open: true, .. }))
@@ -413,6 +420,19 @@ pub struct Matched<'m, 'e> {
     pub raw: Vec<(&'m str, &'e str)>,
     /// The path is a known other spelling of the documented one (`/oauth/token`), which is a gap.
     pub other_spelling: bool,
+}
+
+impl ParameterIn {
+    /// The word in a document.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Path => "path",
+            Self::Query => "query",
+            Self::QueryString => "querystring",
+            Self::Header => "header",
+            Self::Cookie => "cookie",
+        }
+    }
 }
 
 impl Status {

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     contract::{
-        ContractDocument, MediaRange, Operation, below, follow,
+        ContractDocument, MediaRange, Operation, below, follow, model,
         schema::{NamePatterns, Schema, Schemas},
     },
     json::unescape_pointer,
@@ -71,7 +71,9 @@ impl OneDocument<'_> {
             let key = below(&operation.at, &["parameters", &place, &name]);
             let part = self.add(key, Part::Parameters, format!("{id}: {place} {name}"));
             let schema = self.schema(&below(&at, &["schema"]), &name);
-            Parameter { part, name, place, schema }
+            let is_it = |parameter: &&model::Parameter| *parameter.name == *name && parameter.place.name() == place;
+            let separator = operation.parameters.iter().find(is_it).and_then(model::Parameter::separator);
+            Parameter { part, name, place, separator, schema }
         });
         let parameters = parameters.collect();
         let request = self.content(&below(&operation.at, &["requestBody"]), &format!("{id}: request"));

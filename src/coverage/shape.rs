@@ -43,6 +43,8 @@ pub(super) struct Parameter {
     pub(super) name: String,
     /// `path`, `query`, `header` or `cookie`.
     pub(super) place: String,
+    /// What stands between the items of a list; `None` where each is a text of its own.
+    pub(super) separator: Option<char>,
     pub(super) schema: Option<NodeNumber>,
 }
 

@@ -208,6 +208,56 @@ fn a_response_touches_nothing_of_the_form_before_it() {
 }
 
 #[test]
+fn an_item_of_a_list_in_a_parameter_or_a_form_touches_the_value_that_it_is() {
+    let list = json!({"type": "array", "prefixItems": [{"enum": ["0"]}], "items": {"enum": ["p", "q", 3]}});
+    let parameter = |name: &str, place: &str, style: &str, explode: bool| json!({"name": name, "in": place, "style": style, "explode": explode, "schema": list});
+    let parameters = json!([
+        parameter("each", "query", "form", true),
+        parameter("one", "query", "form", false),
+        parameter("pipes", "query", "pipeDelimited", false),
+        parameter("X-List", "header", "simple", false),
+        {"name": "cookie", "in": "cookie", "schema": {"enum": ["p", "q"]}},
+    ]);
+    let form = json!({"type": "object", "properties": {"field": list}});
+    let document = json!({
+        "openapi": "3.1.0", "info": {"title": "T", "version": "1"},
+        "paths": {"/a": {"post": {
+            "operationId": "a", "parameters": parameters, "responses": {"200": {"description": "x"}},
+            "requestBody": {"content": {"application/x-www-form-urlencoded": {"schema": form}}},
+        }}},
+    });
+    let parts = ContractParts::of(&Arc::new(Contract::from_document(document).unwrap()));
+    let mut headers = of_type("application/x-www-form-urlencoded");
+    for (name, value) in [("x-list", "0, q"), ("cookie", "cookies=p; cookie=q")] {
+        headers.append(HeaderName::from_static(name), HeaderValue::from_static(value));
+    }
+    let body = Body::whole("field=0".to_owned());
+    let target = "/a?each=0&each=p&each=p,q&one=0,p,3&pipes=0%7Cq";
+    let request = Request { method: Method::POST, headers, body, ..request(target) };
+    let mut coverage = Coverage::new(Arc::clone(&parts));
+    coverage.take(&parts.touched_by(&answered(request, 200, "")));
+    let mut touched: Vec<&str> =
+        coverage.each(Part::EnumValues).filter(|item| item.times > 0).map(|item| item.name).collect();
+    touched.sort_unstable();
+    assert_eq!(
+        touched,
+        [
+            "X-List = \"0\"",
+            "X-List = \"q\"",
+            "a: request.field = \"0\"",
+            "cookie = \"q\"",
+            "each = \"0\"",
+            "each = \"p\"",
+            "one = \"0\"",
+            "one = \"p\"",
+            "one = 3",
+            "pipes = \"0\"",
+            "pipes = \"q\"",
+        ]
+    );
+}
+
+#[test]
 fn a_value_that_was_redacted_touches_its_field_and_no_value_or_variant() {
     let body = r#"{"client_secret": "zq81mxo2-77aa-kk", "owner": {"name": "n"}}"#;
     let found = touched(&[("/pets/1", 200, body)]);

@@ -100,7 +100,7 @@ impl Touch<'_> {
         query: &[(String, &[u8])],
         exchange: &Exchange,
     ) {
-        let Parameter { part, name, place, schema } = parameter;
+        let Parameter { part, name, place, separator, schema } = parameter;
         let request = &exchange.request;
         let values: Vec<Cow<'_, str>> = match &**place {
             "path" => {
@@ -118,8 +118,9 @@ impl Touch<'_> {
             "cookie" => {
                 let cookies =
                     request.headers.get_all("cookie").flat_map(|value| value.as_bytes().split(|byte| *byte == b';'));
-                let pairs = cookies.map(|pair| String::from_utf8_lossy(pair.trim_ascii()));
-                pairs.filter(|pair| pair.split('=').next() == Some(name)).collect()
+                let own =
+                    cookies.filter_map(|pair| pair.trim_ascii().strip_prefix(name.as_bytes())?.strip_prefix(b"="));
+                own.map(String::from_utf8_lossy).collect()
             }
             _ => Vec::new(),
         };
@@ -127,23 +128,41 @@ impl Touch<'_> {
             return;
         }
         self.part(*part);
-        for value in values {
-            self.text(*schema, &value, 0);
+        let texts: Vec<&str> = values.iter().map(|value| &**value).collect();
+        match separator {
+            Some(separator) => {
+                let items: Vec<&str> = texts.iter().flat_map(|text| text.split(*separator)).map(str::trim).collect();
+                self.texts(*schema, &texts, &items, 0);
+            }
+            None => self.texts(*schema, &texts, &texts, 0),
         }
     }
 
-    /// A parameter's value: which values of its enumeration it is.
-    fn text(&mut self, schema: Option<NodeNumber>, text: &str, depth: usize) {
-        let Some(node) = schema.and_then(|schema| self.nodes.get(schema)).filter(|_| depth < MAX_DEPTH) else { return };
+    /// The texts of a value, and the same as items of a list: which listed values they are.
+    fn texts(&mut self, schema: Option<NodeNumber>, texts: &[&str], items: &[&str], depth: usize) {
+        let nodes = self.nodes;
+        let Some(node) = schema.and_then(|schema| nodes.get(schema)).filter(|_| depth < MAX_DEPTH) else { return };
+        for text in texts {
+            self.text(node, text);
+        }
+        let branches = node.branches.iter().filter_map(|branch| branch.schema);
+        for schema in node.all_of.iter().copied().chain(branches) {
+            self.texts(Some(schema), texts, items, depth + 1);
+        }
+        if node.items.is_some() || !node.first_items.is_empty() {
+            for (index, item) in items.iter().enumerate() {
+                let schema = node.first_items.get(index).copied().unwrap_or(node.items);
+                self.texts(schema, std::slice::from_ref(item), &[], depth + 1);
+            }
+        }
+    }
+
+    fn text(&mut self, node: &SchemaNode, text: &str) {
         let is = |value: &Value| match value {
             Value::String(held) => held == text,
             other => serde_json::to_string(other).is_ok_and(|shown| shown == text),
         };
         self.values(&node.values, &is, Some(text));
-        let branches = node.branches.iter().filter_map(|branch| branch.schema);
-        for schema in node.all_of.iter().copied().chain(branches) {
-            self.text(Some(schema), text, depth + 1);
-        }
     }
 
     /// A message that the document describes so.
@@ -178,7 +197,7 @@ impl Touch<'_> {
             if self.schemas.len() > own && !is_redacted(&body.redacted, &below("", &[&name])) {
                 let text = decoded(&body.content[field.value]);
                 for at in own..self.schemas.len() {
-                    self.text(Some(self.schemas[at]), &text, 0);
+                    self.texts(Some(self.schemas[at]), &[&*text], &[&*text], 0);
                 }
             }
             self.schemas.truncate(own);

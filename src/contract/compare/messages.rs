@@ -310,17 +310,7 @@ fn are_the_same(was: &Operation, old: &Parameter, is: &Operation, new: &Paramete
 }
 
 fn named(parameter: &Parameter) -> String {
-    format!("{} parameter `{}`", place_name(parameter.place), parameter.name)
-}
-
-pub(super) fn place_name(place: ParameterIn) -> &'static str {
-    match place {
-        ParameterIn::Path => "path",
-        ParameterIn::Query => "query",
-        ParameterIn::QueryString => "querystring",
-        ParameterIn::Header => "header",
-        ParameterIn::Cookie => "cookie",
-    }
+    format!("{} parameter `{}`", parameter.place.name(), parameter.name)
 }
 
 fn header_at(place: &str, header: &Header) -> String {

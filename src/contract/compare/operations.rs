@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::{
     change::{Change, Impact, change},
-    messages::{Messages, place_name},
+    messages::Messages,
 };
 use crate::{
     contract::{
@@ -236,7 +236,7 @@ fn described(security: &Security) -> String {
 fn in_words(scheme: &Scheme) -> String {
     match scheme {
         Scheme::Http(name) => format!("{name} credentials"),
-        Scheme::ApiKey { place, name } => format!("the API key `{name}` ({})", place_name(*place)),
+        Scheme::ApiKey { place, name } => format!("the API key `{name}` ({})", place.name()),
         Scheme::Unseen(name) => name.to_string(),
     }
 }

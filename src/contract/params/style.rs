@@ -68,7 +68,8 @@ impl Style {
         matches!(self, Self::Form | Self::Cookie | Self::DeepObject)
     }
 
-    fn separator(self) -> char {
+    /// What stands between the items of a list.
+    pub(in crate::contract) fn separator(self) -> char {
         match self {
             Self::SpaceDelimited => ' ',
             Self::PipeDelimited => '|',
