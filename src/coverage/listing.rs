@@ -45,7 +45,7 @@ struct OneDocument<'a> {
     number: usize,
     document: &'a Value,
     schemas: Arc<Schemas>,
-    /// Of parts, by JSON pointer.
+    /// Of parts, by where an operation uses them: one place of the document may be several.
     numbers: HashMap<String, PartNumber>,
     patterns: NamePatterns,
     /// Schemas that are listed, by JSON pointer.
@@ -55,10 +55,15 @@ struct OneDocument<'a> {
 impl OneDocument<'_> {
     /// A part's number; the first one at a place stays.
     fn add(&mut self, at: String, part: Part, name: String) -> PartNumber {
+        self.add_used(at.clone(), at, part, name)
+    }
+
+    /// The same of a part that the document has elsewhere than where it is used.
+    fn add_used(&mut self, used: String, at: String, part: Part, name: String) -> PartNumber {
         let parts = &mut self.all.parts;
         let document = self.number;
-        *self.numbers.entry(at).or_insert_with_key(|at| {
-            parts.push(Listed { part, name, document, at: at.clone() });
+        *self.numbers.entry(used).or_insert_with(|| {
+            parts.push(Listed { part, name, document, at });
             parts.len() - 1
         })
     }
@@ -68,8 +73,8 @@ impl OneDocument<'_> {
         let part = self.add(operation.at.to_string(), Part::Operations, id.to_string());
         let parameters = described(self.document, operation).into_iter().map(|described| {
             let Described { at, name, place } = described;
-            let key = below(&operation.at, &["parameters", &place, &name]);
-            let part = self.add(key, Part::Parameters, format!("{id}: {place} {name}"));
+            let used = below(&operation.at, &["parameters", &place, &name]);
+            let part = self.add_used(used, at.clone(), Part::Parameters, format!("{id}: {place} {name}"));
             let schema = self.schema(&below(&at, &["schema"]), &name);
             let is_it = |parameter: &&model::Parameter| *parameter.name == *name && parameter.place.name() == place;
             let separator = operation.parameters.iter().find(is_it).and_then(model::Parameter::separator);
@@ -92,9 +97,10 @@ impl OneDocument<'_> {
     fn content(&mut self, at: &str, name: &str) -> Vec<Content> {
         let Some(described) = resolved(self.document, at) else { return Vec::new() };
         let media_types = keys(self.document, &below(&described, &["content"])).into_iter().map(|media_type| {
-            let place = below(at, &["content", &media_type]);
-            let part = self.add(place, Part::MediaTypes, format!("{name} {media_type}"));
-            let schema = self.schema(&below(&described, &["content", &media_type, "schema"]), name);
+            let place = below(&described, &["content", &media_type]);
+            let schema = self.schema(&below(&place, &["schema"]), name);
+            let used = below(at, &["content", &media_type]);
+            let part = self.add_used(used, place, Part::MediaTypes, format!("{name} {media_type}"));
             Content { part, range: MediaRange::parse(&media_type), schema }
         });
         media_types.collect()

@@ -1,9 +1,6 @@
 //! The parts of a contract, and what is needed to find them in an exchange.
 
-use std::{
-    collections::{BTreeMap, HashMap},
-    sync::Arc,
-};
+use std::{collections::HashMap, sync::Arc};
 
 use super::{
     listing::Listing,
@@ -34,8 +31,10 @@ impl ContractParts {
 
     /// Their numbers, in the order of their pointers.
     pub(super) fn in_order(&self) -> impl Iterator<Item = usize> {
-        let places = self.parts.iter().enumerate().map(|(number, part)| ((part.document, &*part.at), number));
-        places.collect::<BTreeMap<_, _>>().into_values()
+        let mut places: Vec<_> =
+            (0..).zip(&self.parts).map(|(number, part)| (part.document, &*part.at, number)).collect();
+        places.sort_unstable();
+        places.into_iter().map(|(_, _, number)| number)
     }
 
     pub(super) fn document(&self, number: usize) -> Option<&ContractDocument> {

@@ -144,6 +144,42 @@ fn an_operation_of_any_method_has_the_parameters_of_its_path() {
 }
 
 #[test]
+fn every_part_names_its_place_in_the_document() {
+    let body = json!({"content": {"application/json": {"schema": {"type": "object", "properties": {"f": {}}}}}});
+    let used = |operation: &str| {
+        let parameters = json!([{"$ref": "#/components/parameters/Q"}]);
+        let (body, answer) =
+            (json!({"$ref": "#/components/requestBodies/B"}), json!({"$ref": "#/components/responses/R"}));
+        json!({"operationId": operation, "parameters": parameters, "requestBody": body, "responses": {"200": answer}})
+    };
+    let path = json!([{"name": "id", "in": "path", "required": true, "schema": {"enum": ["a"]}}]);
+    let document = json!({
+        "openapi": "3.1.0", "info": {"title": "T", "version": "1"},
+        "components": {
+            "parameters": {"Q": {"name": "q", "in": "query", "schema": {"enum": [1]}}},
+            "requestBodies": {"B": body}, "responses": {"R": body},
+        },
+        "paths": {"/a/{id}": {"parameters": path, "put": used("put"), "post": used("post")}},
+    });
+    let coverage = Coverage::new(ContractParts::of(&Arc::new(Contract::from_document(document).unwrap())));
+    let all: Vec<_> = Part::ALL.into_iter().flat_map(|part| coverage.each(part)).collect();
+    for item in &all {
+        assert!(item.document.document().pointer(item.at).is_some(), "{} at {}", item.name, item.at);
+    }
+    let parameters: Vec<_> = coverage.each(Part::Parameters).map(|item| (item.at, item.name)).collect();
+    assert_eq!(
+        parameters,
+        [
+            ("/components/parameters/Q", "put: query q"),
+            ("/components/parameters/Q", "post: query q"),
+            ("/paths/~1a~1{id}/parameters/0", "put: path id"),
+            ("/paths/~1a~1{id}/parameters/0", "post: path id"),
+        ]
+    );
+    assert_eq!(coverage.counts(Part::MediaTypes).of, 4);
+}
+
+#[test]
 fn an_item_has_the_schema_of_its_position_and_a_condition_the_one_that_holds() {
     let schema = json!({"type": "object", "properties": {
         "pair": {"prefixItems": [{"properties": {"first": {}}}], "items": {"properties": {"rest": {}}}},
