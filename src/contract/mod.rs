@@ -39,7 +39,7 @@ pub(crate) use media_type::MediaRange;
 pub use model::Operation;
 pub use options::CheckOptions;
 pub use passage::{Passage, Subject};
-pub(crate) use refs::{below, follow, reference};
+pub(crate) use refs::{below, follow, reference, target};
 pub(crate) use route::encoded_path;
 pub use unusable::UnusablePlace;
 pub(crate) use yaml::write as yaml_text;

@@ -8,7 +8,7 @@ use super::{
     shape::{ENOUGH, Shape},
 };
 use crate::{
-    contract::{self, Operation, below, model::Status},
+    contract::{self, ContractDocument, Operation, below, model::Status},
     finding::{Unchecked, UncheckedSet},
 };
 
@@ -37,11 +37,14 @@ struct Added {
 }
 
 /// The fact that these answers show beyond the document, if there is one.
-pub(super) fn fact(document: &Value, operation: &Operation, answers: &Answers) -> Option<Fact> {
-    let status = answers.status;
-    let Listed { at, exact, class } = places::response(document, operation, status)?;
+pub(super) fn fact(contract: &ContractDocument, operation: &Operation, answers: &Answers) -> Option<Fact> {
+    let (document, status) = (contract.document(), answers.status);
+    let Listed { at, exact, class, is_default } = places::response(document, operation, status)?;
     let of_status = if is_success(status) { Unchecked::SuccessStatus } else { Unchecked::ErrorStatus };
-    let silent = operation.not_shown;
+    let mut silent = operation.not_shown;
+    if !contract.model().error_bodies {
+        silent.insert(Unchecked::ErrorBody);
+    }
     if exact.is_none()
         && class.is_none()
         && is_success(status)
@@ -64,7 +67,8 @@ pub(super) fn fact(document: &Value, operation: &Operation, answers: &Answers) -
     };
     added.shown.insert(0, of_status);
     added.shown.retain(|aspect| silent.contains(*aspect) && !already.contains(*aspect));
-    if described.is_exact && added.shown.is_empty() && added.content.is_empty() {
+    let is_new = !described.is_exact && !is_default || !added.shown.is_empty();
+    if !is_new && (is_default || added.content.is_empty()) {
         return None;
     }
     let mut update = if described.is_exact { Map::new() } else { described.head(status) };

@@ -25,6 +25,8 @@ use crate::{
 const MAX_MEDIA_TYPES: usize = 8;
 const MAX_VALUES: usize = 200;
 const MAX_FIELDS: usize = 100;
+/// Maximum tenants that mention a scope in a refusal.
+const MAX_EXPLAINING: usize = 1000;
 
 /// Takes in exchanges.
 #[derive(Debug, Clone)]
@@ -33,6 +35,8 @@ pub struct Learner {
     pub(super) exchanges: u64,
     /// Of each operation whose required scope is not shown: document and pointer.
     pub(super) calls: BTreeMap<(usize, Box<str>), Calls>,
+    /// Tenants that mention a scope in a refusal of any operation.
+    pub(super) explaining: BTreeSet<String>,
     /// Of each response: document and pointer.
     pub(super) answers: BTreeMap<(usize, String), Answers>,
     /// Of each schema: document and pointer.
@@ -45,6 +49,8 @@ pub(super) struct Answers {
     /// Pointer of the operation that had it first.
     pub(super) operation: Box<str>,
     pub(super) status: u16,
+    /// All operations that had it, with the status; a response of its own has one.
+    pub(super) users: BTreeSet<(Box<str>, u16)>,
     pub(super) seen: Sightings,
     /// By media type.
     pub(super) bodies: BTreeMap<String, Bodies>,
@@ -74,7 +80,14 @@ impl Learner {
     /// Learns what this contract does not show.
     #[must_use]
     pub fn new(contract: Arc<Contract>) -> Self {
-        Self { contract, exchanges: 0, calls: BTreeMap::new(), answers: BTreeMap::new(), schemas: BTreeMap::new() }
+        Self {
+            contract,
+            exchanges: 0,
+            calls: BTreeMap::new(),
+            explaining: BTreeSet::new(),
+            answers: BTreeMap::new(),
+            schemas: BTreeMap::new(),
+        }
     }
 
     /// How many exchanges were taken in.
@@ -100,12 +113,22 @@ impl Learner {
         }
         let number = contract.documents().iter().position(|one| std::ptr::eq(one, document)).unwrap_or_default();
         let cited = Cited { file: Arc::clone(file), entry, at: exchange.started };
-        if operation.not_shown.contains(Unchecked::RequiredScope)
-            && let Some(call) = call(operation, exchange, response)
-        {
-            let tenant = format!("{}://{}", exchange.request.target.scheme, exchange.request.target.authority);
-            let calls = self.calls.entry((number, operation.at.clone())).or_default();
-            calls.take(tenant, path, call, &cited);
+        if let Some(call) = call(operation, exchange, response) {
+            let tenant = exchange.request.target.normal_origin();
+            if let Call::Refused(_, words) = &call
+                && words.mentions_scope()
+                && self.explaining.len() < MAX_EXPLAINING
+            {
+                self.explaining.insert(tenant.clone());
+            }
+            if operation.not_shown.contains(Unchecked::RequiredScope) {
+                let calls = self.calls.entry((number, operation.at.clone())).or_default();
+                calls.take(tenant, path, call, &cited);
+            }
+        }
+        // A page of a gateway in between teaches nothing of the tenant.
+        if judged.verdict.findings.iter().any(|finding| finding.rule == Rule::ResponseContentType) {
+            return;
         }
         let Some(listed) = places::response(document.document(), operation, response.status) else { return };
         let schema = places::body_schema(document.document(), &listed, response);
@@ -139,12 +162,16 @@ impl Learner {
             Entry::Vacant(free) => free.insert(Answers {
                 operation: operation.at.clone(),
                 status: response.status,
+                users: BTreeSet::new(),
                 seen: Sightings::new(cited),
                 bodies: BTreeMap::new(),
                 without_body: 0,
                 unread: 0,
             }),
         };
+        if !answers.users.contains(&(operation.at.clone(), response.status)) {
+            answers.users.insert((operation.at.clone(), response.status));
+        }
         let body = &response.body;
         if is_bodiless(&exchange.request.method, response.status) || body.is_absent() {
             answers.without_body += 1;

@@ -1,6 +1,9 @@
 //! Turns counts into actions of an overlay.
 
-use std::{collections::BTreeSet, fmt::Write as _};
+use std::{
+    collections::{BTreeSet, HashSet},
+    fmt::Write as _,
+};
 
 use serde_json::{Map, Value, json};
 
@@ -9,10 +12,12 @@ use super::{
     answers::{self, Fact},
     collector::{Answers, Beyond},
     evidence::Sightings,
+    places,
     scopes::{Calls, Decision},
 };
 use crate::{
-    contract::{self, Operation, below},
+    contract::{self, ContractDocument, Operation, below},
+    exchange::is_at_or_below,
     finding::Unchecked,
     json::{pointer_tokens, unescape_pointer},
 };
@@ -40,27 +45,35 @@ impl Learner {
             version: self.contract.version(),
             ..Learned::default()
         };
-        let explaining: BTreeSet<String> = self.calls.values().flat_map(Calls::explaining).map(str::to_owned).collect();
         for (number, document) in self.contract.documents().iter().enumerate() {
-            for operation in document.model().operations.iter().filter(|operation| !operation.token_endpoint) {
+            let operations = &document.model().operations;
+            for operation in operations.iter().filter(|operation| !operation.token_endpoint) {
                 let key = (number, operation.at.clone());
                 if operation.not_shown.contains(Unchecked::RequiredScope) {
                     let never = Calls::default();
                     let calls = self.calls.get(&key).unwrap_or(&never);
-                    learned.scope(document.document(), operation, calls, &explaining);
+                    learned.scope(document.document(), operation, calls, &self.explaining);
                 }
                 let own = self
                     .answers
                     .iter()
                     .filter(|((held, _), answers)| *held == number && answers.operation == operation.at);
-                for (_, answers) in own {
-                    learned.answers(document.document(), operation, answers);
+                for ((_, at), answers) in own {
+                    // What operations share is stated once all of them have shown it.
+                    let is_own = at.starts_with(&*operation.at);
+                    if !is_own && answers.users.len() < places::uses(document.document(), operations, at) {
+                        continue;
+                    }
+                    learned.answers(document, operation, answers);
                 }
             }
-            for ((held, schema), beyond) in &self.schemas {
-                if *held == number {
-                    learned.beyond(schema, beyond);
-                }
+            let own: Vec<_> = self.schemas.iter().filter(|((held, _), _)| *held == number).collect();
+            if own.is_empty() {
+                continue;
+            }
+            let of_requests = places::of_requests(document.document(), operations);
+            for ((_, schema), beyond) in own {
+                learned.beyond(schema, beyond, &of_requests);
             }
         }
         learned
@@ -141,20 +154,23 @@ impl Learned {
         }
     }
 
-    fn answers(&mut self, document: &Value, operation: &Operation, answers: &Answers) {
+    fn answers(&mut self, document: &ContractDocument, operation: &Operation, answers: &Answers) {
         let Some(Fact { at, description, update }) = answers::fact(document, operation, answers) else { return };
         self.fact(&at, description, update, evidence(&answers.seen, "exchanges"));
     }
 
-    fn beyond(&mut self, schema: &str, beyond: &Beyond) {
+    fn beyond(&mut self, schema: &str, beyond: &Beyond, of_requests: &HashSet<String>) {
         for (value, seen) in &beyond.values {
             let target = below(schema, &["x-contrail-known-values"]);
             let description = format!("{} has the further value {value}", name_of(schema));
             self.fact(&target, description, json!([value]), evidence(seen, "values"));
         }
+        let is_shared = of_requests.iter().any(|shared| is_at_or_below(schema, shared));
         for (name, (seen, shape)) in &beyond.fields {
             let description = format!("{} has the further field {name}", name_of(schema));
-            let update = json!({"properties": {name: shape.schema()}});
+            // What answers show of its values is no rule for requests.
+            let described = if is_shared { json!({}) } else { shape.schema() };
+            let update = json!({"properties": {name: described}});
             self.fact(schema, description, update, evidence(seen, "fields"));
         }
     }

@@ -1,9 +1,11 @@
 //! The place of a fact in a document.
 
+use std::collections::HashSet;
+
 use serde_json::Value;
 
 use crate::{
-    contract::{Operation, below, follow, model::response_keys, schemas_at},
+    contract::{MediaRange, Operation, below, follow, model::response_keys, schemas_at, target},
     exchange::{Response, media},
     json::pointer_tokens,
 };
@@ -15,11 +17,13 @@ pub(super) struct Listed<'d> {
     pub(super) at: String,
     /// What is there; `None` if nothing is.
     pub(super) exact: Option<&'d Value>,
-    /// The response of the status's class, with its pointer.
+    /// The response of the status's class, or of all other statuses, with its pointer.
     pub(super) class: Option<(String, &'d Value)>,
+    /// It is the one of all other statuses.
+    pub(super) is_default: bool,
 }
 
-/// The place of a status; `None` where the document needs none: it has a default for all others, or no response at all.
+/// The place of a status; `None` where the document has no response at all.
 pub(super) fn response<'d>(document: &'d Value, operation: &Operation, status: u16) -> Option<Listed<'d>> {
     let responses_at = below(&operation.at, &["responses"]);
     let responses = document.pointer(&responses_at)?.as_object()?;
@@ -29,24 +33,69 @@ pub(super) fn response<'d>(document: &'d Value, operation: &Operation, status: u
     };
     let [number, upper, lower, default] = response_keys(status);
     if let Some((at, exact)) = find(&number) {
-        return Some(Listed { at, exact: Some(exact), class: None });
+        return Some(Listed { at, exact: Some(exact), class: None, is_default: false });
     }
-    if responses.is_empty() || responses.contains_key(&default) {
+    // OpenAPI has no place for another status.
+    if responses.is_empty() || !(100..600).contains(&status) {
         return None;
     }
     let class = find(&upper).or_else(|| find(&lower));
-    Some(Listed { at: below(&responses_at, &[&number]), exact: None, class })
+    let is_default = class.is_none() && responses.contains_key(&default);
+    let class = class.or_else(|| find(&default));
+    Some(Listed { at: below(&responses_at, &[&number]), exact: None, class, is_default })
 }
 
 /// JSON pointer of the schema of a response's body.
 pub(super) fn body_schema(document: &Value, listed: &Listed<'_>, response: &Response) -> Option<String> {
     let class = || listed.class.as_ref().map(|(at, class)| (at, *class));
     let (at, described) = listed.exact.map(|exact| (&listed.at, exact)).or_else(class)?;
-    let media_type = media::essence(response.headers.get("content-type")?.as_bytes());
+    let value = response.headers.get("content-type")?.as_bytes();
+    let media_type = media::essence(value);
+    let rank = |name: &String| {
+        let range = MediaRange::parse(name)?;
+        let is_json = || range.essence() == media::JSON && media::has_json_suffix(&media_type);
+        range.rank(&media_type, value).or_else(|| is_json().then_some(0))
+    };
     let content = described.get("content")?.as_object()?;
-    let (name, _) = content.iter().find(|(name, _)| *media::essence(name.as_bytes()) == *media_type)?;
+    let ranked = content.keys().filter_map(|name| Some((rank(name)?, name)));
+    let (_, name) = ranked.reduce(|best, next| if next.0 > best.0 { next } else { best })?;
     let schema = below(at, &["content", name, "schema"]);
     document.pointer(&schema).map(|_| schema)
+}
+
+/// The schemas that request bodies refer to, directly or not, as JSON pointers.
+pub(super) fn of_requests(document: &Value, operations: &[Operation]) -> HashSet<String> {
+    let body = |operation: &Operation| document.pointer(&below(&operation.at, &["requestBody"]));
+    let mut open: Vec<&Value> = operations.iter().filter_map(body).collect();
+    let mut found = HashSet::new();
+    while let Some(node) = open.pop() {
+        match node {
+            Value::Object(members) => {
+                open.extend(members.values());
+                let named = members.get("$ref").and_then(Value::as_str).and_then(target);
+                if let Some(named) = named.filter(|named| !found.contains(named)) {
+                    open.extend(document.pointer(&named));
+                    found.insert(named);
+                }
+            }
+            Value::Array(items) => open.extend(items),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// How many responses of operations lead to the one at this JSON pointer.
+pub(super) fn uses(document: &Value, operations: &[Operation], at: &str) -> usize {
+    let leads = |operation: &Operation| {
+        let responses_at = below(&operation.at, &["responses"]);
+        let responses = document.pointer(&responses_at).and_then(Value::as_object);
+        let leads = |(key, response): &(&String, &Value)| {
+            follow(document, &below(&responses_at, &[key]), response).is_ok_and(|(place, _)| place == at)
+        };
+        responses.into_iter().flatten().filter(leads).count()
+    };
+    operations.iter().map(leads).sum()
 }
 
 /// What a schema has at a place of a value.

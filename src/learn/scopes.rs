@@ -2,9 +2,9 @@
 //!
 //! An operation is taken to require one scope, as documents state it. That scope is in the token of every accepted call
 //! and of no call that was refused for lack of it. What else a 403 may mean decides which refusals count: one of a
-//! token that holds all that an accepted token holds has another reason and is set aside. Where the tenant says in a
-//! refusal that a scope is missing (RFC 6750, section 3.1, or a body that speaks of scopes), only such refusals count.
-//! Where it never does, a refusal counts if its path was accepted for another token and nothing that was set aside has
+//! token that holds all that an accepted token holds has another reason and is set aside. Where the tenant mentions a
+//! scope in any refusal (RFC 6750, section 3.1, or in the body), only such refusals count. Where it never does, a
+//! refusal counts if it states no reason, its path was accepted for another token, and nothing that was set aside has
 //! its path or its text.
 
 use std::{
@@ -12,6 +12,7 @@ use std::{
     hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher},
 };
 
+use memchr::memmem;
 use serde_json::{Map, Value, json};
 
 use super::evidence::{Cited, Sightings};
@@ -52,9 +53,55 @@ struct Refusal {
     path: u64,
     /// Its text, as a hash.
     text: u64,
-    /// It says that a scope is missing.
-    explained: bool,
+    reason: Reason,
 }
+
+/// What a refusal states.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Reason {
+    /// A scope is missing.
+    Scope,
+    /// Only that it is one.
+    None,
+    /// Anything else.
+    Other,
+}
+
+/// The words of a refusal without a reason, and of the fields that hold them.
+const PLAIN: [&str; 32] = [
+    "a",
+    "access",
+    "action",
+    "allowed",
+    "authorized",
+    "code",
+    "denied",
+    "detail",
+    "do",
+    "error",
+    "errors",
+    "for",
+    "forbidden",
+    "have",
+    "insufficient",
+    "is",
+    "message",
+    "not",
+    "operation",
+    "perform",
+    "permission",
+    "permissions",
+    "privileges",
+    "request",
+    "resource",
+    "status",
+    "statuscode",
+    "the",
+    "this",
+    "title",
+    "to",
+    "you",
+];
 
 /// One call, as far as it can decide.
 pub(super) enum Call {
@@ -69,7 +116,7 @@ pub(super) enum Call {
 /// What a refusal says.
 pub(super) struct Words {
     text: u64,
-    explained: bool,
+    reason: Reason,
 }
 
 impl Words {
@@ -80,7 +127,21 @@ impl Words {
             // Numbers are ids, instants and counters.
             text.extend(part.iter().filter(|byte| !byte.is_ascii_digit()).map(u8::to_ascii_lowercase));
         }
-        Self { text: hash(&text), explained: memchr::memmem::find(&text, b"scope").is_some() }
+        // `The scope of your subscription` is no scope of a token.
+        let mut scopes = memmem::find_iter(&text, b"scope").map(|at| &text[at + b"scope".len()..]);
+        let reason = if scopes.any(|after| !after.starts_with(b" of ")) {
+            Reason::Scope
+        } else {
+            let words = text.split(|byte| !byte.is_ascii_alphabetic()).filter(|word| !word.is_empty());
+            let mut unknown = words.filter(|word| PLAIN.binary_search_by(|plain| plain.as_bytes().cmp(word)).is_err());
+            if unknown.next().is_none() { Reason::None } else { Reason::Other }
+        };
+        Self { text: hash(&text), reason }
+    }
+
+    /// Whether it states that a scope is missing.
+    pub(super) fn mentions_scope(&self) -> bool {
+        self.reason == Reason::Scope
     }
 }
 
@@ -93,10 +154,20 @@ pub(super) enum Decision {
     Open {
         candidates: Vec<String>,
         why: &'static str,
-        /// The token of the call that would decide.
-        with: Vec<String>,
-        without: Vec<String>,
+        /// `None` where no further call decides it.
+        next: Option<NextCall>,
     },
+}
+
+/// The call that would decide, or come nearest to it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct NextCall {
+    /// Scopes of its token.
+    with: Vec<String>,
+    /// Scopes that its token lacks.
+    without: Vec<String>,
+    /// With which outcomes it decides.
+    decides_if: Vec<&'static str>,
 }
 
 impl Calls {
@@ -117,73 +188,98 @@ impl Calls {
                 }
                 count(&mut tenant.accepted, scopes, cited) || !has_room
             }
-            Call::Refused(scopes, Words { text, explained }) => {
+            Call::Refused(scopes, Words { text, reason }) => {
                 let refused = &mut self.tenants.entry(tenant).or_default().refused;
-                count(refused, Refusal { scopes, path, text, explained }, cited)
+                count(refused, Refusal { scopes, path, text, reason }, cited)
             }
         };
         self.overflow |= full;
     }
 
-    /// The tenants that say in a refusal that a scope is missing.
-    pub(super) fn explaining(&self) -> impl Iterator<Item = &str> {
-        let explains = |tenant: &Tenant| tenant.refused.keys().any(|refusal| refusal.explained);
-        self.tenants.iter().filter(move |(_, tenant)| explains(tenant)).map(|(name, _)| name.as_str())
-    }
-
-    /// What all tenants together decide, and the evidence.
+    /// What all tenants together decide, and the evidence. `explaining` are the tenants that mention a scope in a
+    /// refusal.
     pub(super) fn decide(&self, explaining: &BTreeSet<String>) -> (Decision, Map<String, Value>) {
-        let weighed: Vec<Weighed<'_>> =
-            self.tenants.iter().map(|(name, tenant)| Weighed::of(tenant, explaining.contains(name))).collect();
-        let decided: BTreeSet<&str> = weighed.iter().filter_map(Weighed::decided).collect();
-        let first = decided.first().copied();
-        let agrees = |one: &Weighed<'_>| match (&one.common, first) {
-            (Some(_), Some(scope)) => one.candidates.contains(&scope) && !one.contradicts,
-            _ => true,
-        };
-        let decision = match first {
-            Some(scope) if decided.len() == 1 && !self.overflow && weighed.iter().all(agrees) => {
-                Decision::Requires(scope.to_owned())
-            }
-            _ => self.open(&weighed, decided.len()),
-        };
-        let scope = if let Decision::Requires(scope) = &decision { Some(scope.as_str()) } else { None };
-        let evidence = self.evidence(&weighed, scope);
+        let weighed = self.weigh(explaining);
+        let required = self.required(&weighed);
+        let evidence = self.evidence(&weighed, required);
+        let decision =
+            required.map_or_else(|| self.open(&weighed, explaining), |scope| Decision::Requires(scope.to_owned()));
         (decision, evidence)
     }
 
-    fn open(&self, weighed: &[Weighed<'_>], decided: usize) -> Decision {
-        let names = |scopes: &[&str]| scopes.iter().map(|scope| (*scope).to_owned()).collect::<Vec<_>>();
-        let open = |candidates: &[&str], why, with: &[&str], without: &[&str]| Decision::Open {
-            candidates: names(candidates),
-            why,
-            with: names(with),
-            without: names(without),
+    fn weigh(&self, explaining: &BTreeSet<String>) -> Vec<Weighed<'_>> {
+        self.tenants.iter().map(|(name, tenant)| Weighed::of(name, tenant, explaining.contains(name))).collect()
+    }
+
+    /// The scope that at least one tenant decides and none contradicts.
+    fn required<'a>(&self, weighed: &[Weighed<'a>]) -> Option<&'a str> {
+        let scope = weighed.iter().find_map(Weighed::decided)?;
+        let agrees = |one: &Weighed<'_>| {
+            one.decided().is_none_or(|other| other == scope)
+                && (one.common.is_none() || one.candidates.contains(&scope) && !one.contradicts)
         };
+        (!self.overflow && weighed.iter().all(agrees)).then_some(scope)
+    }
+
+    fn open(&self, weighed: &[Weighed<'_>], explaining: &BTreeSet<String>) -> Decision {
+        let open = |candidates: &[&str], why, next| Decision::Open { candidates: owned(candidates), why, next };
         if self.overflow {
-            return open(&[], "there were more kinds of calls than are kept apart", &[], &[]);
+            return open(&[], "there were more kinds of calls than are kept apart", None);
         }
         let accepted: Vec<&Weighed<'_>> = weighed.iter().filter(|one| one.common.is_some()).collect();
         let Some(first) = accepted.first() else {
-            return open(&[], "the tenant accepted no call whose scopes can be read", &[], &[]);
+            let next = NextCall { with: Vec::new(), without: Vec::new(), decides_if: Vec::new() };
+            return open(&[], "the tenant accepted no call whose scopes can be read", Some(next));
         };
-        if decided > 1 || accepted.iter().any(|one| one.contradicts) {
-            let why = if decided > 1 {
-                "tenants require different scopes"
-            } else {
-                "a token with all scopes of an accepted one was refused for lack of a scope"
-            };
-            return open(&[], why, &[], &[]);
+        let decided: BTreeSet<&str> = weighed.iter().filter_map(Weighed::decided).collect();
+        if decided.len() > 1 {
+            return open(&[], "tenants require different scopes", None);
+        }
+        if accepted.iter().any(|one| one.contradicts) {
+            let why = "a token with all scopes of an accepted one was refused for lack of a scope";
+            return open(&[], why, None);
         }
         let mut candidates: Vec<&str> = first.candidates.clone();
         candidates.retain(|scope| accepted.iter().all(|one| one.candidates.contains(scope)));
         let common: Vec<&str> = first.common.iter().flatten().copied().collect();
+        let next = |with, without| Some(self.next(&accepted, explaining, with, without));
         match candidates[..] {
-            [] if common.is_empty() => open(&[], "the accepted tokens have no scope in common", &[], &common),
-            [] => open(&common, "refused tokens had each of the scopes that all accepted ones have", &common, &[]),
-            [one] => open(&[one], "no call of a token without it was refused for lack of a scope", &[], &[one]),
-            [one, ..] => open(&candidates, "all accepted tokens have them", &[one], &candidates[1..]),
+            [] if common.is_empty() => open(&[], "the accepted tokens have no scope in common", None),
+            [] => open(&common, "refused tokens had each of the scopes that all accepted ones have", None),
+            [one] => {
+                let why = "no call of a token without it was refused for lack of a scope";
+                open(&[one], why, next(&[], &[one]))
+            }
+            [one, ..] => open(&candidates, "all accepted tokens have them", next(&[one], &candidates[1..])),
         }
+    }
+
+    /// A further call of this token, and with which outcomes it decides: what it would add to these calls is tried.
+    fn next(
+        &self,
+        accepted: &[&Weighed<'_>],
+        explaining: &BTreeSet<String>,
+        with: &[&str],
+        without: &[&str],
+    ) -> NextCall {
+        let scopes: Scopes = with.iter().map(|scope| (*scope).to_owned()).collect();
+        let decides = |outcome: &&'static str| {
+            accepted.iter().any(|one| {
+                let mut trial = self.clone();
+                let Some(tenant) = trial.tenants.get_mut(one.name) else { return false };
+                let Some(seen) = tenant.accepted.values().next().cloned() else { return false };
+                if *outcome == "accepted" {
+                    tenant.accepted.insert(scopes.clone(), seen);
+                } else {
+                    let Some(path) = tenant.paths.iter().next().copied() else { return false };
+                    let reason = if explaining.contains(one.name) { Reason::Scope } else { Reason::None };
+                    tenant.refused.insert(Refusal { scopes: scopes.clone(), path, text: 0, reason }, seen);
+                }
+                trial.required(&trial.weigh(explaining)).is_some()
+            })
+        };
+        let decides_if = ["accepted", "refused"].into_iter().filter(decides).collect();
+        NextCall { with: owned(with), without: owned(without), decides_if }
     }
 
     fn evidence(&self, weighed: &[Weighed<'_>], scope: Option<&str>) -> Map<String, Value> {
@@ -206,6 +302,10 @@ impl Calls {
     }
 }
 
+fn owned(scopes: &[&str]) -> Vec<String> {
+    scopes.iter().map(|scope| (*scope).to_owned()).collect()
+}
+
 /// Counts something; `true` if there is no room for it.
 fn count<K: Ord>(counts: &mut BTreeMap<K, Sightings>, key: K, cited: &Cited) -> bool {
     if let Some(seen) = counts.get_mut(&key) {
@@ -225,6 +325,7 @@ fn hash(bytes: &[u8]) -> u64 {
 
 /// The calls to one tenant, weighed.
 struct Weighed<'a> {
+    name: &'a str,
     tenant: &'a Tenant,
     accepted: u64,
     set_aside: u64,
@@ -234,12 +335,12 @@ struct Weighed<'a> {
     candidates: Vec<&'a str>,
     /// Refusals that count.
     counted: Vec<(&'a Refusal, &'a Sightings)>,
-    /// A refusal says that a scope is missing, and its token held all that an accepted one held.
+    /// A refusal states that a scope is missing, and its token held all that an accepted one held.
     contradicts: bool,
 }
 
 impl<'a> Weighed<'a> {
-    fn of(tenant: &'a Tenant, explains: bool) -> Self {
+    fn of(name: &'a str, tenant: &'a Tenant, explains: bool) -> Self {
         let mut sets = tenant.accepted.keys();
         let common: Option<Vec<&str>> = sets.next().map(|first| {
             let others = || tenant.accepted.keys().skip(1);
@@ -248,8 +349,8 @@ impl<'a> Weighed<'a> {
         let is_aside = |refusal: &Refusal| tenant.accepted.keys().any(|set| set.is_subset(&refusal.scopes));
         let (aside, refused): (Vec<_>, Vec<_>) = tenant.refused.iter().partition(|(refusal, _)| is_aside(refusal));
         let counts = |refusal: &Refusal| {
-            if explains {
-                return refusal.explained;
+            if explains || refusal.reason != Reason::None {
+                return refusal.reason == Reason::Scope;
             }
             let alike = |(other, _): &(&Refusal, &Sightings)| other.path == refusal.path || other.text == refusal.text;
             tenant.paths.contains(&refusal.path) && !aside.iter().any(alike)
@@ -258,10 +359,11 @@ impl<'a> Weighed<'a> {
         let mut candidates = common.clone().unwrap_or_default();
         candidates.retain(|scope| !counted.iter().any(|(refusal, _)| refusal.scopes.contains(*scope)));
         Self {
+            name,
             tenant,
             accepted: tenant.accepted.values().map(|seen| seen.count).sum(),
             set_aside: aside.iter().chain(&other).map(|(_, seen)| seen.count).sum(),
-            contradicts: aside.iter().any(|(refusal, _)| refusal.explained),
+            contradicts: aside.iter().any(|(refusal, _)| refusal.reason == Reason::Scope),
             common,
             candidates,
             counted,
@@ -312,17 +414,19 @@ impl<'a> Weighed<'a> {
 impl Decision {
     /// What is not decided, and the call that would decide it.
     pub(super) fn undecided(&self, method: &str, path: &str) -> Option<Value> {
-        let Self::Open { candidates, why, with, without } = self else { return None };
-        let token = json!({"with": with, "without": without});
+        let Self::Open { candidates, why, next } = self else { return None };
+        let call = next.as_ref().map(|NextCall { with, without, decides_if }| {
+            let token = json!({"with": with, "without": without});
+            json!({"method": method, "path": path, "token": token, "decides-if": decides_if})
+        });
         Some(json!({
-            "fact": "required-scope", "candidates": candidates, "because": why,
-            "deciding-call": {"method": method, "path": path, "token": token}
+            "fact": "required-scope", "candidates": candidates, "because": why, "deciding-call": call
         }))
     }
 
     /// The same in a sentence.
     pub(super) fn sentence(&self, method: &str, path: &str) -> Option<String> {
-        let Self::Open { candidates, why, with, without } = self else { return None };
+        let Self::Open { candidates, why, next } = self else { return None };
         let list = |scopes: &[String]| {
             let mut names: Vec<String> = scopes.iter().take(MAX_NAMES).map(|one| format!("`{one}`")).collect();
             if scopes.len() > MAX_NAMES {
@@ -331,15 +435,23 @@ impl Decision {
             names.join(", ")
         };
         let subject = if candidates.is_empty() { String::new() } else { format!("{}: ", list(candidates)) };
+        let undecided = format!("the required scope is undecided: {subject}{why}");
+        let Some(NextCall { with, without, decides_if }) = next else {
+            return Some(format!("{undecided}; no further call decides it"));
+        };
         let token = match (&with[..], &without[..]) {
             ([], []) => "a token whose scopes are known".to_owned(),
             ([], without) => format!("a token without {}", list(without)),
             (with, []) => format!("a token with {} and no other scope", list(with)),
             (with, without) => format!("a token with {} and without {}", list(with), list(without)),
         };
-        Some(format!(
-            "the required scope is undecided: {subject}{why}; this call would decide it: {method} {path} with {token}"
-        ))
+        let decides = match decides_if[..] {
+            [] => "next call",
+            ["accepted"] => "this call decides it if the tenant accepts it",
+            ["refused"] => "this call decides it if the tenant refuses it",
+            _ => "this call would decide it",
+        };
+        Some(format!("{undecided}; {decides}: {method} {path} with {token}"))
     }
 }
 
@@ -368,11 +480,15 @@ mod tests {
     const FORBIDDEN: &str = r#"{"message":"Forbidden"}"#;
 
     fn decide(calls: Vec<TestCall<'_>>) -> (Decision, Map<String, Value>) {
-        let mut held = Calls::default();
+        let (mut held, mut explaining) = (Calls::default(), BTreeSet::new());
         for (entry, TestCall(tenant, path, call)) in calls.into_iter().enumerate() {
+            if let Call::Refused(_, words) = &call
+                && words.mentions_scope()
+            {
+                explaining.insert(tenant.to_owned());
+            }
             held.take(tenant.to_owned(), path, call, &Cited { file: Arc::from("a.har"), entry, at: None });
         }
-        let explaining = held.explaining().map(str::to_owned).collect();
         held.decide(&explaining)
     }
 
@@ -409,13 +525,73 @@ mod tests {
         assert_eq!(candidates(&decision), ["a", "b"]);
         assert_eq!(
             decision.sentence("GET", "/x").unwrap(),
-            "the required scope is undecided: `a`, `b`: all accepted tokens have them; this call would decide it: GET /x with a \
-             token with `a` and without `b`"
+            "the required scope is undecided: `a`, `b`: all accepted tokens have them; this call decides it if the \
+             tenant refuses it: GET /x with a token with `a` and without `b`"
         );
         let (decision, _) = decide(vec![accepted("/x", &["a"])]);
         assert_eq!(candidates(&decision), ["a"]);
         let (decision, _) = decide(vec![refused("/x", &["a"], MISSING)]);
         assert_eq!(candidates(&decision), [""; 0]);
+    }
+
+    /// The outcomes with which the next call decides.
+    fn decides_if(decision: &Decision) -> Option<&[&'static str]> {
+        let Decision::Open { next, .. } = decision else { panic!("{decision:?}") };
+        next.as_ref().map(|next| &next.decides_if[..])
+    }
+
+    #[test]
+    fn the_next_call_decides_with_the_outcomes_that_it_names_and_with_no_other() {
+        let a_or_b = || vec![accepted("/x", &["a", "b"]), refused("/x", &["c"], MISSING)];
+        let call = |of: &[&str], is_accepted: bool| {
+            if is_accepted { accepted("/x", of) } else { refused("/x", of, MISSING) }
+        };
+        let requires = |scope: &str| Decision::Requires(scope.to_owned());
+        let after = |calls: Vec<TestCall<'static>>, of: &[&str], is_accepted| {
+            decide(calls.into_iter().chain([call(of, is_accepted)]).collect()).0
+        };
+        assert_eq!(decides_if(&decide(a_or_b()).0), Some(&["accepted", "refused"][..]));
+        assert_eq!((after(a_or_b(), &["a"], true), after(a_or_b(), &["a"], false)), (requires("a"), requires("b")));
+        let three = || vec![accepted("/x", &["a", "b", "c"]), refused("/x", &[], MISSING)];
+        assert_eq!(decides_if(&decide(three()).0), Some(&["accepted"][..]));
+        assert_eq!(after(three(), &["a"], true), requires("a"));
+        assert_eq!(candidates(&after(three(), &["a"], false)), ["b", "c"]);
+        let accepted_only = || vec![accepted("/x", &["a", "b"])];
+        assert_eq!(decides_if(&decide(accepted_only()).0), Some(&["refused"][..]));
+        assert_eq!(after(accepted_only(), &["a"], false), requires("b"));
+        assert_eq!(decides_if(&after(accepted_only(), &["a"], true)), Some(&["refused"][..]));
+        assert_eq!(decides_if(&decide(vec![accepted("/x", &["a", "b", "c"])]).0), Some(&[][..]));
+        assert_eq!(decides_if(&decide(vec![refused("/x", &["b"], MISSING)]).0), Some(&[][..]));
+    }
+
+    #[test]
+    fn where_calls_contradict_each_other_no_further_call_decides() {
+        let any_of_two = vec![accepted("/x", &["a"]), accepted("/x", &["b"]), refused("/x", &["c"], MISSING)];
+        let changed = vec![accepted("/x", &["a", "b"]), refused("/x", &["a"], MISSING), refused("/x", &["b"], MISSING)];
+        for calls in [any_of_two, changed] {
+            let (decision, _) = decide(calls);
+            assert_eq!(decides_if(&decision), None);
+            assert!(decision.sentence("GET", "/x").unwrap().ends_with("; no further call decides it"));
+            assert_eq!(decision.undecided("GET", "/x").unwrap()["deciding-call"], Value::Null);
+        }
+    }
+
+    #[test]
+    fn a_refusal_that_gives_another_reason_decides_nothing() {
+        let with = |text: &str| decide(vec![accepted("/x", &["a", "b"]), refused("/x", &["b"], text)]);
+        for plain in ["", FORBIDDEN, r#"{"statusCode":403,"error":"Forbidden","message":"Access denied"}"#] {
+            assert_eq!(with(plain).0, Decision::Requires("a".to_owned()), "{plain}");
+        }
+        for other in [
+            r#"{"message":"This feature is not enabled for your tenant"}"#,
+            r#"{"error":"ip_not_allowed"}"#,
+            r#"{"message":"Directory sync is outside the scope of your subscription"}"#,
+            "<html><h1>403 Forbidden</h1><hr>nginx</html>",
+        ] {
+            let (decision, evidence) = with(other);
+            assert_eq!((candidates(&decision), &evidence["set-aside"]), (vec!["a", "b"], &json!(1)), "{other}");
+        }
+        assert!(PLAIN.is_sorted());
     }
 
     #[test]

@@ -145,3 +145,150 @@ fn a_further_field_is_described_by_all_of_its_values_and_by_no_label() {
     let string = json!({"type": "string"});
     assert_eq!(fields, [&json!({"client_secretary": string}), &json!({"name": string}), &json!({"owner": owner})]);
 }
+
+const SHOP: &str = r"openapi: 3.1.0
+info: {title: Shop, version: '1'}
+servers: [{url: https://tenant.example}]
+x-contrail-media-types: [application/json]
+paths:
+  /a:
+    post:
+      operationId: makeA
+      requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/Thing'}}}}
+      responses:
+        '200': {description: ok, content: {application/json: {schema: {$ref: '#/components/schemas/Thing'}}}}
+        '404': {$ref: '#/components/responses/Failure'}
+  /b:
+    get:
+      operationId: getB
+      responses:
+        '200': {description: ok, content: {application/json: {schema: {$ref: '#/components/schemas/Other'}}}}
+        '404': {$ref: '#/components/responses/Failure'}
+        default: {description: other}
+components:
+  responses:
+    Failure: {description: a failure}
+  schemas:
+    Thing: {type: object, properties: {id: {type: integer}}}
+    Other: {type: object, properties: {id: {type: integer}}}
+";
+
+/// A call of `makeA` with this body.
+fn make(sent: &str, status: u16, body: &str) -> Value {
+    let mut call = har::get("/a", None, status, body);
+    call["request"]["method"] = "POST".into();
+    call["request"]["headers"] = json!([{"name": "Content-Type", "value": "application/json"}]);
+    call["request"]["postData"] = json!({"mimeType": "application/json", "text": sent});
+    call
+}
+
+/// The same exchange with an answer of this media type.
+fn of_type(media_type: &str, mut call: Value) -> Value {
+    call["response"]["headers"][0]["value"] = media_type.into();
+    call["response"]["content"]["mimeType"] = media_type.into();
+    call
+}
+
+/// Learns from these exchanges, and checks them with what was learned: the actions, the report before and the one after.
+fn learned(contract: Option<&str>, calls: &[Value]) -> (Vec<Value>, Ran, Ran) {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("traffic.har"), har::har(calls)).unwrap();
+    let mut with: Vec<&str> = Vec::new();
+    if let Some(contract) = contract {
+        fs::write(folder.path().join("contract.yaml"), contract).unwrap();
+        with.extend(["--contract", "contract.yaml"]);
+    }
+    let verify = |more: &[&str]| {
+        run_in(folder.path(), [&["verify", "traffic.har", "--format", "json"], &with[..], more].concat())
+    };
+    let before = verify(&[]);
+    let ran =
+        run_in(folder.path(), [&["learn", "traffic.har", "--out", "o.json", "--format", "json"], &with[..]].concat());
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let Ok(overlay) = fs::read_to_string(folder.path().join("o.json")) else {
+        return (Vec::new(), before, verify(&[]));
+    };
+    let overlay: Value = serde_json::from_str(&overlay).unwrap();
+    (overlay["actions"].as_array().unwrap().clone(), before, verify(&["--overlay", "o.json"]))
+}
+
+/// Descriptions of the actions that change the contract.
+fn facts(actions: &[Value]) -> Vec<&str> {
+    let changes = actions.iter().filter(|action| action["update"] != json!({}));
+    changes.map(|action| action["description"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn a_page_of_a_gateway_teaches_nothing_and_stays_a_violation() {
+    let policy = |status| {
+        let path = "/api/v2/rate-limit-policies/rlp_1";
+        of_type("text/html", har::get(path, Some(&har::bearer()), status, "<html><h1>Bad Gateway</h1></html>"))
+    };
+    for status in [403, 502, 503] {
+        let (actions, before, after) = learned(None, &[policy(status)]);
+        assert_eq!(facts(&actions), [""; 0], "{status}");
+        let of = |ran: &Ran| unchecked_and_rules(ran).1;
+        assert!(of(&before).contains("response.content-type"), "{status}");
+        assert_eq!(of(&before), of(&after), "{status}");
+    }
+}
+
+#[test]
+fn a_further_field_is_no_rule_for_requests_nor_for_another_media_type() {
+    let calls = [
+        make(r#"{"id":1,"more":"x"}"#, 200, r#"{"id":1,"more":1}"#),
+        har::get("/b", None, 200, r#"{"extra":1}"#),
+        of_type("application/hal+json", har::get("/b", None, 200, r#"{"extra":"a"}"#)),
+    ];
+    let (actions, _, after) = learned(Some(SHOP), &calls);
+    assert_eq!((after.status, unchecked_and_rules(&after).1), (0, set([])), "{}", after.stdout);
+    let properties: Vec<&Value> =
+        actions.iter().map(|action| &action["update"]["properties"]).filter(|held| held.is_object()).collect();
+    assert_eq!(properties, [&json!({"extra": {"type": ["string", "integer"]}}), &json!({"more": {}})]);
+}
+
+#[test]
+fn a_response_that_operations_share_is_described_once_all_of_them_have_shown_it() {
+    let (of_b, of_a) = (har::get("/b", None, 404, "[]"), make("{}", 404, "{}"));
+    let (actions, ..) = learned(Some(SHOP), std::slice::from_ref(&of_b));
+    assert_eq!(facts(&actions), [""; 0]);
+    let (actions, _, after) = learned(Some(SHOP), &[of_b, of_a]);
+    assert_eq!(facts(&actions), ["getB answers 404, its body"]);
+    assert_eq!(actions[0]["update"]["content"]["application/json"]["schema"], json!({"type": ["object", "array"]}));
+    assert_eq!(unchecked_and_rules(&after), (set([]), set([])));
+}
+
+#[test]
+fn a_status_under_a_default_response_is_learned_and_one_that_http_does_not_have_is_not() {
+    let calls = [har::get("/b", None, 500, "{}"), har::get("/b", None, 999, "{}")];
+    let (actions, before, after) = learned(Some(SHOP), &calls);
+    assert_eq!(facts(&actions), ["getB answers 500, its body"]);
+    assert_eq!((before.status, after.status), (0, 0), "{}", after.stdout);
+}
+
+#[test]
+fn one_tenant_has_one_origin_however_its_url_is_written() {
+    let at = |url: &str, mut call: Value| {
+        call["request"]["url"] = format!("{url}{TEMPLATES}").into();
+        call
+    };
+    let calls = [
+        at("https://TENANT.example", call("read:connection_profiles read:logs", 200, &list("x"))),
+        at("https://tenant.example:443", call("read:logs", 403, MISSING)),
+    ];
+    let (actions, ..) = learned(None, &calls);
+    let expected = "getConnectionProfileTemplates requires the scope read:connection_profiles";
+    assert!(facts(&actions).contains(&expected), "{actions:#?}");
+}
+
+#[test]
+fn a_tenant_that_mentions_scopes_anywhere_refuses_for_other_reasons_in_other_words() {
+    let policy = har::get("/api/v2/rate-limit-policies/rlp_1", Some(&har::bearer()), 403, MISSING);
+    let calls = [
+        call("read:connection_profiles read:logs", 200, &list("x")),
+        call("read:logs", 403, r#"{"statusCode":403,"error":"Forbidden","message":"Forbidden"}"#),
+    ];
+    let rule = "getConnectionProfileTemplates requires the scope read:connection_profiles";
+    assert!(facts(&learned(None, &calls).0).contains(&rule));
+    assert!(!facts(&learned(None, &[&calls[..], &[policy]].concat()).0).contains(&rule));
+}
