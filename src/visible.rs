@@ -37,6 +37,12 @@ pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// The same of a text of several lines, which keeps them.
+#[must_use]
+pub(crate) fn visible_lines(text: &str) -> String {
+    text.split('\n').map(visible).collect::<Vec<_>>().join("\n")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -52,5 +58,6 @@ mod tests {
         ] {
             assert_eq!(visible(text), expected);
         }
+        assert_eq!(visible_lines("a\n\x1b\r\n"), "a\n\\u{1b}\\r\n");
     }
 }

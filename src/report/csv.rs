@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use super::cases::{Level, Suite};
+use crate::visible::visible_lines;
 
 /// Rows under a head.
 #[derive(Debug)]
@@ -49,8 +50,9 @@ impl Csv {
 
 /// A field, in quotes where it has to be. Text that a spreadsheet would take for a formula starts with an apostrophe.
 fn quoted(field: &str) -> String {
-    let text = if field.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{field}") } else { field.to_owned() };
-    if text.contains(['"', ',', '\r', '\n', '\'']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
+    let text = visible_lines(field);
+    let text = if text.starts_with(['=', '+', '-', '@']) { format!("'{text}") } else { text };
+    if text.contains(['"', ',', '\n', '\'']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
 }
 
 #[cfg(test)]
@@ -59,10 +61,10 @@ mod tests {
 
     #[test]
     fn a_field_holds_any_text_and_is_no_formula() {
-        let rows = vec![vec!["a,b".to_owned(), "\"q\"\n".to_owned()], vec!["=1+1".to_owned(), "plain".to_owned()]];
+        let rows = vec![vec!["a,b".to_owned(), "\"q\"\n".to_owned()], vec!["=1+1".to_owned(), "\t\x1b[2J".to_owned()]];
         let mut written = Vec::new();
         Csv { columns: &["x", "y"], rows }.write(&mut written).unwrap();
-        let expected = "x,y\r\n\"a,b\",\"\"\"q\"\"\n\"\r\n\"'=1+1\",plain\r\n";
+        let expected = "x,y\r\n\"a,b\",\"\"\"q\"\"\n\"\r\n\"'=1+1\",\\t\\u{1b}[2J\r\n";
         assert_eq!(String::from_utf8(written).unwrap(), expected);
     }
 }

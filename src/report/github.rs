@@ -4,6 +4,7 @@
 use std::io::{self, Write};
 
 use super::cases::{Case, Level, Suite};
+use crate::visible::{visible, visible_lines};
 
 pub(super) fn write(suites: &[Suite], to: &mut dyn Write) -> io::Result<()> {
     for suite in suites {
@@ -25,14 +26,14 @@ pub(super) fn write(suites: &[Suite], to: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// The text of a command, escaped as the runner reads it.
+/// The text of a command, escaped as the runner reads it. The log of a step is a terminal, too.
 fn data(text: &str) -> String {
-    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+    visible_lines(text).replace('%', "%25").replace('\n', "%0A")
 }
 
 /// The value of a property: `:` and `,` separate these.
 fn property(text: &str) -> String {
-    data(text).replace(':', "%3A").replace(',', "%2C")
+    data(&visible(text)).replace(':', "%3A").replace(',', "%2C")
 }
 
 #[cfg(test)]
@@ -44,14 +45,14 @@ mod tests {
     fn text_of_the_traffic_starts_no_command_and_ends_no_property() {
         let mut suite = Suite::new("op");
         let cited = Cited { source: "a,b:c.journal".into(), line: Some(3), ..Cited::default() };
-        let trouble = Trouble::new(Level::Failure, "response.body", "expected 5 %\r\n::stop-commands::x");
-        suite.add("response.body at /a", Trouble { cited: Some(cited), ..trouble.with_text("once") });
+        let trouble = Trouble::new(Level::Failure, "response.body", "expected 5 %\x1b[2J\r\n::stop-commands::x");
+        suite.add("response.body at /a\x1b\n", Trouble { cited: Some(cited), ..trouble.with_text("once") });
         suite.add("other", Trouble::new(Level::Note, "unused", "never"));
         let mut written = Vec::new();
         write(&[suite], &mut written).unwrap();
         assert_eq!(
             String::from_utf8(written).unwrap(),
-            "::error file=a%2Cb%3Ac.journal,line=3,title=op%3A response.body at /a::expected 5 %25%0D%0A::stop-commands::x%0Aonce\n\
+            "::error file=a%2Cb%3Ac.journal,line=3,title=op%3A response.body at /a\\u{1b}\\n::expected 5 %25\\u{1b}[2J\\r%0A::stop-commands::x%0Aonce\n\
              ::notice title=op%3A other::never\n"
         );
     }
