@@ -218,11 +218,13 @@ impl Finding {
     }
 }
 
-/// A value as messages show it: in backticks, nothing in it that a terminal could act on, whole up to a bound.
+/// A value as messages show it: in backticks, nothing in it that ends them or that a terminal could act on, whole up to
+/// a bound.
 fn quoted(value: &str) -> String {
+    let shown = |value: &str| visible(value).replace('`', "\\u{60}");
     match value.char_indices().nth(Finding::MAX_SAMPLE) {
-        None => format!("`{}`", visible(value)),
-        Some((cut, _)) => format!("`{}…` ({} characters)", visible(&value[..cut]), value.chars().count()),
+        None => format!("`{}`", shown(value)),
+        Some((cut, _)) => format!("`{}…` ({} characters)", shown(&value[..cut]), value.chars().count()),
     }
 }
 
@@ -435,6 +437,7 @@ mod tests {
         assert_eq!(message(r#"it's "so" \ ä😀"#), r#"expected `x`, saw `it's "so" \ ä😀`"#);
         assert_eq!(message("a\u{1b}[31m\n\u{202e}"), "expected `x`, saw `a\\u{1b}[31m\\n\\u{202e}`");
         assert_eq!(message(""), "expected `x`, saw an empty text");
+        assert_eq!(message("z`, saw `x"), "expected `x`, saw `z\\u{60}, saw \\u{60}x`");
         assert_eq!(message(" 5"), "expected `x`, saw ` 5`");
         let pattern = Finding::new(Rule::RequestBody, "/a", "a text that matches `^\0\n$`").message();
         assert_eq!(pattern, "expected a text that matches `^\\u{0}\\n$`");

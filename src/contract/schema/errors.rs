@@ -225,11 +225,12 @@ impl Places {
 }
 
 fn shown(value: &Value) -> String {
-    match value {
-        Value::String(text) if reads_as_another_scalar(text) => format!("`\"{text}\"`"),
-        Value::String(text) => format!("`{text}`"),
-        other => format!("`{other}`"),
-    }
+    let text = match value {
+        Value::String(text) if reads_as_another_scalar(text) => format!("\"{text}\""),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    format!("`{}`", text.replace('`', "\\u{60}"))
 }
 
 fn one_of(values: &[String]) -> String {
