@@ -1,6 +1,7 @@
 //! Text in XML and HTML.
 
-/// Text as it may stand in XML and HTML: markup escaped, and what XML 1.0 cannot hold replaced.
+/// Text as it may stand in XML and HTML: markup escaped, and what XML 1.0 cannot hold as text (`\u{0}`), so that names
+/// stay apart.
 pub(super) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
@@ -12,8 +13,9 @@ pub(super) fn escape(text: &str) -> String {
             '\'' => escaped.push_str("&#39;"),
             '\n' => escaped.push_str("&#10;"),
             '\t' => escaped.push_str("&#9;"),
-            '\u{fffe}' | '\u{ffff}' => escaped.push('\u{fffd}'),
-            other if other.is_control() => escaped.push('\u{fffd}'),
+            other if other.is_control() || matches!(other, '\u{fffe}' | '\u{ffff}') => {
+                escaped.extend(other.escape_default());
+            }
             other => escaped.push(other),
         }
     }
@@ -27,8 +29,8 @@ mod tests {
     #[test]
     fn markup_and_characters_that_xml_cannot_hold_never_get_out() {
         assert_eq!(
-            escape("<a href=\"x\">'&\u{1}\u{1b}\n"),
-            "&lt;a href=&quot;x&quot;&gt;&#39;&amp;\u{fffd}\u{fffd}&#10;"
+            escape("<a href=\"x\">'&\u{1}\u{1b}\u{ffff}\n"),
+            "&lt;a href=&quot;x&quot;&gt;&#39;&amp;\\u{1}\\u{1b}\\u{ffff}&#10;"
         );
     }
 }
