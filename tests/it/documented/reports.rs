@@ -114,6 +114,10 @@ fn the_suites_and_cases_of_junit_are_those_of_the_page() {
     collect();
     run_in(folder.path(), ["replay", "nosuch.har", REPORTS[1]]);
     collect();
+    let expired = "[[suppress]]\nrule = \"auth.scope\"\nreason = \"why\"\nuntil = 2020-01-31\n";
+    fs::write(folder.path().join("contrail.toml"), expired).unwrap();
+    run_in(folder.path(), ["verify", "a.har", REPORTS[1]]);
+    collect();
     let named = |suite: &str, name: &str| {
         assert!(cases.contains(&(suite.to_owned(), name.to_owned())), "{suite} {name}: {cases:#?}");
     };
@@ -126,6 +130,7 @@ fn the_suites_and_cases_of_junit_are_those_of_the_page() {
     named("proof", "the fixture proves itself");
     named("integrity", "the chain of trail is whole");
     named("integrity", "every file in trail is read");
+    named("suppressions", "auth.scope");
     let page = page("reports.md");
     let row = page.lines().find(|line| line.starts_with("| a suite |")).unwrap();
     let documented: BTreeSet<String> = ticked(row).collect();
