@@ -60,6 +60,19 @@ fn the_demo_of_a_contract_lists_what_no_message_fits_and_does_not_fail_for_it() 
 }
 
 #[test]
+fn the_demo_of_a_contract_without_a_valid_request_ends_well() {
+    let folder = tempfile::tempdir().unwrap();
+    let body = r#"{"required": true, "content": {"application/xml": {"schema": false}}}"#;
+    let contract = format!(
+        r#"{{"openapi": "3.1.0", "info": {{"title": "t", "version": "1"}}, "paths": {{"/a": {{
+            "post": {{"operationId": "unaskable", "requestBody": {body}}}}}}}}}"#
+    );
+    fs::write(folder.path().join("api.json"), contract).unwrap();
+    let ran = run_in(folder.path(), ["demo", "--contract", "api.json", "--out", "made"]);
+    assert_output("demo/a_contract_without_a_valid_request", &ran);
+}
+
+#[test]
 fn the_demo_of_a_contract_sends_the_codes_that_it_lists_in_forms_and_queries() {
     let folder = tempfile::tempdir().unwrap();
     let failure = r#"{"type": "object", "required": ["code"], "properties": {"code": {"enum": ["card_expired"]}}}"#;

@@ -27,8 +27,12 @@ use crate::{
 /// An answer: status and body.
 type Reply = (u16, Bytes);
 
-/// Runs the demo, and gives the options that name the contract to other commands.
-pub(super) async fn demo(folder: &Path, args: &ContractArgs, screen: &mut Screen) -> Result<Vec<OsString>, Failure> {
+/// Runs the demo, and gives the options that name the contract to other commands; `None` where it recorded nothing.
+pub(super) async fn demo(
+    folder: &Path,
+    args: &ContractArgs,
+    screen: &mut Screen,
+) -> Result<Option<Vec<OsString>>, Failure> {
     let contract = args.load()?;
     let title = format!("`{}` (version {})", contract.title(), contract.version());
     let mock = Arc::new(Mock::new(contract, None, 0)?);
@@ -47,9 +51,14 @@ pub(super) async fn demo(folder: &Path, args: &ContractArgs, screen: &mut Screen
     let recorded = record(folder, &upstream, &options, &samples, screen).await?;
     drop(stop);
     serving.await??;
+    if recorded.is_empty() {
+        screen.omit("no exchange was recorded, so there is nothing to verify and to replay")?;
+        screen.print("")?;
+        return Ok(None);
+    }
     verify(folder, &options, recorded.len(), screen).await?;
     replay(folder, &options, &recorded, screen).await?;
-    Ok(options)
+    Ok(Some(options))
 }
 
 /// The contract's options with absolute paths, for processes that start in the demo's folder.
@@ -106,7 +115,10 @@ async fn record<'s>(
         recorded.push((sample, reply));
     }
     let (_, status) = proxy.stop().await?;
-    screen.check(status == Some(0), &format!("the recording ended with exit status {}", shown(status)))?;
+    // A recording of nothing is none.
+    if !recorded.is_empty() {
+        screen.check(status == Some(0), &format!("the recording ended with exit status {}", shown(status)))?;
+    }
     let all = plural(samples.len(), "operation");
     let without = if without > 0 { format!(", {without} without an exchange that conforms") } else { String::new() };
     screen.check(true, &format!("{all}: {conforming} conform, {with_gaps} with gaps{without}"))?;

@@ -34,23 +34,25 @@ async fn demo(folder: &Path, args: &Args) -> Result<Outcome, Failure> {
     let mut screen = Screen::new();
     let options = if args.contract.is_built_in() {
         tenant::demo(folder, &mut screen).await?;
-        Vec::new()
+        Some(Vec::new())
     } else {
         contract::demo(folder, &args.contract, &mut screen).await?
     };
-    let options: String = options.iter().flat_map(|option| [" ".to_owned(), quoted(Path::new(option))]).collect();
     let seconds = begun.elapsed().as_secs_f64();
     let verdict = match screen.surprises {
         0 => "All steps gave the expected result".to_owned(),
         1 => "One step did NOT give the expected result (see `!` above)".to_owned(),
         many => format!("{many} steps did NOT give the expected result (see `!` above)"),
     };
+    screen.print(&format!("{verdict}, in {seconds:.1} s."))?;
+    let outcome = Outcome { findings: screen.surprises > 0, ..Outcome::CLEAN };
+    let Some(options) = options else { return Ok(outcome) };
+    let options: String = options.iter().flat_map(|option| [" ".to_owned(), quoted(Path::new(option))]).collect();
     screen.print(&format!(
-        "{verdict}, in {seconds:.1} s.\n\n\
-         The fixture, for you to read, check and serve again:\n  {path}\n\
+        "\nThe fixture, for you to read, check and serve again:\n  {path}\n\
          \x20 contrail verify {path}{options}\n\
          \x20 contrail replay {path}{options}\n",
         path = folder.join(FIXTURE).display()
     ))?;
-    Ok(Outcome { findings: screen.surprises > 0, ..Outcome::CLEAN })
+    Ok(outcome)
 }
