@@ -234,7 +234,9 @@ pub(super) fn problem(status: StatusCode, detail: &str) -> Answer {
 fn with_reason(mut answer: Answer, reason: &str) -> Answer {
     let plain: String =
         reason.chars().map(|character| if character.is_ascii_graphic() { character } else { ' ' }).collect();
-    answer.headers.extend(HeaderValue::from_str(plain.trim()).ok().map(|reason| (REASON, reason)));
+    if let Ok(reason) = HeaderValue::from_str(plain.trim()) {
+        answer.headers.insert(REASON, reason);
+    }
     answer
 }
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use bytes::Bytes;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{
     generate::{Direction, Generator, Style},
@@ -55,12 +55,10 @@ pub(super) fn value(
     attempt: usize,
 ) -> Option<Value> {
     let media = message.get("content")?.get(media_type)?;
-    match example(document, media).filter(|_| attempt == 0) {
-        Some(example) => Some(example.clone()),
-        None => match media.get("schema") {
-            Some(schema) => Generator::new(document, style, direction).value(schema),
-            None => (attempt == 0).then(|| Value::Object(serde_json::Map::new())),
-        },
+    match (nth_example(document, media, media_type, attempt), media.get("schema")) {
+        (Some(example), _) => Some(example),
+        (None, Some(schema)) => Generator::new(document, style, direction).value(schema),
+        (None, None) => (attempt == 0).then(|| Value::Object(Map::new())),
     }
 }
 
@@ -81,12 +79,15 @@ pub(super) fn encode(message: &Value, media_type: &str, value: &Value) -> Bytes 
     }
 }
 
-fn example<'d>(document: &'d Value, media: &'d Value) -> Option<&'d Value> {
-    let first = || {
-        let example = media.get("examples")?.as_object()?.values().next()?;
-        examples::value(refs::followed(document, example))
+/// The examples in their order, one for each of the first attempts.
+fn nth_example(document: &Value, media: &Value, media_type: &str, attempt: usize) -> Option<Value> {
+    let value = |example: &Value| {
+        let example = refs::followed(document, example);
+        let serialized = || example.get("serializedValue")?.as_str().filter(|_| is_json(media_type));
+        examples::value(example).cloned().or_else(|| serde_json::from_str(serialized()?).ok())
     };
-    media.get("example").or_else(first)
+    let named = media.get("examples").and_then(Value::as_object).into_iter().flat_map(Map::values);
+    media.get("example").cloned().into_iter().chain(named.filter_map(value)).nth(attempt)
 }
 
 /// An object as a form: a field is a parameter of a query, and an object without an encoding is JSON text (OpenAPI

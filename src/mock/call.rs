@@ -63,14 +63,16 @@ impl Call<'_> {
         responses.and_then(Value::as_object).unwrap_or(&NONE)
     }
 
-    /// The status of success: the first that is documented, 200 for `2XX` and `default`.
+    /// The status of success: the first that is documented, 200 for `2XX` and `default`, 302 for `3XX`.
     pub(super) fn success(&self) -> Option<StatusCode> {
         let names = || self.responses().keys().map(String::as_str);
         let exact = |class: u16| {
             names().filter_map(|name| name.parse::<u16>().ok()).filter(move |status| status / 100 == class).min()
         };
-        let any = || names().any(|name| name.eq_ignore_ascii_case("2XX") || name == "default").then_some(200);
-        StatusCode::from_u16(exact(2).or_else(any).or_else(|| exact(3)).or_else(|| exact(1))?).ok()
+        let has = |wanted: &str| names().any(|name| name.eq_ignore_ascii_case(wanted));
+        let success = exact(2).or_else(|| (has("2XX") || has("default")).then_some(200));
+        let redirect = || exact(3).or_else(|| has("3XX").then_some(302));
+        StatusCode::from_u16(success.or_else(redirect).or_else(|| exact(1))?).ok()
     }
 
     /// The documented response for a status, with its place.

@@ -132,7 +132,7 @@ impl<'d> Generator<'d> {
     }
 
     fn plain(&mut self, schema: &Map<String, Value>, depth: usize) -> Option<Value> {
-        let values = schema.get("enum").and_then(Value::as_array);
+        let values = schema.get("enum").or_else(|| schema.get("x-contrail-known-values")).and_then(Value::as_array);
         if let Some(only) = schema.get("const") {
             return values.is_none_or(|values| values.contains(only)).then(|| only.clone());
         }

@@ -65,7 +65,7 @@ impl Mock {
         for attempt in 0..=MAX_ATTEMPTS {
             let style = Style::of(attempt, self.seed_number);
             // A body that need not be there is left out where none can be made.
-            let Some(mut sample) = draft(document, operation, style, attempt < MAX_ATTEMPTS) else { continue };
+            let Some(mut sample) = draft(document, operation, style, attempt) else { continue };
             let headers =
                 sample.headers.iter().filter_map(|(name, value)| Some((name.parse().ok()?, value.parse().ok()?)));
             let request = Request {
@@ -98,6 +98,7 @@ impl Mock {
             let scheme = refs::followed(document, scheme);
             let text = |key: &str| scheme.get(key).and_then(Value::as_str).unwrap_or_default();
             match (text("type"), text("in"), &*text("scheme").to_ascii_lowercase()) {
+                ("apiKey", place, _) if has_key(sample, place, text("name")) => {}
                 ("apiKey", "header", _) => sample.headers.push((text("name").to_owned(), "key".to_owned())),
                 ("apiKey", "cookie", _) => sample.headers.push(("cookie".to_owned(), format!("{}=key", text("name")))),
                 ("apiKey", "query", _) => {
@@ -121,7 +122,20 @@ impl Mock {
     }
 }
 
-fn draft(document: &ContractDocument, operation: &Operation, style: Style, with_body: bool) -> Option<Sample> {
+/// Whether a documented parameter has the place and the name of an API key: its value is the key.
+fn has_key(sample: &Sample, place: &str, name: &str) -> bool {
+    let mut headers = sample.headers.iter();
+    let query = sample.target.split_once('?').map_or("", |(_, query)| query);
+    match place {
+        "header" => headers.any(|(held, _)| held.eq_ignore_ascii_case(name)),
+        "query" => form_urlencoded::parse(query.as_bytes()).any(|(held, _)| held == name),
+        _ => headers
+            .filter(|(held, _)| held == "cookie")
+            .any(|(_, pairs)| pairs.split("; ").any(|pair| pair.split('=').next() == Some(name))),
+    }
+}
+
+fn draft(document: &ContractDocument, operation: &Operation, style: Style, attempt: usize) -> Option<Sample> {
     let whole = document.document();
     let held = whole.pointer(&operation.at)?;
     let base = document.base_paths().first().map_or("", String::as_str);
@@ -177,9 +191,10 @@ fn draft(document: &ContractDocument, operation: &Operation, style: Style, with_
     }
     let request_body = held.get("requestBody").map(|body| refs::followed(whole, body));
     let required = |body: &&Value| body.get("required") == Some(&Value::Bool(true));
-    if let Some(request_body) = request_body.filter(|body| with_body || required(body)) {
+    if let Some(request_body) = request_body.filter(|body| attempt < MAX_ATTEMPTS || required(body)) {
         let media_type = body::media_type(request_body, None);
-        let attempt = usize::from(!style.examples);
+        // Each example goes with and without what is optional beside it.
+        let attempt = attempt / 2;
         if let Some(media_type) = media_type {
             let value = body::value(whole, request_body, media_type, style, Direction::Request, attempt)?;
             sample.headers.push(("content-type".to_owned(), body::sent(media_type).into_owned()));

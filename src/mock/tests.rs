@@ -197,6 +197,54 @@ fn where_no_value_fits_the_schema_the_answer_is_501_with_the_reason() {
     assert!(answered.headers.contains_key("contrail-sandbox"));
 }
 
+/// A mock of `GET /a` with these responses.
+fn getting(responses: &Value) -> Mock {
+    mock(json!({"openapi": "3.2.0", "info": {}, "paths": {"/a": {"get": {"responses": responses}}}}))
+}
+
+#[test]
+fn the_first_example_that_conforms_is_the_answer_and_one_may_be_a_text_of_json() {
+    let of = |examples: Value| {
+        let content = json!({"application/json": {"schema": {"type": "integer", "minimum": 5}, "examples": examples}});
+        answer(&getting(&json!({"200": {"description": "x", "content": content}})), &Method::GET, "/a", &[], "").body
+    };
+    assert_eq!(of(json!({"bad": {"value": "x"}, "good": {"value": 7}, "later": {"value": 8}})), "7");
+    assert_eq!(of(json!({"text": {"serializedValue": "9"}})), "9");
+    assert_eq!(of(json!({"bad": {"value": "x"}, "worse": {"serializedValue": "{"}})), "5");
+}
+
+#[test]
+fn answers_have_known_values_and_the_status_of_a_class_of_redirects() {
+    let schema = json!({"type": "string", "x-contrail-known-values": ["open", "shut"]});
+    let content = json!({"application/json": {"schema": schema}});
+    let open = answer(&getting(&json!({"200": {"description": "x", "content": content}})), &Method::GET, "/a", &[], "");
+    assert_eq!(open.body, r#""open""#);
+    let redirect = answer(&getting(&json!({"3XX": {"description": "x"}})), &Method::GET, "/a", &[], "");
+    assert_eq!(redirect.status, 302);
+}
+
+#[test]
+fn a_refusal_has_its_reason_once() {
+    let mock = mock(shop());
+    for (method, target) in [(Method::POST, "/v1/orders"), (Method::GET, "/v1/other")] {
+        let refused = answer(&mock, &method, target, &[], "");
+        assert_eq!(refused.headers.get_all("contrail-sandbox").iter().count(), 1, "{method} {target}");
+    }
+}
+
+#[test]
+fn a_documented_parameter_that_is_an_api_key_is_sent_once() {
+    for place in ["query", "header", "cookie"] {
+        let parameter = json!({"name": "key", "in": place, "required": true, "schema": {"const": "mine"}});
+        let get = json!({"security": [{"k": []}], "parameters": [parameter],
+            "responses": {"204": {"description": "x"}}});
+        let mock = mock(json!({"openapi": "3.1.0", "info": {}, "paths": {"/a": {"get": get}},
+            "components": {"securitySchemes": {"k": {"type": "apiKey", "in": place, "name": "key"}}}}));
+        let sample = mock.samples().remove(0).1.unwrap();
+        assert_eq!(format!("{} {:?}", sample.target, sample.headers).matches("key").count(), 1, "{place}");
+    }
+}
+
 #[test]
 fn a_request_has_the_credentials_of_every_kind_of_scheme() {
     let schemes = json!({
