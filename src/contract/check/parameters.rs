@@ -225,9 +225,14 @@ impl<'a> Check<'a> {
                 let seen = joined(texts.iter().map(|(_, text)| (&**name, &**text)));
                 let mut judged = params::judge_texts(parameter, &texts, false);
                 if judged.violation.is_some() && !several.is_empty() {
-                    // A name may come several times, each for another path (RFC 6265, section 4.2.2).
-                    let one = params::judge_texts(parameter, std::slice::from_ref(last), false);
-                    judged = Judgement { open: one.violation.is_none(), violation: None, ..judged };
+                    // A name may come several times, each for another path (RFC 6265, section 4.2.2). If one of them
+                    // fits, it may be the one that the document means.
+                    let alone = |text| params::judge_texts(parameter, std::slice::from_ref(text), false);
+                    judged = if texts.iter().any(|text| alone(text).violation.is_none()) {
+                        Judgement { open: true, ..Judgement::default() }
+                    } else {
+                        alone(last)
+                    };
                 }
                 (judged, seen)
             } else {
