@@ -252,8 +252,9 @@ pub(super) fn urls(server: &serde_json::Value) -> Option<Vec<String>> {
 
 /// The path of a server's URL: what precedes every path of the document.
 pub(super) fn base_path(url: &str) -> String {
-    let path = match url.split_once("://") {
-        Some((_, rest)) => rest.find('/').map_or("", |at| &rest[at..]),
+    // A relative URL may begin with its host (RFC 3986, section 4.2).
+    let path = match url.strip_prefix("//").or_else(|| url.split_once("://").map(|(_, rest)| rest)) {
+        Some(rest) => rest.find('/').map_or("", |at| &rest[at..]),
         None => url,
     };
     let path = path.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
@@ -367,6 +368,8 @@ mod tests {
             (json!({"url": "/"}), &[""]),
             (json!({"url": "/v1/"}), &["/v1"]),
             (json!({"url": "https://x.example/a?b#c"}), &["/a"]),
+            (json!({"url": "//x.example/v1"}), &["/v1"]),
+            (json!({"url": "//x.example"}), &[""]),
         ] {
             let paths: Vec<_> = urls(&server).unwrap().iter().map(|url| base_path(url)).collect();
             assert_eq!(paths, expected, "{server}");
