@@ -14,7 +14,7 @@ use crate::contract::{
     route::base_path,
 };
 
-impl Compiler<'_> {
+impl<'d> Compiler<'d> {
     /// What an operation asks of a caller: one of the alternatives, and all of what that names.
     pub(super) fn security(&mut self, at: &str, operation: &Value) -> Result<Security, ContractError> {
         let (at, requirements) = match operation.get("security") {
@@ -27,7 +27,7 @@ impl Compiler<'_> {
         let Some(requirements) = requirements.as_array() else { return Err(invalid(&at, "it has to be a list")) };
         let mut alternatives = Vec::new();
         for (index, requirement) in requirements.iter().enumerate() {
-            alternatives.push(self.alternative(&format!("{at}/{index}"), requirement)?);
+            alternatives.push(self.alternative(&format!("{at}/{index}"), requirement));
         }
         let mut security = Security { required: false, scopes: Vec::new(), alternatives };
         let bearers: Vec<_> = security.alternatives.iter().map(|one| one.bearer.as_ref()).collect();
@@ -41,15 +41,19 @@ impl Compiler<'_> {
         Ok(security)
     }
 
-    fn alternative(&mut self, at: &str, requirement: &Value) -> Result<Alternative, ContractError> {
+    /// What is unusable in it is a scheme that no message shows.
+    fn alternative(&mut self, at: &str, requirement: &Value) -> Alternative {
         let mut alternative = Alternative::default();
-        for (name, needed) in members(requirement, at)? {
-            let Some((pointer, scheme)) = named(self.document, name) else {
-                let reason = format!("the document does not define the security scheme `{name}`");
-                return Err(invalid(at, reason));
+        let requirement = self.usable(members(requirement, at));
+        if requirement.is_none() {
+            alternative.others.push(Scheme::Unseen("an unusable requirement".into()));
+        }
+        for (name, needed) in requirement.into_iter().flatten() {
+            let read = self.named_scheme(at, name);
+            let Some((scheme, other)) = self.usable(read) else {
+                alternative.others.push(Scheme::Unseen(name.as_str().into()));
+                continue;
             };
-            let (place, scheme) = refs::follow(self.document, &pointer, scheme)?;
-            let other = self.scheme(&place, name, scheme)?;
             let Some(other) = other else {
                 let needed = needed.as_array().into_iter().flatten().filter_map(Value::as_str);
                 self.undeclared(&child(at, name), scheme, needed.clone());
@@ -61,7 +65,16 @@ impl Compiler<'_> {
             };
             alternative.others.push(other);
         }
-        Ok(alternative)
+        alternative
+    }
+
+    /// The scheme that a requirement names, and what it takes: `None` for a bearer token.
+    fn named_scheme(&mut self, at: &str, name: &str) -> Result<(&'d Value, Option<Scheme>), ContractError> {
+        let Some((pointer, scheme)) = named(self.document, name) else {
+            return Err(invalid(at, format!("the document does not define the security scheme `{name}`")));
+        };
+        let (place, scheme) = refs::follow(self.document, &pointer, scheme)?;
+        Ok((scheme, self.scheme(&place, name, scheme)?))
     }
 
     /// `None` for a bearer token.
