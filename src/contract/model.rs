@@ -228,7 +228,7 @@ pub struct Content {
     pub(crate) item: Option<Schema>,
     /// How the fields of a form are written, sorted by field.
     pub(crate) encodings: Box<[Encoding]>,
-    /// The place that documents it is unusable.
+    /// The place that documents it is unusable, or uses a construct without which no body can be judged.
     pub(crate) unusable: bool,
 }
 
@@ -250,6 +250,13 @@ pub(crate) struct Encoding {
     pub(crate) explode: bool,
     /// Media types of a part of a multipart body; empty where the document names none.
     pub(crate) content_types: Box<[MediaRange]>,
+}
+
+impl Encoding {
+    /// The style of a field that holds all items or members as one text.
+    pub(crate) fn delimited(&self) -> Option<Style> {
+        self.style.filter(|style| !self.explode && *style != Style::DeepObject)
+    }
 }
 
 /// Documented responses of an operation.

@@ -40,16 +40,33 @@ fn find_schemas(value: &mut Value, names: bool) {
                     _ if names => find_schemas(member, false),
                     "schema" => schema(member),
                     "schemas" => each(member, schema),
+                    "content" => {
+                        unstyled(member);
+                        find_schemas(member, true);
+                    }
                     "example" | "examples" | "default" | "enum" => {}
                     key if key.starts_with("x-") => {}
                     "paths" | "pathItems" | "responses" | "parameters" | "requestBodies" | "headers" | "callbacks"
-                    | "content" | "encoding" => find_schemas(member, true),
+                    | "encoding" => find_schemas(member, true),
                     _ => find_schemas(member, false),
                 }
             }
         }
         Value::Array(items) => items.iter_mut().for_each(|item| find_schemas(item, false)),
         _ => {}
+    }
+}
+
+/// In 3.0, `style`, `explode` and `allowReserved` of an encoding "SHALL be ignored if the request body media type is not
+/// `application/x-www-form-urlencoded`".
+fn unstyled(content: &mut Value) {
+    for (name, media_type) in content.as_object_mut().into_iter().flatten() {
+        let encodings = media_type.get_mut("encoding").and_then(Value::as_object_mut);
+        for encoding in encodings.filter(|_| name.starts_with("multipart/")).into_iter().flat_map(Map::values_mut) {
+            for keyword in ["style", "explode", "allowReserved"] {
+                encoding.as_object_mut().map(|held| held.shift_remove(keyword));
+            }
+        }
     }
 }
 
@@ -196,6 +213,18 @@ mod tests {
             upgrade(&mut upgraded).unwrap();
             assert_eq!(upgraded, document);
         }
+    }
+
+    #[test]
+    fn styles_of_the_parts_of_a_3_0_form_are_ignored() {
+        let encoding = json!({"l": {"style": "form", "explode": false, "contentType": "text/plain"}});
+        let content = json!({"multipart/form-data": {"encoding": encoding},
+            "application/x-www-form-urlencoded": {"encoding": encoding}});
+        let mut document = json!({"openapi": "3.0.0", "components": {"requestBodies": {"A": {"content": content}}}});
+        upgrade(&mut document).unwrap();
+        let content = &document["components"]["requestBodies"]["A"]["content"];
+        assert_eq!(content["multipart/form-data"]["encoding"], json!({"l": {"contentType": "text/plain"}}));
+        assert_eq!(content["application/x-www-form-urlencoded"]["encoding"], encoding);
     }
 
     #[test]

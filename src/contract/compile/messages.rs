@@ -144,12 +144,16 @@ impl<'d> Compiler<'d> {
             }
         }
         let is_form = matches!(essence, media::FORM | media::MULTIPART_FORM);
-        let encodings = if is_form { self.encodings(at, media_type, essence) } else { Box::default() };
-        Content { range, schema, item, encodings, unusable: false }
+        let (encodings, is_read) =
+            if is_form { self.encodings(at, media_type, essence) } else { (Box::default(), true) };
+        Content { range, schema, item, encodings, unusable: !is_read }
     }
 
-    fn encodings(&mut self, at: &str, media_type: &'d Value, essence: &str) -> Box<[Encoding]> {
+    /// How the fields of a form are written, and whether contrail reads all of them.
+    fn encodings(&mut self, at: &str, media_type: &'d Value, essence: &str) -> (Box<[Encoding]>, bool) {
         let mut encodings = Vec::new();
+        let mut is_read = true;
+        let schema = child(at, "schema");
         for (field, encoding) in media_type.get("encoding").and_then(Value::as_object).into_iter().flatten() {
             let at = child(&child(at, "encoding"), field);
             if essence == media::MULTIPART_FORM && encoding.get("headers").is_some() {
@@ -169,18 +173,30 @@ impl<'d> Compiler<'d> {
             // "If a value for `style`, `explode` or `allowReserved` is explicitly defined, then … `contentType` SHALL
             // be ignored."
             let style = style.or(flag.map(|_| Style::Form));
-            let types = encoding.get("contentType").and_then(Value::as_str).unwrap_or_default();
+            let explode = flag.unwrap_or_else(|| style.is_some_and(Style::explodes));
+            let spreads = match style {
+                Some(Style::Form) => explode,
+                Some(Style::DeepObject) => essence == media::MULTIPART_FORM,
+                _ => false,
+            };
+            if spreads && self.may_be_object(&schema, field) {
+                let what = format!("members as fields of their own are not read: bodies of `{essence}` are unchecked");
+                self.not_implemented(&at, &what);
+                is_read = false;
+            }
+            let types = encoding.get("contentType").and_then(Value::as_str).filter(|_| style.is_none());
+            let types = types.unwrap_or_default();
             let types = media::list(types.as_bytes()).filter_map(|range| std::str::from_utf8(range).ok());
             let types: Vec<_> = types.filter_map(MediaRange::parse).collect();
             encodings.push(Encoding {
                 field: field.as_str().into(),
                 style,
-                explode: flag.unwrap_or_else(|| style.is_some_and(Style::explodes)),
+                explode,
                 content_types: types.into(),
             });
         }
         encodings.sort_unstable_by(|one, other| one.field.cmp(&other.field));
-        encodings.into()
+        (encodings.into(), is_read)
     }
 }
 

@@ -145,6 +145,18 @@ impl<'d> Compiler<'d> {
         Ok(Definition::NotRead)
     }
 
+    /// Whether a member of the values of a schema may be an object.
+    pub(super) fn may_be_object(&self, schema: &str, member: &str) -> bool {
+        let mut applicable = HashSet::new();
+        Keys::default().gather(self.document, schema, &mut applicable);
+        let mut keys = Keys::default();
+        for schema in applicable {
+            let property = refs::below(&schema, &["properties", member]);
+            keys.gather(self.document, &property, &mut HashSet::new());
+        }
+        keys.is_object
+    }
+
     /// Which names belong to a parameter with this schema, where it may be an object.
     fn object_style(&self, at: &str, notation: Notation) -> Option<ObjectStyle> {
         if notation.style == Style::DeepObject {

@@ -217,10 +217,9 @@ fn read_field<'t>(
 ) -> Result<Value<'t>, Unread> {
     let types = schemas.types();
     let sent = |(raw, text): &(&'t str, Cow<'t, str>)| Sent { raw, text: text.clone(), form: true, reserved: false };
-    let style =
-        documented.encoding(&field.name).and_then(|encoding| encoding.style.map(|style| (style, encoding.explode)));
+    let style = documented.encoding(&field.name).and_then(Encoding::delimited);
     match (&field.texts[..], style) {
-        ([one], Some((style, false))) if style != Style::DeepObject && documented.schema.is_some() => {
+        ([one], Some(style)) if documented.schema.is_some() => {
             style::value(style, false, &field.name, schemas, &sent(one))
                 .ok_or_else(|| Unread::Fault(format!("the style `{}`", style.name()).into()))
         }
@@ -302,7 +301,8 @@ pub(in crate::contract) fn multipart(
             faults.push((at, format!("a part of {}", names.join(" or ")).into(), Some(media_type.to_owned())));
             continue;
         }
-        let value = part_value(&content[part.body.clone()], media_type.as_deref(), &schemas.member(&name));
+        let style = encoding.and_then(Encoding::delimited);
+        let value = part_value(&content[part.body.clone()], media_type.as_deref(), style, &schemas.member(&name));
         if value.is_none() {
             open.push(at);
         }
@@ -316,9 +316,10 @@ pub(in crate::contract) fn multipart(
         return Form::Malformed(faults);
     }
     let members = parts.into_iter().map(|(name, mut values)| {
+        let is_delimited = documented.encoding(&name).and_then(Encoding::delimited).is_some();
         let types = schemas.member(&name).types();
         let value = match values.pop() {
-            Some(only) if values.is_empty() && !types.array() => only,
+            Some(only) if values.is_empty() && (is_delimited || !types.array()) => only,
             Some(only) if values.is_empty() => Value::Either(vec![Value::List(vec![only.clone()]), only]),
             last => Value::List(values.into_iter().chain(last).collect()),
         };
@@ -328,13 +329,22 @@ pub(in crate::contract) fn multipart(
 }
 
 /// What a part stands for; `None` where it cannot be judged: a file, or a media type that is not read.
-fn part_value<'t>(content: &'t [u8], media_type: Option<&str>, schemas: &Applicable<'_>) -> Option<Value<'t>> {
-    let text = std::str::from_utf8(content).ok().map(Cow::Borrowed)?;
-    match media_type {
-        Some(media_type) if media::is_json(media_type) => {
+fn part_value<'t>(
+    content: &'t [u8],
+    media_type: Option<&str>,
+    style: Option<Style>,
+    schemas: &Applicable<'_>,
+) -> Option<Value<'t>> {
+    let raw = std::str::from_utf8(content).ok()?;
+    let text = Cow::Borrowed(raw);
+    match (media_type, style) {
+        (Some(media_type), _) if media::is_json(media_type) => {
             Document::parse(content.to_vec()).is_ok().then_some(Value::Json(text))
         }
-        None | Some("text/plain") => single(&text, schemas).ok(),
-        Some(_) => None,
+        (None | Some("text/plain"), Some(style)) => {
+            style::value(style, false, "", schemas, &Sent { raw, text, form: false, reserved: false })
+        }
+        (None | Some("text/plain"), None) => single(&text, schemas).ok(),
+        (Some(_), _) => None,
     }
 }
