@@ -97,6 +97,8 @@ pub struct Parameter {
     pub place: ParameterIn,
     /// Whether a request without it breaks the contract.
     pub required: bool,
+    /// Whether it is unknown what a request without it does, because the place that states it is unusable.
+    pub(crate) unclear: bool,
     /// Whether an empty value is taken for none (`allowEmptyValue`).
     pub allow_empty: bool,
     /// How it is written.
@@ -304,10 +306,20 @@ pub(crate) struct Header {
     pub(crate) name: Box<str>,
     /// Whether a response without it breaks the contract.
     pub(crate) required: bool,
+    /// Whether it is unknown what a response without it does, because the place that states it is unusable.
+    pub(crate) unclear: bool,
     /// How it is written.
     pub(crate) notation: Notation,
     /// What its value has to be.
     pub(crate) definition: Definition,
+}
+
+impl Header {
+    /// One whose place is unusable.
+    pub(crate) fn unusable(name: &str) -> Self {
+        let notation = Notation { style: Style::Simple, explode: false, allow_reserved: false };
+        Self { name: name.into(), required: false, unclear: true, notation, definition: Definition::NotRead }
+    }
 }
 
 /// What an operation asks of a caller.

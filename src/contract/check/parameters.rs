@@ -61,6 +61,8 @@ impl<'a> Check<'a> {
     fn missing(&mut self, rule: Rule, parameter: &Parameter) {
         if parameter.required {
             self.find(Finding::new(rule, &*parameter.name, "this parameter to be there"));
+        } else if parameter.unclear {
+            self.unchecked.insert(Unchecked::RequestParameters);
         }
     }
 

@@ -9,6 +9,8 @@ use crate::{
 
 impl Check<'_> {
     pub(super) fn request(&mut self) {
+        // Set where the place of a parameter is unusable.
+        self.touch(Unchecked::RequestParameters);
         self.path();
         self.query();
         self.header_parameters();

@@ -46,8 +46,12 @@ impl Check<'_> {
             // Cookies stand in a field each: they cannot be joined (RFC 9110, section 5.3).
             let several = name.eq_ignore_ascii_case("set-cookie");
             let mut values = response.headers.get_all(name).take(if several { usize::MAX } else { 1 }).peekable();
-            if values.peek().is_none() && header.required {
-                self.find(Finding::new(Rule::ResponseHeaders, name, "this header to be there"));
+            if values.peek().is_none() {
+                if header.required {
+                    self.find(Finding::new(Rule::ResponseHeaders, name, "this header to be there"));
+                } else if header.unclear {
+                    self.unchecked.insert(Unchecked::ResponseHeaders);
+                }
             }
             if matches!(header.definition, Definition::Nothing) {
                 continue;

@@ -26,6 +26,12 @@ pub(super) fn text<'d>(value: &'d Value, at: &str, key: &str) -> Result<&'d str,
     value.get(key).and_then(Value::as_str).ok_or_else(|| invalid(at, format!("`{key}` has to be a string")))
 }
 
+/// A member that is `true` or `false`, if it is there.
+pub(super) fn flag(value: &Value, at: &str, key: &str) -> Result<Option<bool>, ContractError> {
+    let read = |held: &Value| held.as_bool().ok_or_else(|| invalid(&child(at, key), "it has to be true or false"));
+    value.get(key).map(read).transpose()
+}
+
 /// A string, or a list of strings.
 pub(super) fn strings<'d>(value: &'d Value, at: &str) -> Result<Vec<&'d str>, ContractError> {
     let one = std::slice::from_ref(value);

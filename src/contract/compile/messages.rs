@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{
     aspects,
     compiler::Compiler,
-    members::{child, members},
+    members::{child, flag, members},
 };
 use crate::{
     contract::{
@@ -27,15 +27,25 @@ impl<'d> Compiler<'d> {
         not_shown: &mut UncheckedSet,
     ) -> Result<RequestBody, ContractError> {
         let Some(body) = operation.get("requestBody") else {
-            let none = operation.get("x-contrail-request-body").is_some_and(|says| says == "none");
-            return Ok(if none { RequestBody::None } else { RequestBody::NotShown });
+            return Ok(match operation.get("x-contrail-request-body") {
+                None => RequestBody::NotShown,
+                Some(says) if says == "none" => RequestBody::None,
+                Some(_) => {
+                    self.unusable(&child(at, "x-contrail-request-body"), "it has to be `none`");
+                    not_shown.insert(Unchecked::RequestBody);
+                    RequestBody::NotShown
+                }
+            });
         };
         let (at, body) = refs::follow(self.document, &child(at, "requestBody"), body)?;
         members(body, &at)?;
-        let required = body.get("required").and_then(Value::as_bool).unwrap_or(false);
-        if required {
-            not_shown.remove(Unchecked::RequestRequired);
+        let required = self.usable(flag(body, &at, "required"));
+        match required {
+            None => not_shown.insert(Unchecked::RequestRequired),
+            Some(Some(true)) => not_shown.remove(Unchecked::RequestRequired),
+            Some(_) => {}
         }
+        let required = required.flatten().unwrap_or(false);
         Ok(RequestBody::Documented { content: self.content(&at, body)?, required })
     }
 
@@ -68,6 +78,7 @@ impl<'d> Compiler<'d> {
 
     fn response(&mut self, at: &str, response: &'d Value) -> Result<Response, ContractError> {
         let (place, response) = refs::follow(self.document, at, response)?;
+        members(response, &place)?;
         Ok(Response {
             content: self.content(&place, response)?,
             headers: self.headers(&place, response)?,
@@ -94,9 +105,8 @@ impl<'d> Compiler<'d> {
         let mut documented = Vec::new();
         for (name, header) in members(headers, &at)? {
             let header = refs::follow(self.document, &child(&at, name), header);
-            let Some((place, header)) = self.usable(header) else { continue };
-            let header = self.header(&place, name, header);
-            documented.extend(self.usable(header).flatten());
+            let header = header.and_then(|(place, header)| self.header(&place, name, header));
+            documented.extend(self.usable(header).unwrap_or_else(|| Some(Header::unusable(name))));
         }
         Ok(documented)
     }
@@ -153,9 +163,11 @@ impl<'d> Compiler<'d> {
     fn encodings(&mut self, at: &str, media_type: &'d Value, essence: &str) -> (Box<[Encoding]>, bool) {
         let mut encodings = Vec::new();
         let mut is_read = true;
-        let schema = child(at, "schema");
-        for (field, encoding) in media_type.get("encoding").and_then(Value::as_object).into_iter().flatten() {
-            let at = child(&child(at, "encoding"), field);
+        let (schema, at) = (child(at, "schema"), child(at, "encoding"));
+        let documented = media_type.get("encoding").map(|held| members(held, &at));
+        is_read &= documented.as_ref().is_none_or(Result::is_ok);
+        for (field, encoding) in documented.and_then(|held| self.usable(held)).into_iter().flatten() {
+            let at = child(&at, field);
             if essence == media::MULTIPART_FORM && encoding.get("headers").is_some() {
                 self.not_implemented(&child(&at, "headers"), "headers of parts are not checked");
             }
@@ -164,11 +176,14 @@ impl<'d> Compiler<'d> {
                     self.not_implemented(&child(&at, keyword), &format!("`{keyword}` is not read"));
                 }
             }
-            let flag = encoding.get("explode").and_then(Value::as_bool);
-            let named = encoding.get("style").and_then(Value::as_str);
-            let style = named.and_then(Style::from_name);
+            let flag = self.usable(flag(encoding, &at, "explode"));
+            is_read &= flag.is_some();
+            let flag = flag.flatten();
+            let named = encoding.get("style");
+            let style = named.and_then(Value::as_str).and_then(Style::from_name);
             if named.is_some() && style.is_none() {
                 self.unusable(&child(&at, "style"), "it is not a style of a field");
+                is_read = false;
             }
             // "If a value for `style`, `explode` or `allowReserved` is explicitly defined, then … `contentType` SHALL
             // be ignored."
@@ -188,12 +203,7 @@ impl<'d> Compiler<'d> {
             let types = types.unwrap_or_default();
             let types = media::list(types.as_bytes()).filter_map(|range| std::str::from_utf8(range).ok());
             let types: Vec<_> = types.filter_map(MediaRange::parse).collect();
-            encodings.push(Encoding {
-                field: field.as_str().into(),
-                style,
-                explode,
-                content_types: types.into(),
-            });
+            encodings.push(Encoding { field: field.as_str().into(), style, explode, content_types: types.into() });
         }
         encodings.sort_unstable_by(|one, other| one.field.cmp(&other.field));
         (encodings.into(), is_read)

@@ -224,7 +224,10 @@ impl<'d> Compiler<'d> {
     /// Base paths of the servers at a place; `None` where it has none.
     fn bases(&mut self, at: &str) -> Option<Vec<String>> {
         let at = child(at, "servers");
-        let servers = refs::at(self.document, &at)?.as_array()?;
+        let Some(servers) = refs::at(self.document, &at)?.as_array() else {
+            self.unusable(&at, "it has to be a list");
+            return None;
+        };
         let mut bases = Vec::new();
         for (index, server) in servers.iter().enumerate() {
             let Some(urls) = urls(server) else {

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{
     compiler::Compiler,
-    members::{child, members, text},
+    members::{child, flag, members, text},
 };
 use crate::{
     contract::{
@@ -61,21 +61,25 @@ impl<'d> Compiler<'d> {
         if place == ParameterIn::Header && ignored.iter().any(|ignored| name.eq_ignore_ascii_case(ignored)) {
             return Ok(None);
         }
-        let flag = |key: &str| parameter.get(key).and_then(Value::as_bool);
-        let notation = self.notation(at, parameter, usual, allowed);
+        let required = self.usable(flag(parameter, at, "required"));
+        let allow_empty = self.usable(flag(parameter, at, "allowEmptyValue"));
+        let notation = self.notation(at, parameter, usual, allowed).filter(|_| allow_empty.is_some());
+        let is_read = notation.is_some();
         let definition = if notation.is_some() { self.definition(at, parameter)? } else { Definition::NotRead };
         let notation = notation.unwrap_or(Notation { style: usual, explode: false, allow_reserved: false });
         let is_named = matches!(place, ParameterIn::Query | ParameterIn::Cookie);
         let object_style = if is_named && matches!(definition, Definition::Schema(_)) {
             self.object_style(at, notation)
         } else {
-            None
+            // What is not read may have any names.
+            (!is_read && place == ParameterIn::Query).then(|| ObjectStyle::Keys { named: Box::default(), open: true })
         };
         Ok(Some(Parameter {
             name: name.into(),
             place,
-            required: place == ParameterIn::Path || flag("required").unwrap_or(false),
-            allow_empty: place == ParameterIn::Query && flag("allowEmptyValue").unwrap_or(false),
+            required: place == ParameterIn::Path || required.flatten().unwrap_or(false),
+            unclear: required.is_none(),
+            allow_empty: place == ParameterIn::Query && allow_empty.flatten().unwrap_or(false),
             notation,
             object_style,
             definition,
@@ -87,17 +91,20 @@ impl<'d> Compiler<'d> {
         if name.eq_ignore_ascii_case("content-type") {
             return Ok(None);
         }
+        members(header, at)?;
+        let required = self.usable(flag(header, at, "required"));
         let notation = self.notation(at, header, Style::Simple, &[Style::Simple]);
         let definition = if notation.is_some() { self.definition(at, header)? } else { Definition::NotRead };
         Ok(Some(Header {
             name: name.into(),
-            required: header.get("required") == Some(&Value::Bool(true)),
+            required: required.flatten().unwrap_or(false),
+            unclear: required.is_none(),
             notation: notation.unwrap_or(Notation { style: Style::Simple, explode: false, allow_reserved: false }),
             definition,
         }))
     }
 
-    /// `None` where the style is none for the place.
+    /// `None` where it is unusable, or the style is none for the place.
     fn notation(&mut self, at: &str, holder: &Value, usual: Style, allowed: &[Style]) -> Option<Notation> {
         let style = match holder.get("style") {
             None => usual,
@@ -109,11 +116,12 @@ impl<'d> Compiler<'d> {
                 }
             },
         };
-        let flag = |key: &str| holder.get(key).and_then(Value::as_bool);
+        let explode = self.usable(flag(holder, at, "explode"));
+        let allow_reserved = self.usable(flag(holder, at, "allowReserved"));
         Some(Notation {
             style,
-            explode: flag("explode").unwrap_or(style.explodes()),
-            allow_reserved: flag("allowReserved").unwrap_or(false),
+            explode: explode?.unwrap_or(style.explodes()),
+            allow_reserved: allow_reserved?.unwrap_or(false),
         })
     }
 

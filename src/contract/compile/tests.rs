@@ -178,6 +178,28 @@ fn a_bad_place_is_listed_and_never_refuses_the_document() {
             "/paths/~1a/get/x-contrail-relations/0 the operation documents no path parameter `id`",
         ),
         (json!({"/a": {"get": {"servers": [{}]}}}), "/paths/~1a/get/servers/0 it needs a `url`"),
+        (json!({"/a": {"get": {"servers": {}}}}), "/paths/~1a/get/servers it has to be a list"),
+        (
+            json!({"/a": {"get": {"requestBody": {"required": "true"}}}}),
+            "/paths/~1a/get/requestBody/required it has to be true or false",
+        ),
+        (
+            json!({"/a": {"get": {"x-contrail-request-body": "maybe"}}}),
+            "/paths/~1a/get/x-contrail-request-body it has to be `none`",
+        ),
+        (
+            json!({"/a": {"get": {"parameters": [{"name": "q", "in": "query", "explode": "false"}]}}}),
+            "/paths/~1a/get/parameters/0/explode it has to be true or false",
+        ),
+        (
+            json!({"/a": {"get": {"parameters": [{"name": "q", "in": "query", "required": 1}]}}}),
+            "/paths/~1a/get/parameters/0/required it has to be true or false",
+        ),
+        (
+            json!({"/a": {"get": {"responses": {"200": {"headers": {"X": "s"}}}}}}),
+            "/paths/~1a/get/responses/200/headers/X it has to be an object",
+        ),
+        (json!({"/a": {"get": {"responses": {"200": "s"}}}}), "/paths/~1a/get/responses/200 it has to be an object"),
     ] {
         let mut paths = paths;
         paths["/good"] = json!({"get": {"operationId": "good"}});
