@@ -18,7 +18,7 @@ impl Compiler<'_> {
             }
             let mut list = |what: String| unread.push((at.to_owned(), what));
             if object.contains_key("defaultMapping") {
-                list("`defaultMapping` is not read: all branches judge a value that no mapping names".to_owned());
+                list("`defaultMapping` is not read: values under this discriminator are unchecked".to_owned());
             }
             if object.contains_key("contentSchema") {
                 list("`contentSchema` is not checked: it describes what stands in a text".to_owned());

@@ -188,7 +188,8 @@ impl Inspection {
             }
             let branches = schema.get("oneOf").and_then(Value::as_array).map_or(0, Vec::len);
             let is_undecided = |index: usize| self.undecided.contains(&below(at, &["oneOf", &index.to_string()]));
-            if (0..branches).any(is_undecided) {
+            let has_default = schema.get("discriminator").is_some_and(|held| held.get("defaultMapping").is_some());
+            if (0..branches).any(is_undecided) || (branches > 0 && has_default) {
                 changes.undecided.insert(at.clone());
             }
         }
@@ -366,6 +367,10 @@ impl Inspector<'_> {
                 "pattern" => self.pattern(pointer, value),
                 "patternProperties" => self.patterns(pointer, value),
                 "required" => self.required(pointer, value),
+                // Nothing tells which branch a value has that no mapping names.
+                "discriminator" if value.get("defaultMapping").is_some() => {
+                    self.found.broken.insert(pointer.to_owned());
+                }
                 "$dynamicRef" => {
                     self.unusable(pointer, keyword, "contrail cannot find out where it leads".to_owned());
                 }
