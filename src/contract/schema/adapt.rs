@@ -111,13 +111,19 @@ pub(super) fn relax(document: &mut Value, relaxed: &Relaxed) {
     }
 }
 
-/// The range of numbers that a format states.
-fn range(format: &str) -> Option<(i64, i64)> {
-    match format {
-        "int32" => Some((i32::MIN.into(), i32::MAX.into())),
-        "int64" => Some((i64::MIN, i64::MAX)),
-        _ => None,
-    }
+/// The range of numbers that a format states, by the registry of OpenAPI.
+fn range(format: &str) -> Option<(i64, u64)> {
+    Some(match format {
+        "int8" => (i8::MIN.into(), 0x7f),
+        "int16" => (i16::MIN.into(), 0x7fff),
+        "int32" => (i32::MIN.into(), 0x7fff_ffff),
+        "int64" => (i64::MIN, 0x7fff_ffff_ffff_ffff),
+        "uint8" => (0, u8::MAX.into()),
+        "uint16" => (0, u16::MAX.into()),
+        "uint32" => (0, u32::MAX.into()),
+        "uint64" => (0, u64::MAX),
+        _ => return None,
+    })
 }
 
 /// Turns the formats of integers into bounds.
@@ -125,17 +131,14 @@ pub(super) fn bound_integers(document: &mut Value, schemas: &[String]) {
     for at in schemas {
         let Some(Value::Object(schema)) = document.pointer_mut(at) else { continue };
         let Some((least, most)) = schema.get("format").and_then(Value::as_str).and_then(range) else { continue };
-        let narrower = |held: Option<&Value>, lower: bool, limit: i64| match held {
-            None => true,
-            Some(held) => held.as_f64().is_some_and(|held| {
-                #[allow(clippy::cast_precision_loss)]
-                let limit = limit as f64;
-                if lower { held < limit } else { held > limit }
-            }),
-        };
-        for (keyword, lower, limit) in [("minimum", true, least), ("maximum", false, most)] {
-            if narrower(schema.get(keyword), lower, limit) {
-                schema.insert(keyword.to_owned(), Value::Number(Number::from(limit)));
+        let bounds = [("minimum", true, Number::from(least)), ("maximum", false, Number::from(most))];
+        for (keyword, lower, limit) in bounds {
+            let narrower = |held: &Value| {
+                let both = held.as_f64().zip(limit.as_f64());
+                both.is_some_and(|(held, limit)| if lower { held < limit } else { held > limit })
+            };
+            if schema.get(keyword).is_none_or(narrower) {
+                schema.insert(keyword.to_owned(), Value::Number(limit));
             }
         }
     }

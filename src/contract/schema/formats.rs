@@ -11,7 +11,7 @@ use jsonschema::{Retrieve, ValidationOptions};
 use crate::json::Tape;
 
 /// Formats that are asserted: those of Draft 2020-12, OpenAPI's integers, and the tenant's. Any other is an annotation.
-pub const ASSERTED_FORMATS: [&str; 20] = [
+pub const ASSERTED_FORMATS: [&str; 26] = [
     "date",
     "date-time",
     "time",
@@ -30,8 +30,14 @@ pub const ASSERTED_FORMATS: [&str; 20] = [
     "relative-json-pointer",
     "regex",
     "strict-https-uri",
+    "int8",
+    "int16",
     "int32",
     "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
 ];
 
 /// Whether a format restricts values in a way that contrail does not check, so that a choice may turn on it.

@@ -83,6 +83,26 @@ fn integer_formats_are_ranges() {
 }
 
 #[test]
+fn every_integer_format_of_the_registry_is_a_range() {
+    for (format, least, most, beyond) in [
+        ("int8", "-128", "127", ["-129", "128"]),
+        ("int16", "-32768", "32767", ["-32769", "32768"]),
+        ("int32", "-2147483648", "2147483647", ["-2147483649", "2147483648"]),
+        ("int64", "-9223372036854775808", "9223372036854775807", ["-9223372036854775809", "9223372036854775808"]),
+        ("uint8", "0", "255", ["-1", "256"]),
+        ("uint16", "0", "65535", ["-1", "65536"]),
+        ("uint32", "0", "4294967295", ["-1", "4294967296"]),
+        ("uint64", "0", "18446744073709551615", ["-1", "18446744073709551616"]),
+    ] {
+        let schema = schema(&json!({"S": {"type": "integer", "format": format}}), RESPONSE);
+        assert_eq!(found(&schema, least), [""; 0], "{format}");
+        assert_eq!(found(&schema, most), [""; 0], "{format}");
+        assert_eq!(found(&schema, beyond[0]), [format!(": at least {least}")]);
+        assert_eq!(found(&schema, beyond[1]), [format!(": at most {most}")]);
+    }
+}
+
+#[test]
 fn a_null_that_nullable_allows_and_the_rest_excludes_is_a_gap() {
     let gap = |at: &str| format!("{at}? another value: `nullable` allows null, and the rest of the schema excludes it");
     let components = json!({
