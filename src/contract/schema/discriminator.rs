@@ -14,6 +14,9 @@ use crate::{
 
 const COMPONENTS: &str = "/components/schemas";
 
+/// Bound on the schemas that one branch stands for.
+const MAX_BRANCHES: usize = 256;
+
 /// What a discriminator selects from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum From {
@@ -73,7 +76,11 @@ impl<'d> Discriminators<'d> {
                 });
                 named.collect()
             }
-            None => self.descendants(pointer).into_iter().map(|child| (child.clone(), child)).collect(),
+            None => match self.descendants(pointer) {
+                none if none.is_empty() => Vec::new(),
+                // The schema itself is one of those that the member can name.
+                further => further.into_iter().chain([pointer.to_owned()]).map(|one| (one.clone(), one)).collect(),
+            },
         };
         let mapping = held.get("mapping").and_then(Value::as_object);
         let mapping: Vec<(&String, String)> = mapping
@@ -81,14 +88,18 @@ impl<'d> Discriminators<'d> {
             .flatten()
             .filter_map(|(value, target)| Some((value, self.mapped(target.as_str()?)?)))
             .collect();
-        let case = |(schema, target): (String, String)| {
-            let explicit = mapping.iter().filter(|(_, mapped)| *mapped == target).map(|(value, _)| (*value).clone());
+        let is_listed = |mapped: &String| candidates.iter().any(|(_, target)| target == mapped);
+        // A branch that is a choice of its own stands for the branches of that.
+        let within: Vec<Vec<String>> = candidates.iter().map(|(_, target)| self.branches(target)).collect();
+        let case = |((schema, target), within): (&(String, String), Vec<String>)| {
+            let names = |mapped: &String| mapped == target || (!is_listed(mapped) && within.contains(mapped));
+            let explicit = mapping.iter().filter(|(_, mapped)| names(mapped)).map(|(value, _)| (*value).clone());
             let name = target.strip_prefix(COMPONENTS).map(|name| unescape_pointer(&name[1..]).into_owned());
             // A name that the mapping gives to another schema is that one's.
             let name = name.filter(|name| mapping.iter().all(|(value, _)| *value != name));
-            Case { values: explicit.chain(name).collect(), schema }
+            Case { values: explicit.chain(name).collect(), schema: schema.clone() }
         };
-        let cases: Vec<Case> = candidates.into_iter().map(case).filter(|case| !case.values.is_empty()).collect();
+        let cases: Vec<Case> = candidates.iter().zip(within).map(case).filter(|case| !case.values.is_empty()).collect();
         let from = choice.map_or(From::Children, From::Branches);
         (!cases.is_empty()).then_some(Selector { property, from, cases })
     }
@@ -97,6 +108,21 @@ impl<'d> Discriminators<'d> {
     fn mapped(&self, target: &str) -> Option<String> {
         let component = below(COMPONENTS, &[target]);
         if refs::at(self.document, &component).is_some() { Some(component) } else { refs::target(target) }
+    }
+
+    /// The schemas that the choices of a schema refer to, directly or by way of others.
+    fn branches(&self, pointer: &str) -> Vec<String> {
+        let mut found = vec![pointer.to_owned()];
+        let mut next = 0;
+        while let Some(at) = found.get(next).filter(|_| found.len() < MAX_BRANCHES) {
+            let schema = refs::at(self.document, at);
+            let choices = ["oneOf", "anyOf"].into_iter().filter_map(|keyword| schema?.get(keyword)?.as_array());
+            let targets = choices.flatten().filter_map(|branch| refs::target(branch.get("$ref")?.as_str()?));
+            let further: Vec<String> = targets.filter(|target| !found.contains(target)).collect();
+            found.extend(further);
+            next += 1;
+        }
+        found
     }
 
     /// All components that extend a schema, directly or by way of others.

@@ -163,8 +163,9 @@ fn a_discriminator_of_a_parent_selects_the_schema_that_documents_the_value() {
     let schema = schema(&components, RESPONSE);
     assert_eq!(found(&schema, r#"{"kind":"Cat","meow":true}"#), [""; 0]);
     assert_eq!(found(&schema, r#"{"kind":"Lion","meow":true,"roar":false}"#), [""; 0]);
+    assert_eq!(found(&schema, r#"{"kind":"S"}"#), [""; 0]);
     assert_eq!(found(&schema, r#"{"kind":"Cat","roar":true}"#), ["/roar?"]);
-    assert_eq!(found(&schema, r#"{"kind":"Cow","x":1}"#), ["/kind? `Cat`, `Lion`", "/x?"]);
+    assert_eq!(found(&schema, r#"{"kind":"Cow","x":1}"#), ["/kind? `Cat`, `Lion`, `S`", "/x?"]);
     assert_eq!(found(&schema, "{}"), ["/kind: this field to be there"]);
     assert_eq!(
         found(&schema, r#"{"kind":"Cat","meow":5}"#),
