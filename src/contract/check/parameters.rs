@@ -186,7 +186,7 @@ impl<'a> Check<'a> {
                 self.unchecked.insert(Unchecked::RequestParameters);
                 continue;
             };
-            let judged = params::judge_text(name, *notation, definition, &(&text, Cow::Borrowed(&*text)), false);
+            let judged = params::judge_header(name, *notation, definition, &text);
             self.judged(Rule::HeaderParameter, name, judged, || text.clone().into_owned());
         }
     }

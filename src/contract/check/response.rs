@@ -6,7 +6,7 @@ use super::{body::RESPONSE, state::Check};
 use crate::{
     contract::{
         model::{Definition, Operation, Response as Documented, Status},
-        params,
+        params::{self, Judgement},
     },
     exchange::{Exchange, Response, is_bodiless, is_redacted, media},
     finding::{Finding, Rule, Unchecked},
@@ -56,6 +56,20 @@ impl Check<'_> {
             if matches!(header.definition, Definition::Nothing) {
                 continue;
             }
+            if several
+                && let Definition::Schema(schema) = &header.definition
+                && schema.types().array()
+            {
+                let cookies: Option<Vec<&str>> = values.map(|value| std::str::from_utf8(value.as_bytes()).ok()).collect();
+                match cookies {
+                    Some(cookies) if !cookies.is_empty() => {
+                        self.judged_header(name, params::judge_items(schema, &cookies), &cookies.join(", "));
+                    }
+                    Some(_) => {}
+                    None => self.unchecked.insert(Unchecked::ResponseHeaders),
+                }
+                continue;
+            }
             for value in values {
                 let text = if several {
                     std::str::from_utf8(value.as_bytes()).ok().map(Cow::Borrowed)
@@ -66,15 +80,18 @@ impl Check<'_> {
                     self.unchecked.insert(Unchecked::ResponseHeaders);
                     continue;
                 };
-                let sent = (&*text, Cow::Borrowed(&*text));
-                let judged = params::judge_text(name, header.notation, &header.definition, &sent, false);
-                if judged.open || !judged.undocumented.is_empty() {
-                    self.unchecked.insert(Unchecked::ResponseHeaders);
-                }
-                if let Some(expected) = judged.violation {
-                    self.find(Finding::new(Rule::ResponseHeader, name, expected).seen(text.clone()));
-                }
+                let judged = params::judge_header(name, header.notation, &header.definition, &text);
+                self.judged_header(name, judged, &text);
             }
+        }
+    }
+
+    fn judged_header(&mut self, name: &str, judged: Judgement, seen: &str) {
+        if judged.open || !judged.undocumented.is_empty() {
+            self.unchecked.insert(Unchecked::ResponseHeaders);
+        }
+        if let Some(expected) = judged.violation {
+            self.find(Finding::new(Rule::ResponseHeader, name, expected).seen(seen));
         }
     }
 

@@ -51,6 +51,31 @@ pub(in crate::contract) fn judge_text(
     }
 }
 
+/// Judges the value of a header, its fields joined.
+pub(in crate::contract) fn judge_header(
+    name: &str,
+    notation: Notation,
+    definition: &Definition,
+    text: &str,
+) -> Judgement {
+    let is_list = |schema: &Schema| schema.types().is_container() && schema.types().array();
+    let elements = || text.split(',').map(str::trim);
+    let text = match definition {
+        // "A recipient MUST parse and ignore a reasonable number of empty list elements" (RFC 9110, section 5.6.1.2).
+        Definition::Schema(schema) if elements().any(str::is_empty) && is_list(schema) => {
+            Cow::Owned(elements().filter(|element| !element.is_empty()).collect::<Vec<_>>().join(","))
+        }
+        _ => Cow::Borrowed(text),
+    };
+    judge_text(name, notation, definition, &(&text, Cow::Borrowed(&*text)), false)
+}
+
+/// Judges fields of a header that cannot be joined, as the items of an array.
+pub(in crate::contract) fn judge_items(schema: &Schema, texts: &[&str]) -> Judgement {
+    let items = style::list(&schema.applicable(), texts.iter().map(|text| Cow::Borrowed(*text)));
+    Judgement::of(items.judge(schema, &|_| false))
+}
+
 /// Judges plain text.
 pub(in crate::contract) fn judge_plain(schema: &Schema, text: &str) -> Judgement {
     Judgement::of(Value::Text(Cow::Borrowed(text), schema.types()).judge(schema, &|_| false))

@@ -15,7 +15,7 @@ mod value;
 pub(super) use self::{
     decode::{BadEncoding, Pair, decode_plain, pairs},
     form::{Documented, Form, form, multipart},
-    judge::{Text, judge_fields, judge_plain, judge_text, judge_texts},
+    judge::{Text, judge_fields, judge_header, judge_items, judge_plain, judge_text, judge_texts},
     judgement::Judgement,
 };
 pub(crate) use style::Style;
