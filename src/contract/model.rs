@@ -232,12 +232,21 @@ pub struct Content {
     pub(crate) encodings: Box<[Encoding]>,
     /// The place that documents it is unusable, or uses a construct without which no body can be judged.
     pub(crate) unusable: bool,
+    /// The document states more of a body than contrail judges.
+    pub(crate) partial: bool,
 }
 
 impl Content {
     /// Of any media type, where the place that documents it is unusable.
     pub(crate) fn unusable() -> Self {
-        Self { range: MediaRange::any(), schema: None, item: None, encodings: Box::default(), unusable: true }
+        Self {
+            range: MediaRange::any(),
+            schema: None,
+            item: None,
+            encodings: Box::default(),
+            unusable: true,
+            partial: false,
+        }
     }
 }
 

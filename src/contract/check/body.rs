@@ -200,6 +200,9 @@ impl Check<'_> {
             self.unchecked.insert(side.unchecked);
             return None;
         }
+        if content.is_some_and(|content| content.partial) {
+            self.unchecked.insert(side.unchecked);
+        }
         let content = content.or(documented.first().filter(|_| self.operation.token_endpoint));
         let message = Message { side, body, content, hidden, content_type: value };
         match reading(&media_type) {

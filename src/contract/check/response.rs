@@ -60,7 +60,8 @@ impl Check<'_> {
                 && let Definition::Schema(schema) = &header.definition
                 && schema.types().array()
             {
-                let cookies: Option<Vec<&str>> = values.map(|value| std::str::from_utf8(value.as_bytes()).ok()).collect();
+                let cookies: Option<Vec<&str>> =
+                    values.map(|value| std::str::from_utf8(value.as_bytes()).ok()).collect();
                 match cookies {
                     Some(cookies) if !cookies.is_empty() => {
                         self.judged_header(name, params::judge_items(schema, &cookies), &cookies.join(", "));

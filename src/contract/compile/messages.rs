@@ -146,30 +146,34 @@ impl<'d> Compiler<'d> {
         if schema.is_some() && (is_sequence || !is_judged(essence)) {
             self.not_implemented(at, &format!("bodies of `{essence}` are not checked against their schema"));
         }
+        let partial = schema.is_some() && is_sequence;
         let schema = schema.filter(|_| !is_sequence && is_judged(essence)).map(|at| self.schemas.at(&at));
         let item = item.filter(|_| is_sequence).map(|at| self.schemas.at(&at));
+        let form = [media::FORM, media::MULTIPART_FORM].into_iter().find(|form| *form == essence);
+        let mut content = Content { range, schema, item, encodings: Box::default(), unusable: false, partial };
         for keyword in ["prefixEncoding", "itemEncoding"] {
             if media_type.get(keyword).is_some() {
                 self.not_implemented(&child(at, keyword), &format!("`{keyword}` is not read"));
+                content.partial = true;
             }
         }
-        let is_form = matches!(essence, media::FORM | media::MULTIPART_FORM);
-        let (encodings, is_read) =
-            if is_form { self.encodings(at, media_type, essence) } else { (Box::default(), true) };
-        Content { range, schema, item, encodings, unusable: !is_read }
+        if let Some(form) = form {
+            self.encodings(at, media_type, form, &mut content);
+        }
+        content
     }
 
-    /// How the fields of a form are written, and whether contrail reads all of them.
-    fn encodings(&mut self, at: &str, media_type: &'d Value, essence: &str) -> (Box<[Encoding]>, bool) {
+    /// How the fields of a form are written.
+    fn encodings(&mut self, at: &str, media_type: &'d Value, form: &str, content: &mut Content) {
         let mut encodings = Vec::new();
-        let mut is_read = true;
         let (schema, at) = (child(at, "schema"), child(at, "encoding"));
         let documented = media_type.get("encoding").map(|held| members(held, &at));
-        is_read &= documented.as_ref().is_none_or(Result::is_ok);
+        content.unusable |= documented.as_ref().is_some_and(Result::is_err);
         for (field, encoding) in documented.and_then(|held| self.usable(held)).into_iter().flatten() {
             let at = child(&at, field);
-            if essence == media::MULTIPART_FORM && encoding.get("headers").is_some() {
+            if form == media::MULTIPART_FORM && encoding.get("headers").is_some() {
                 self.not_implemented(&child(&at, "headers"), "headers of parts are not checked");
+                content.partial = true;
             }
             for keyword in ["encoding", "prefixEncoding", "itemEncoding"] {
                 if encoding.get(keyword).is_some() {
@@ -177,13 +181,13 @@ impl<'d> Compiler<'d> {
                 }
             }
             let flag = self.usable(flag(encoding, &at, "explode"));
-            is_read &= flag.is_some();
+            content.unusable |= flag.is_none();
             let flag = flag.flatten();
             let named = encoding.get("style");
             let style = named.and_then(Value::as_str).and_then(Style::from_name);
             if named.is_some() && style.is_none() {
                 self.unusable(&child(&at, "style"), "it is not a style of a field");
-                is_read = false;
+                content.unusable = true;
             }
             // "If a value for `style`, `explode` or `allowReserved` is explicitly defined, then … `contentType` SHALL
             // be ignored."
@@ -191,13 +195,13 @@ impl<'d> Compiler<'d> {
             let explode = flag.unwrap_or_else(|| style.is_some_and(Style::explodes));
             let spreads = match style {
                 Some(Style::Form) => explode,
-                Some(Style::DeepObject) => essence == media::MULTIPART_FORM,
+                Some(Style::DeepObject) => form == media::MULTIPART_FORM,
                 _ => false,
             };
             if spreads && self.may_be_object(&schema, field) {
-                let what = format!("members as fields of their own are not read: bodies of `{essence}` are unchecked");
+                let what = format!("members as fields of their own are not read: bodies of `{form}` are unchecked");
                 self.not_implemented(&at, &what);
-                is_read = false;
+                content.unusable = true;
             }
             let types = encoding.get("contentType").and_then(Value::as_str).filter(|_| style.is_none());
             let types = types.unwrap_or_default();
@@ -206,7 +210,7 @@ impl<'d> Compiler<'d> {
             encodings.push(Encoding { field: field.as_str().into(), style, explode, content_types: types.into() });
         }
         encodings.sort_unstable_by(|one, other| one.field.cmp(&other.field));
-        (encodings.into(), is_read)
+        content.encodings = encodings.into();
     }
 }
 
