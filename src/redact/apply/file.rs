@@ -120,15 +120,15 @@ mod tests {
     fn a_har_file_is_cleaned_in_place_and_all_else_survives() {
         let cleaned = clean(HAR);
         let expected = HAR
-            .replace("abc\\u0064ef", "!code-5!")
-            .replace("\"abcdef\"", "\"!code-5!\"")
-            .replace("s3cr3t.one", "!token-3!")
-            .replace("c00kie-value", "!cookie-4!")
-            .replace("s3cr3t%2Ftwo", "!client-secret-1!")
-            .replace("s3cr3t/two", "!client-secret-1!")
-            .replace("s3cr3t.three", "!token-2!")
+            .replace("abc\\u0064ef", "!code-1!")
+            .replace("\"abcdef\"", "\"!code-1!\"")
+            .replace("s3cr3t.one", "!token-4!")
+            .replace("c00kie-value", "!cookie-5!")
+            .replace("s3cr3t%2Ftwo", "!client-secret-2!")
+            .replace("s3cr3t/two", "!client-secret-2!")
+            .replace("s3cr3t.three", "!token-3!")
             .replace("\"{\\\"a\\\":\\u0000\"", "\"\"")
-            .replace("czNjcjN0L3R3bwD/", &BASE64_STANDARD.encode(b"!client-secret-1!\0\xff"))
+            .replace("czNjcjN0L3R3bwD/", &BASE64_STANDARD.encode(b"!client-secret-2!\0\xff"))
             .replace("\"size\":9", "\"size\":19")
             .replace("\"size\":31", "\"size\":32")
             .replace(":57,", ":37,")

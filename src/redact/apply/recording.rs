@@ -33,6 +33,8 @@ enum Pairs {
     Headers,
     Cookies,
     Parameters,
+    /// No pair: the address of a request or a redirect.
+    Addresses,
 }
 
 /// Where a container of a HAR file stands.
@@ -103,6 +105,9 @@ impl Redactor {
                         let encoded = is_base64(node);
                         let done = context.done();
                         coded.extend(self.detect_content(media, value, encoded, done, &place, &mut marks));
+                    }
+                    _ if matches!(&**text, "url" | "redirectURL") => {
+                        self.detect_pair(Pairs::Addresses, text, value, &place, &mut marks);
                     }
                     _ if is_listed_value(text)
                         && let Some(kind) = *listed =>
@@ -196,6 +201,10 @@ impl Redactor {
                         None => self.detect_text(text.as_bytes(), 2, &mut marks),
                     },
                 }
+            }
+            Pairs::Addresses => {
+                self.detect_text(text.as_bytes(), MAX_CODINGS - 1, &mut marks);
+                self.detect_addresses(text.as_bytes(), &mut marks);
             }
             Pairs::Cookies => {
                 marks.extend(self.learn(text.as_bytes(), Kind::Cookie).map(|id| Mark::value(0..text.len(), id)));

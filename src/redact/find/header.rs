@@ -107,8 +107,8 @@ impl Redactor {
         header_names::by_header(name.as_str()).or_else(|| self.plan.is_key_header(name).then_some(Kind::ApiKey))
     }
 
-    /// Queries and fragments of the addresses in a field's value.
-    fn detect_addresses(&self, value: &[u8], marks: &mut Vec<Mark>) {
+    /// Queries and fragments of the addresses in a text.
+    pub(in crate::redact) fn detect_addresses(&self, value: &[u8], marks: &mut Vec<Mark>) {
         // Without an `&` a query is one field, whose name is as it stands.
         let plain = self.is_plain(value) && !self.plan.names_parameters() && memchr::memchr(b'&', value).is_none();
         if plain || !matches!(value, [b'/', ..]) && memchr::memmem::find(value, b"://").is_none() {

@@ -52,6 +52,19 @@ fn the_api_keys_of_a_contract_are_replaced_by_their_fields() {
     assert_eq!(sent(&redacted), "x-acme: !api-key-2!\nreferer: https://a.example/x?k=!api-key-3!\nx-acme-id: plain\n");
 }
 
+#[test]
+fn an_api_key_in_the_address_of_a_file_is_replaced_though_no_list_of_parameters_names_it() {
+    let redactor = Redactor::new(Plan::default().with_api_keys([""; 0], ["appid"]));
+    let file = |key: &str, token: &str| {
+        format!(
+            r#"{{"log":{{"entries":[{{"request":{{"method":"GET","url":"https://a.example/x?appid={key}&access_token={token}"}}}}]}}}}"#
+        )
+    };
+    let secret = file("s3cr3t-one", "abcdefgh-12345-xyz");
+    let cleaned = redactor.file(&bytes::Bytes::from(secret));
+    assert_eq!(&*cleaned.content, file("!api-key-2!", "!token-1!").as_bytes());
+}
+
 #[derive(Debug)]
 struct ListsGone;
 
