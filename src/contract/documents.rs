@@ -9,8 +9,12 @@ use std::{
 use serde_json::Value;
 
 use super::{
-    BUILT_IN, CheckOptions, ContractDocument, ContractError, check, compile, contract_document::sha256, files, model,
-    overlay::Slip, union, yaml,
+    BUILT_IN, CheckOptions, ContractDocument, ContractError, check, compile,
+    contract_document::sha256,
+    files, model,
+    overlay::Slip,
+    union::{self, Union},
+    yaml,
 };
 use crate::{
     exchange::Exchange,
@@ -25,7 +29,7 @@ pub struct Contract {
     /// Computed at its first use.
     hash: OnceLock<String>,
     /// The union of several documents, built at its first use.
-    union: OnceLock<Value>,
+    union: OnceLock<Union>,
     /// See [`TenantFacts::lists_code`](crate::exchange::TenantFacts::lists_code); collected at its first use.
     pub(super) codes: OnceLock<HashSet<Box<str>>>,
     slips: Vec<Slip>,
@@ -88,7 +92,16 @@ impl Contract {
     pub fn document(&self) -> &Value {
         match self.documents() {
             [one] => one.document(),
-            several => self.union.get_or_init(|| union::union(several)),
+            several => &self.union.get_or_init(|| union::union(several)).document,
+        }
+    }
+
+    /// Where the [document](Self::document) of several judges otherwise than they do in their order.
+    #[must_use]
+    pub fn differences(&self) -> &[String] {
+        match self.documents() {
+            [_] => &[],
+            several => &self.union.get_or_init(|| union::union(several)).differences,
         }
     }
 

@@ -77,6 +77,25 @@ fn an_exported_contract_is_valid_and_gives_the_same_verdict_on_every_case() {
 }
 
 #[test]
+fn an_export_of_several_documents_warns_where_it_judges_otherwise() {
+    let folder = tempfile::tempdir().unwrap();
+    for version in ["v1", "v2"] {
+        let document = format!(
+            "openapi: 3.1.0\ninfo: {{title: t, version: '1'}}\nservers: [{{url: /{version}}}]\npaths: {{/a: {{get: {{}}}}}}\n"
+        );
+        fs::write(folder.path().join(format!("{version}.yaml")), document).unwrap();
+    }
+    let ran =
+        run_in(folder.path(), ["contract", "--export", "all.yaml", "--contract", "v1.yaml", "--contract", "v2.yaml"]);
+    assert_eq!((ran.status, ran.stdout.as_str()), (0, ""));
+    assert_eq!(
+        ran.stderr,
+        "contrail: warning: the union judges otherwise: `GET /v2/a` of `v2.yaml` is left out: an earlier document has \
+         this method of `/a`\n"
+    );
+}
+
+#[test]
 fn a_property_deleted_from_the_yaml_turns_its_traffic_from_conforms_to_gap() {
     let text = include_str!("../../contracts/tenant-management.yaml");
     let property = "        display_name:\n          type: string\n";

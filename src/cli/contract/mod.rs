@@ -4,7 +4,10 @@ mod args;
 mod check;
 mod show;
 
-use std::{io::Write as _, path::Path};
+use std::{
+    io::{self, Write as _},
+    path::Path,
+};
 
 pub use args::Args;
 
@@ -13,7 +16,7 @@ use super::{
     printer::{Printer, write_whole},
     report_files::Used,
 };
-use crate::contract::Contract;
+use crate::{contract::Contract, visible::visible};
 
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     if let Some(Some(file)) = args.export.as_ref().filter(|file| file.as_deref() != Some(Path::new("-"))) {
@@ -23,6 +26,11 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     }
     // The check itself prints what a warning would.
     let contract = if args.check { args.contract.load_quietly()? } else { args.contract.load()? };
+    if args.export.is_some() {
+        for difference in contract.differences() {
+            let _ = writeln!(io::stderr(), "contrail: warning: the union judges otherwise: {}", visible(difference));
+        }
+    }
     match &args.export {
         Some(Some(file)) if file != Path::new("-") => export(&contract, file)?,
         Some(_) => {

@@ -10,4 +10,7 @@ mod references;
 #[cfg(test)]
 mod tests;
 
-pub(super) use self::join::{Reasons, join};
+pub(super) use self::{
+    join::{Reasons, join},
+    references::{ObjectKind, visit},
+};

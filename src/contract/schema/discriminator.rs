@@ -43,13 +43,13 @@ pub(super) struct Case {
 }
 
 /// The components that extend others by `allOf`.
-pub(super) struct Discriminators<'d> {
+pub(in crate::contract) struct Discriminators<'d> {
     document: &'d Value,
     children: HashMap<String, Vec<String>>,
 }
 
 impl<'d> Discriminators<'d> {
-    pub(super) fn of(document: &'d Value) -> Self {
+    pub(in crate::contract) fn of(document: &'d Value) -> Self {
         let mut children: HashMap<String, Vec<String>> = HashMap::new();
         for (name, schema) in refs::at(document, COMPONENTS).and_then(Value::as_object).into_iter().flatten() {
             for part in schema.get("allOf").and_then(Value::as_array).into_iter().flatten() {
@@ -126,7 +126,7 @@ impl<'d> Discriminators<'d> {
     }
 
     /// All components that extend a schema, directly or by way of others.
-    fn descendants(&self, pointer: &str) -> Vec<String> {
+    pub(in crate::contract) fn descendants(&self, pointer: &str) -> Vec<String> {
         let mut found: Vec<String> = self.children.get(pointer).cloned().unwrap_or_default();
         let mut next = 0;
         while let Some(child) = found.get(next) {

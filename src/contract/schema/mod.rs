@@ -22,6 +22,7 @@ mod tests;
 mod verdict;
 mod violation;
 
+pub(super) use discriminator::Discriminators;
 pub use formats::ASSERTED_FORMATS;
 pub use gaps::{Applicable, Gap, GapKind, NamePattern, NamePatterns, Types, is_known_value};
 pub(super) use judged::NULLABLE;

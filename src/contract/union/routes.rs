@@ -1,0 +1,114 @@
+//! Which operations of a later document the union holds, and which requests it judges otherwise.
+
+use std::{collections::HashMap, sync::Arc};
+
+use serde_json::Value;
+
+use crate::contract::{
+    ContractDocument,
+    route::{base_path, urls},
+};
+
+/// What stands for the value of a path parameter.
+const PROBE: &str = "\u{1}";
+/// A template with parameters, and the name of its document.
+#[derive(Debug)]
+struct Held {
+    template: String,
+    document: Arc<str>,
+}
+
+/// The operations so far.
+#[derive(Debug, Default)]
+pub(super) struct Routes<'d> {
+    earlier: &'d [ContractDocument],
+    document: Arc<str>,
+    /// By method and count of segments.
+    templates: HashMap<(String, usize), Vec<Held>>,
+    /// See [`Union`](super::Union).
+    pub(super) differences: Vec<String>,
+}
+
+impl<'d> Routes<'d> {
+    /// Starts a document.
+    pub(super) fn next(&mut self, earlier: &'d [ContractDocument], document: &str) {
+        (self.earlier, self.document) = (earlier, document.into());
+    }
+
+    /// Takes an operation with its servers; `false` where the union does not hold it. What earlier documents judge under
+    /// one of its servers loses that server. `is_taken`: the union has another operation of this method and path.
+    pub(super) fn add(&mut self, method: &str, path: &str, operation: &mut Value, is_taken: bool) -> bool {
+        let bases =
+            |server: &Value| urls(server).unwrap_or_default().iter().map(|url| base_path(url)).collect::<Vec<_>>();
+        let judged = |base: &String| {
+            let path = format!("{base}{}", probe(path));
+            self.earlier.iter().any(|document| document.find(method, &path).is_some())
+        };
+        let mut all = vec![String::new()];
+        if let Some(servers) = operation.get_mut("servers").and_then(Value::as_array_mut) {
+            servers.retain(|server| !bases(server).iter().all(judged) || bases(server).is_empty());
+            all = servers.iter().flat_map(bases).filter(|base| !judged(base)).collect();
+        } else if judged(&all[0]) {
+            return false;
+        }
+        if all.is_empty() {
+            return false;
+        }
+        let name = |base: &str, document: &str| format!("`{method} {base}{path}` of `{document}`");
+        if is_taken {
+            let lost = name(&all[0], &self.document);
+            self.differences.push(format!("{lost} is left out: an earlier document has this method of `{path}`"));
+            return false;
+        }
+        for base in all {
+            let template = format!("{base}{path}");
+            let alike = self.templates.entry((method.to_owned(), template.split('/').count())).or_default();
+            for Held { template: other, document } in alike.iter() {
+                if *document != self.document && wins(&template, other) {
+                    let late = name(&base, &self.document);
+                    let early = format!("`{method} {other}` of `{document}`");
+                    self.differences.push(format!("{late} also judges requests that {early} judges"));
+                }
+            }
+            if template.contains('{') {
+                alike.push(Held { template, document: Arc::clone(&self.document) });
+            }
+        }
+        true
+    }
+}
+
+/// A path that only templates with the same parameters lead to.
+fn probe(template: &str) -> String {
+    let mut out = String::new();
+    for piece in template.split_inclusive('}') {
+        match piece.split_once('{') {
+            Some((text, _)) => out.extend([text, PROBE]),
+            None => out.push_str(piece),
+        }
+    }
+    out
+}
+
+/// Whether a later template takes requests from an earlier one: literal segments come before templated ones.
+fn wins(later: &str, earlier: &str) -> bool {
+    let mut wins = None;
+    for (later, earlier) in later.split('/').zip(earlier.split('/')) {
+        match (later.contains('{'), earlier.contains('{')) {
+            (false, false) if later != earlier => return false,
+            (false, true) => {
+                let before = earlier.split('{').next().unwrap_or_default();
+                let after = earlier.rsplit('}').next().unwrap_or_default();
+                if !(later.starts_with(before) && later.ends_with(after)) {
+                    return false;
+                }
+                wins = wins.or(Some(true));
+            }
+            (true, false) => wins = wins.or(Some(false)),
+            // The earlier one comes first.
+            (true, true) if later != earlier => wins = wins.or(Some(false)),
+            _ => {}
+        }
+    }
+    wins == Some(true)
+}
