@@ -15,6 +15,7 @@ pub(crate) mod examples;
 mod files;
 mod media_type;
 pub mod model;
+mod never_judged;
 mod options;
 pub mod outline;
 mod overlay;

@@ -76,6 +76,18 @@ fn encoded(template: &str) -> String {
     out
 }
 
+/// A template without the names of its parameters.
+pub(super) fn shape(template: &str) -> String {
+    let mut out = String::new();
+    for piece in template.split_inclusive('}') {
+        match piece.split_once('{') {
+            Some((text, _)) => out.extend([text, "{}"]),
+            None => out.push_str(piece),
+        }
+    }
+    out
+}
+
 impl<T: Copy> Router<T> {
     pub(super) fn new() -> Self {
         Self { nodes: vec![Node::default()] }

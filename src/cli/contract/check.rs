@@ -41,7 +41,8 @@ fn broken(contract: &Contract) -> Vec<Row> {
 
 fn not_judged(contract: &Contract) -> Vec<Row> {
     lines(contract, |document| {
-        document.not_implemented().iter().map(|aspect| (aspect.at.clone(), aspect.what.clone())).collect()
+        let unread = document.not_implemented().iter().map(|aspect| (aspect.at.clone(), aspect.what.clone()));
+        unread.chain(document.never_judged()).collect()
     })
 }
 

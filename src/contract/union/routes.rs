@@ -6,11 +6,9 @@ use serde_json::Value;
 
 use crate::contract::{
     ContractDocument,
-    route::{base_path, urls},
+    route::{base_path, shape, urls},
 };
 
-/// What stands for the value of a path parameter.
-const PROBE: &str = "\u{1}";
 /// A template with parameters, and the name of its document.
 #[derive(Debug)]
 struct Held {
@@ -41,7 +39,8 @@ impl<'d> Routes<'d> {
         let bases =
             |server: &Value| urls(server).unwrap_or_default().iter().map(|url| base_path(url)).collect::<Vec<_>>();
         let judged = |base: &String| {
-            let path = format!("{base}{}", probe(path));
+            // Only a template with the same parameters takes it.
+            let path = format!("{base}{}", shape(path));
             self.earlier.iter().any(|document| document.find(method, &path).is_some())
         };
         let mut all = vec![String::new()];
@@ -76,18 +75,6 @@ impl<'d> Routes<'d> {
         }
         true
     }
-}
-
-/// A path that only templates with the same parameters lead to.
-fn probe(template: &str) -> String {
-    let mut out = String::new();
-    for piece in template.split_inclusive('}') {
-        match piece.split_once('{') {
-            Some((text, _)) => out.extend([text, PROBE]),
-            None => out.push_str(piece),
-        }
-    }
-    out
 }
 
 /// Whether a later template takes requests from an earlier one: literal segments come before templated ones.
