@@ -136,8 +136,8 @@ fn of_bounds(parts: &Parts<'_>, (kind, lower, upper): (&str, &str, &str)) -> Opt
     let bounds = |key: &str| parts.iter().filter_map(|part| part.get(key)?.as_f64()).collect::<Vec<_>>();
     let least = bounds(lower).into_iter().reduce(f64::max)?;
     let most = bounds(upper).into_iter().reduce(f64::min)?;
-    (least > most && (allows(parts, kind)))
-        .then(|| format!("no {kind} conforms: `{lower}` is {least}, and `{upper}` is {most}"))
+    let is_possible = allows(parts, kind) || kind == "number" && allows(parts, "integer");
+    (least > most && is_possible).then(|| format!("no {kind} conforms: `{lower}` is {least}, and `{upper}` is {most}"))
 }
 
 fn properties(part: &Map<String, Value>) -> Option<&Map<String, Value>> {
@@ -211,6 +211,7 @@ mod tests {
             "Listed": {"type": "string", "enum": [1, null]},
             "Nothing": {"type": "string", "enum": []},
             "Lists": {"allOf": [{"enum": ["a", 1.0]}, {"const": "b"}]},
+            "Whole": {"type": "integer", "minimum": 5, "maximum": 3},
             "Bounds": {"minLength": 5, "allOf": [{"maxLength": 3}]},
             "Closed": closed,
             "Required": {"type": "object", "required": ["a", "b"], "allOf": [{"$ref": "#/components/schemas/Closed"}]},
@@ -224,6 +225,7 @@ mod tests {
                 "Listed no value conforms: none of those that it lists has its type",
                 "Nothing no value conforms: its list of values is empty",
                 "Lists no value conforms: its lists of values have none in common",
+                "Whole no number conforms: `minimum` is 5, and `maximum` is 3",
                 "Bounds no string conforms: `minLength` is 5, and `maxLength` is 3",
                 "Required no object conforms: it requires `b`, which `additionalProperties: false` excludes",
                 "Optional no object has the documented field `c`: `additionalProperties: false` excludes it",

@@ -2,31 +2,42 @@
 
 use serde_json::{Map, Value};
 
-use super::{ContractDocument, refs, schema::Schemas};
+use super::{
+    ContractDocument, refs,
+    schema::{Schema, Schemas},
+};
 use crate::{
     exchange::media,
     json::{Document, unescape_pointer},
 };
 
 impl ContractDocument {
-    /// Examples of media types, parameters and headers that break the schema beside them: JSON pointer of each, and
-    /// what it breaks first. Compiles the schemas once more.
+    /// Examples of media types, parameters and headers that break the schema beside them, and examples and defaults
+    /// that break their own schema: JSON pointer of each, and what it breaks first. Compiles the schemas once more.
     #[must_use]
     pub fn broken_examples(&self) -> Vec<(String, String)> {
         let document = self.compiled.schemas.document();
         let schemas = Schemas::new(document);
         let mut examples = Vec::new();
         refs::walk(document, &mut |at, object| {
-            if !object.contains_key("schema") || !is_json(at) {
-                return;
+            if object.contains_key("schema") && is_json(at) {
+                let schema = schemas.at(&refs::below(at, &["schema"]));
+                let found = of(document, at, object).into_iter();
+                examples.extend(found.map(|(at, value)| (at, value, vec![schema.clone()])));
+            } else if !["schema", "content"].iter().any(|key| object.contains_key(*key)) {
+                // One that conforms as one side has it is good.
+                let own = own(at, object);
+                let each = if own.is_empty() { Vec::new() } else { schemas.at_both_sides(at).to_vec() };
+                examples.extend(own.into_iter().map(|(at, value)| (at, value, each.clone())));
             }
-            let schema = schemas.at(&refs::below(at, &["schema"]));
-            let found = of(document, at, object).into_iter();
-            examples.extend(found.map(|(at, value)| (at, value, schema.clone())));
         });
-        let broken = |(at, value, schema): (String, &Value, super::schema::Schema)| {
+        let broken = |(at, value, schemas): (String, &Value, Vec<Schema>)| {
             let value = Document::parse(value.to_string()).ok()?;
-            let first = schema.judge(&value, &|_| false).ok()?.violations.into_iter().next()?;
+            let mut first = None;
+            for schema in schemas {
+                first = Some(schema.judge(&value, &|_| false).ok()?.violations.into_iter().next()?);
+            }
+            let first = first?;
             let place = if first.at.is_empty() { String::new() } else { format!("{}: ", first.at) };
             Some((at, format!("{place}expected {}", first.expected)))
         };
@@ -39,6 +50,13 @@ fn is_json(at: &str) -> bool {
     let mut tokens = at.rsplit('/');
     let name = unescape_pointer(tokens.next().unwrap_or_default());
     tokens.next() != Some("content") || media::is_json(&media::essence(name.as_bytes()))
+}
+
+/// Examples and the default of a schema.
+fn own<'d>(at: &str, schema: &'d Map<String, Value>) -> Vec<(String, &'d Value)> {
+    let one = ["default", "example"].into_iter().filter_map(|key| Some((refs::below(at, &[key]), schema.get(key)?)));
+    let listed = schema.get("examples").and_then(Value::as_array).into_iter().flatten().enumerate();
+    one.chain(listed.map(|(index, value)| (refs::below(at, &["examples", &index.to_string()]), value))).collect()
 }
 
 fn of<'d>(document: &'d Value, at: &str, object: &'d Map<String, Value>) -> Vec<(String, &'d Value)> {
@@ -61,6 +79,34 @@ mod tests {
     use serde_json::json;
 
     use crate::contract::Contract;
+
+    #[test]
+    fn an_example_or_default_that_breaks_its_own_schema_is_found() {
+        let sided = json!({"type": "object", "required": ["r", "w"], "properties": {
+            "r": {"readOnly": true}, "w": {"writeOnly": true}, "default": {"type": "string", "default": "x"}}});
+        let with = |example: serde_json::Value| {
+            let mut schema = sided.clone();
+            schema["examples"] = json!([example]);
+            schema
+        };
+        let contract = Contract::from_document(json!({"openapi": "3.1.0", "info": {}, "paths": {},
+            "servers": [{"url": "/{v}", "variables": {"v": {"default": "v1", "enum": ["v1"]}}}],
+            "components": {"schemas": {
+                "Default": {"type": "integer", "default": "1"},
+                "Example": {"type": "array", "items": {"maximum": 5, "example": 6}},
+                "Examples": {"type": "string", "examples": ["x", 5]},
+                "Request": with(json!({"w": 1})), "Response": with(json!({"r": 1})), "Neither": with(json!({}))}}}));
+        assert_eq!(
+            contract.unwrap().documents()[0].broken_examples(),
+            [
+                ("/components/schemas/Default/default", "expected an integer"),
+                ("/components/schemas/Example/items/example", "expected at most 5"),
+                ("/components/schemas/Examples/examples/1", "expected a string"),
+                ("/components/schemas/Neither/examples/0", "/r: expected this field to be there"),
+            ]
+            .map(|(at, reason)| (at.to_owned(), reason.to_owned()))
+        );
+    }
 
     #[test]
     fn an_example_that_breaks_the_schema_beside_it_is_found() {

@@ -101,8 +101,7 @@ impl Schemas {
     }
 
     /// The index of the place at a JSON pointer.
-    pub(super) fn place_of(&self, pointer: &str) -> usize {
-        let side = Side::of(pointer);
+    pub(super) fn place_of(&self, pointer: &str, side: Side) -> usize {
         let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
         let next = places.places.len();
         let key = (pointer.to_owned(), side);

@@ -3,7 +3,9 @@
 use std::{collections::BTreeMap, fmt, ops::Range, sync::Arc};
 
 use super::{
-    Applicable, Gap, Indeterminate, SchemaViolation, Types, errors,
+    Applicable, Gap, Indeterminate, SchemaViolation, Types,
+    adapt::Side,
+    errors,
     fast_path::{Look, Outcome, Part},
     set::{Build, Schemas},
 };
@@ -62,7 +64,12 @@ impl Schemas {
     /// The schema at a JSON pointer into the document. All schemas are requested before the first one judges a value.
     #[must_use]
     pub fn at(self: &Arc<Self>, pointer: &str) -> Schema {
-        Schema { schemas: Arc::clone(self), place: self.place_of(pointer) }
+        Schema { schemas: Arc::clone(self), place: self.place_of(pointer, Side::of(pointer)) }
+    }
+
+    /// The same as requests and as responses have it.
+    pub(in crate::contract) fn at_both_sides(self: &Arc<Self>, pointer: &str) -> [Schema; 2] {
+        Side::BOTH.map(|side| Schema { schemas: Arc::clone(self), place: self.place_of(pointer, side) })
     }
 }
 
