@@ -1,6 +1,6 @@
 //! Which exchange a line of a report is about.
 
-use std::fmt;
+use std::{fmt, time::SystemTime};
 
 use serde::Serialize;
 
@@ -43,6 +43,9 @@ pub struct Cited {
     /// When it started (RFC 3339); a fixture holds no instant.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub started: Option<String>,
+    /// The same, exactly.
+    #[serde(skip)]
+    pub at: Option<SystemTime>,
     /// The request's method.
     pub method: String,
     /// The request's URL.
@@ -59,9 +62,18 @@ impl Cited {
             entry: place.entry,
             line: place.line,
             started: exchange.started.and_then(json::second),
+            at: exchange.started,
             method: exchange.request.method.to_string(),
             url: exchange.request.target.to_string(),
             status: exchange.response.as_ref().map_or(0, |response| response.status),
+        }
+    }
+
+    /// Whether it comes first: by the instants; in one file without them, by the index.
+    pub(super) fn is_before(&self, other: &Self) -> bool {
+        match (self.at, other.at) {
+            (Some(at), Some(other)) => at < other,
+            _ => self.source == other.source && self.entry < other.entry,
         }
     }
 

@@ -178,7 +178,52 @@ fn callers_beyond_the_first_ten_thousand_are_counted_together_and_named_so() {
 fn scopes_beyond_the_first_two_thousand_of_a_caller_are_counted() {
     let scopes = |from: usize| (from..from + 1000).map(|number| format!("a{number}")).collect::<Vec<_>>().join(" ");
     let (text, json) = audited(&[call_of(0, &scopes(0)), call_of(0, &scopes(1000)), call_of(0, &scopes(1999))]);
-    // The needed scope is one of the first.
-    assert!(text.contains("\n  further     1001 times a scope beyond the first 2000, which are listed\n"), "{text}");
-    assert_eq!(json["callers"][0]["furtherScopes"], 1001);
+    assert!(text.contains("\n  further     999 times a scope beyond the first 2000, which are listed\n"), "{text}");
+    assert_eq!(json["callers"][0]["furtherScopes"], 999);
+}
+
+/// Three operations: one takes either scope, one takes `w`, and one takes both or `t`.
+const ALTERNATIVES: &str = "\
+openapi: 3.1.0
+info: {title: S, version: '1'}
+servers: [{url: https://tenant.example}]
+paths:
+  /or: {get: {operationId: or, security: [{b: [r]}, {b: [w]}], responses: {default: {description: x}}}}
+  /w: {get: {operationId: w, security: [{b: [w]}], responses: {default: {description: x}}}}
+  /both: {get: {operationId: both, security: [{b: [r, w]}, {b: [t]}], responses: {default: {description: x}}}}
+components:
+  securitySchemes: {b: {type: oauth2, flows: {clientCredentials: {tokenUrl: /t, scopes: {r: '', w: '', t: ''}}}}}
+";
+
+#[test]
+fn the_least_set_of_scopes_suffices_for_all_calls_and_every_other_scope_is_unneeded() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("c.yaml"), ALTERNATIVES).unwrap();
+    let scopes = |calls: &[(&str, &str)]| {
+        let entry = |(path, scopes): &(&str, &str)| {
+            let mut entry = call_of(0, scopes);
+            entry["request"]["url"] = format!("https://tenant.example/{path}").into();
+            entry
+        };
+        fs::write(folder.path().join("a.har"), har::har(&calls.iter().map(entry).collect::<Vec<_>>())).unwrap();
+        let ran = run_in(folder.path(), ["audit", "--contract", "c.yaml", "a.har", "--format", "json"]);
+        let audit: Value = serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {}", ran.stderr));
+        let caller = &audit["callers"][0];
+        let lists = ["needed", "unneeded", "lacks"].map(|key| {
+            let list = caller[key].as_array().unwrap().iter().map(|scope| scope.as_str().unwrap());
+            list.collect::<Vec<_>>().join(" ")
+        });
+        (lists, caller["scopes"].clone())
+    };
+    let lists = |calls: &[(&str, &str)]| scopes(calls).0.join(", ");
+    assert_eq!(lists(&[("or", "r w"), ("w", "r w")]), "w, r, ");
+    assert_eq!(lists(&[("w", "r w"), ("or", "r w")]), "w, r, ");
+    assert_eq!(lists(&[("or", "w t")]), "w, t, ");
+    assert_eq!(lists(&[("both", "r w")]), "r w, , ");
+    assert_eq!(lists(&[("or", "t"), ("w", "w")]), "w, t, w");
+    let cited = scopes(&[("or", "t"), ("w", "w")]).1;
+    assert_eq!(
+        (&cited[1]["scope"], &cited[1]["needed"]["entry"], &cited[1]["lacked"]["entry"]),
+        (&json!("w"), &json!(0), &json!(0))
+    );
 }

@@ -9,7 +9,10 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::waits::Early;
+use super::{
+    least::{least, suffices},
+    waits::Early,
+};
 use crate::{
     contract::Contract,
     exchange::Credential,
@@ -26,21 +29,23 @@ const MAX_SCOPES: usize = 2000;
 /// What is known of one caller.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Caller {
-    pub(super) scopes: BTreeMap<String, Scope>,
+    /// Those that its tokens held.
+    held: BTreeMap<String, Arc<Cited>>,
     pub(super) calls: BTreeMap<String, Calls>,
     /// Calls where the documentation does not show the required scope.
     not_shown: u64,
-    /// How often a scope beyond [`MAX_SCOPES`] was held or needed.
+    /// How often a scope beyond [`MAX_SCOPES`] was held.
     further_scopes: u64,
 }
 
 /// The first exchange that shows each of these.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Scope {
-    pub(super) held: Option<Arc<Cited>>,
-    pub(super) needed: Option<Arc<Cited>>,
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Scope<'a> {
+    pub(super) held: Option<&'a Arc<Cited>>,
+    /// It is one of the least set that suffices for the calls.
+    pub(super) needed: Option<&'a Arc<Cited>>,
     /// The token of some call lacked it, even if another token of the caller has it.
-    pub(super) lacked: Option<Arc<Cited>>,
+    pub(super) lacked: Option<&'a Arc<Cited>>,
 }
 
 /// Calls of one operation.
@@ -59,6 +64,17 @@ pub(super) struct Calls {
     pub(super) first_early: Option<Arc<Cited>>,
     /// Exchanges for which that cannot be known.
     pub(super) early_unchecked: u64,
+    needs: Option<Needs>,
+}
+
+/// Which scopes the calls of an operation need.
+#[derive(Debug, Clone)]
+struct Needs {
+    /// All scopes of one of these.
+    alternatives: Vec<Vec<Box<str>>>,
+    first: Arc<Cited>,
+    /// Scopes of the alternatives that a token lacked which suffices for none.
+    lacked: BTreeMap<Box<str>, Arc<Cited>>,
 }
 
 impl Calls {
@@ -116,21 +132,23 @@ impl Caller {
         let Credential::Token(facts) = &exchange.request.credential else { return };
         let held = facts.scopes.as_deref().unwrap_or_default();
         for scope in held {
-            if let Some(scope) = self.scope(scope) {
-                scope.held.get_or_insert_with(cite);
+            match self.held.len() {
+                _ if self.held.contains_key(scope) => {}
+                MAX_SCOPES => self.further_scopes += 1,
+                _ => _ = self.held.insert(scope.clone(), cite()),
             }
         }
         match found.map(|found| &found.operation.security) {
             Some(security) if !security.required => {}
             Some(security) if !security.scopes.is_empty() => {
-                // Of several alternatives the one counts that the token has.
+                let new = || Needs { alternatives: security.scopes.clone(), first: cite(), lacked: BTreeMap::new() };
+                let needs = calls.needs.get_or_insert_with(new);
                 let holds = |one: &str| held.iter().any(|scope| scope == one);
-                let alternative = security.scopes.iter().find(|all| all.iter().all(|one| holds(one)));
-                for one in alternative.or(security.scopes.first()).into_iter().flatten() {
-                    let Some(scope) = self.scope(one) else { continue };
-                    scope.needed.get_or_insert_with(cite);
-                    if !holds(one) {
-                        scope.lacked.get_or_insert_with(cite);
+                if !security.scopes.iter().any(|all| all.iter().all(|one| holds(one))) {
+                    for one in security.scopes.iter().flatten().filter(|one| !holds(one)) {
+                        if !needs.lacked.contains_key(one) {
+                            needs.lacked.insert(one.clone(), cite());
+                        }
                     }
                 }
             }
@@ -141,28 +159,34 @@ impl Caller {
 
     /// Takes out secrets that were recognised later.
     pub(super) fn redact(&mut self, redactor: &Redactor) {
-        let scopes = self.scopes.values_mut().flat_map(|scope| [&mut scope.held, &mut scope.needed, &mut scope.lacked]);
-        let calls = self.calls.values_mut().flat_map(|calls| [&mut calls.first, &mut calls.first_early]);
-        for cited in scopes.chain(calls).flatten() {
+        let calls = self.calls.values_mut().flat_map(|Calls { first, first_early, needs, .. }| {
+            let needs = needs.iter_mut().flat_map(|needs| needs.lacked.values_mut().chain([&mut needs.first]));
+            first.iter_mut().chain(first_early).chain(needs)
+        });
+        for cited in self.held.values_mut().chain(calls) {
             if *redactor.text(&cited.url) != *cited.url {
                 Arc::make_mut(cited).redact(redactor);
             }
         }
     }
 
-    fn scope(&mut self, name: &str) -> Option<&mut Scope> {
-        if !self.scopes.contains_key(name) {
-            if self.scopes.len() == MAX_SCOPES {
-                self.further_scopes += 1;
-                return None;
+    /// The scopes that its tokens held, and those that its calls need: the least set.
+    pub(super) fn scopes(&self) -> BTreeMap<&str, Scope<'_>> {
+        let held = |(name, held)| (String::as_str(name), Scope { held: Some(held), ..Scope::default() });
+        let mut scopes: BTreeMap<&str, Scope<'_>> = self.held.iter().map(held).collect();
+        let needs = || self.calls.values().filter_map(|calls| calls.needs.as_ref());
+        let least = least(needs().map(|needs| &*needs.alternatives), |name| self.held.contains_key(name));
+        for Needs { alternatives, first, lacked } in needs() {
+            for name in suffices(alternatives, &least).into_iter().flatten() {
+                let scope = scopes.entry(name).or_default();
+                for (known, cited) in [(&mut scope.needed, Some(first)), (&mut scope.lacked, lacked.get(name))] {
+                    if known.is_none_or(|known| cited.is_some_and(|cited| cited.is_before(known))) {
+                        *known = cited;
+                    }
+                }
             }
-            self.scopes.insert(name.to_owned(), Scope::default());
         }
-        self.scopes.get_mut(name)
-    }
-
-    fn named(&self, is: impl Fn(&Scope) -> bool) -> Vec<&str> {
-        self.scopes.iter().filter(|(_, scope)| is(scope)).map(|(name, _)| name.as_str()).collect()
+        scopes
     }
 
     /// What the least set of scopes rests on: documented operations that were called, of all.
@@ -199,17 +223,18 @@ impl Caller {
                 writeln!(out, "  {:<width$}  too early after a 429: not checked for {unchecked}", "")?;
             }
         }
-        if self.scopes.is_empty() {
+        let scopes = self.scopes();
+        if scopes.is_empty() {
             return Ok(());
         }
-        writeln!(out, "  holds       {}", list(&self.named(|scope| scope.held.is_some())))?;
-        writeln!(out, "  needed      {}", list(&self.named(|scope| scope.needed.is_some())))?;
-        for (name, scope) in &self.scopes {
+        writeln!(out, "  holds       {}", list(&named(&scopes, |scope| scope.held.is_some())))?;
+        writeln!(out, "  needed      {}", list(&named(&scopes, |scope| scope.needed.is_some())))?;
+        for (name, scope) in &scopes {
             let Some(lacked) = &scope.lacked else { continue };
             let some = if scope.held.is_some() { " (in some of its tokens)" } else { "" };
             writeln!(out, "  lacks       {}", visible(&format!("{name}{some}; first {}", lacked.place())))?;
         }
-        let unneeded = self.named(|scope| scope.held.is_some() && scope.needed.is_none());
+        let unneeded = named(&scopes, |scope| scope.held.is_some() && scope.needed.is_none());
         if !unneeded.is_empty() {
             writeln!(out, "  unneeded    {}", list(&unneeded))?;
         }
@@ -241,25 +266,31 @@ impl Caller {
             }
             call
         };
-        let scope = |(name, scope): (&String, &Scope)| {
-            json!({"scope": name, "held": scope.held.as_deref(), "needed": scope.needed.as_deref(),
-                   "lacked": scope.lacked.as_deref()})
+        let scope = |(name, scope): (&&str, &Scope<'_>)| {
+            let [held, needed, lacked] =
+                [scope.held, scope.needed, scope.lacked].map(|cited| cited.map(|cited| &**cited));
+            json!({"scope": name, "held": held, "needed": needed, "lacked": lacked})
         };
+        let scopes = self.scopes();
         let [called, all] = self.rests_on(contract);
         let mut caller = json!({"caller": name,
                "calls": self.calls.iter().map(call).collect::<Vec<_>>(),
-               "holds": self.named(|scope| scope.held.is_some()),
-               "needed": self.named(|scope| scope.needed.is_some()),
-               "lacks": self.named(|scope| scope.lacked.is_some()),
-               "unneeded": self.named(|scope| scope.held.is_some() && scope.needed.is_none()),
+               "holds": named(&scopes, |scope| scope.held.is_some()),
+               "needed": named(&scopes, |scope| scope.needed.is_some()),
+               "lacks": named(&scopes, |scope| scope.lacked.is_some()),
+               "unneeded": named(&scopes, |scope| scope.held.is_some() && scope.needed.is_none()),
                "restsOn": {"called": called, "documented": all},
                "callsWithoutDocumentedScope": self.not_shown,
-               "scopes": self.scopes.iter().map(scope).collect::<Vec<_>>()});
+               "scopes": scopes.iter().map(scope).collect::<Vec<_>>()});
         if self.further_scopes > 0 {
             caller["furtherScopes"] = json!(self.further_scopes);
         }
         caller
     }
+}
+
+fn named<'a>(scopes: &BTreeMap<&'a str, Scope<'_>>, is: impl Fn(&Scope<'_>) -> bool) -> Vec<&'a str> {
+    scopes.iter().filter(|(_, scope)| is(scope)).map(|(name, _)| *name).collect()
 }
 
 fn list(scopes: &[&str]) -> String {

@@ -7,6 +7,7 @@
 
 mod caller;
 mod collected;
+mod least;
 mod tables;
 mod waits;
 

@@ -34,9 +34,10 @@ fn calls(name: &str, caller: &Caller) -> Option<Part> {
 }
 
 fn scopes(name: &str, caller: &Caller, contract: &Contract) -> Option<Part> {
-    let rows = caller.scopes.iter().map(|(scope, seen)| {
-        vec![vec![code(scope)], cited(seen.held.as_ref()), cited(seen.needed.as_ref()), cited(seen.lacked.as_ref())]
-    });
+    let rows = caller
+        .scopes()
+        .into_iter()
+        .map(|(scope, seen)| vec![vec![code(scope)], cited(seen.held), cited(seen.needed), cited(seen.lacked)]);
     let [called, all] = caller.rests_on(contract);
     let heading = format!("Scopes of {name}, which called {called} of {all} documented operations");
     Part::table(Tone::Plain, heading, &["scope", "held by", "needed by", "lacking in"], rows.collect())
@@ -100,8 +101,8 @@ pub(super) fn csv(callers: &BTreeMap<String, Caller>, findings: Vec<&Group>) -> 
             let names = ["call", name, operation, "", "", ""];
             add(names, numbers(calls), [false; 3], calls.first.as_deref(), calls.early_unchecked);
         }
-        for (scope, seen) in &caller.scopes {
-            let cites = [&seen.lacked, &seen.needed, &seen.held].map(Option::as_deref);
+        for (scope, seen) in caller.scopes() {
+            let cites = [seen.lacked, seen.needed, seen.held].map(|cited| cited.map(|cited| &**cited));
             let is = [cites[2].is_some(), cites[1].is_some(), cites[0].is_some()];
             let first = cites.into_iter().flatten().next();
             add(["scope", name, "", scope, "", ""], [const { String::new() }; 7], is, first, 0);
