@@ -145,7 +145,7 @@ impl Args {
     /// Whether an exchange counts. One without an instant is on neither side of a bound.
     fn selects(&self, judged: &JudgedExchange) -> bool {
         let started = judged.exchange.started;
-        let client = || name_of(&judged.exchange.request.credential);
+        let client = || name_of(&judged.exchange.request);
         let operation = judged.verdict.operation.as_deref().unwrap_or(UNDOCUMENTED);
         self.since.is_none_or(|since| started.is_some_and(|started| started >= since))
             && self.until.is_none_or(|until| started.is_some_and(|started| started < until))

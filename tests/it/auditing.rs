@@ -182,6 +182,45 @@ fn scopes_beyond_the_first_two_thousand_of_a_caller_are_counted() {
     assert_eq!(json["callers"][0]["furtherScopes"], 999);
 }
 
+/// A call of nothing documented, with a token of this client.
+fn call_by(client: &str) -> Value {
+    let claims = json!({"azp": client, "exp": 4_102_444_800_u32});
+    let part = |value: &Value| BASE64_URL_SAFE_NO_PAD.encode(value.to_string());
+    let token = format!("Bearer {}.{}.c2lnbmF0dXJl", part(&json!({"alg": "RS256"})), part(&claims));
+    har::get("/x", Some(&token), 200, "{}")
+}
+
+#[test]
+fn a_client_is_apart_from_what_the_audit_calls_requests_without_one() {
+    let beyond = "callers beyond the first 10000, counted together";
+    let clients = ["no token", "", r#""no token""#, "gaps", "  holds", beyond, "me"];
+    let mut entries: Vec<Value> = clients.into_iter().map(call_by).collect();
+    entries.push(har::get("/x", None, 200, "{}"));
+    let (text, json) = audited(&entries);
+    let callers = json["callers"].as_array().unwrap().iter().map(|caller| caller["caller"].as_str().unwrap());
+    let quoted = [
+        r#""  holds""#.to_owned(),
+        r#""""#.to_owned(),
+        r#""\"no token\"""#.to_owned(),
+        format!("\"{beyond}\""),
+        r#""gaps""#.to_owned(),
+        r#""no token""#.to_owned(),
+        "me".to_owned(),
+        "no token".to_owned(),
+    ];
+    assert_eq!(callers.collect::<Vec<_>>(), quoted);
+    assert!(text.contains("\n\"gaps\"\n  undocumented  "), "{text}");
+
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a.har"), har::har(&entries)).unwrap();
+    for (client, entry) in [("no token", 7), (r#""no token""#, 0)] {
+        let ran = run_in(folder.path(), ["audit", "a.har", "--client", client, "--format", "json"]);
+        let audit: Value = serde_json::from_str(&ran.stdout).unwrap();
+        let calls = &audit["callers"][0]["calls"][0];
+        assert_eq!((&calls["count"], &calls["first"]["entry"]), (&json!(1), &json!(entry)), "{client}");
+    }
+}
+
 /// Three operations: one takes either scope, one takes `w`, and one takes both or `t`.
 const ALTERNATIVES: &str = "\
 openapi: 3.1.0

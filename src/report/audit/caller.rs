@@ -84,23 +84,6 @@ impl Calls {
     }
 }
 
-/// The client that a token names.
-pub(super) fn client_of(credential: &Credential) -> Option<String> {
-    credential.facts()?.client.clone()
-}
-
-/// The name of the caller that sent a request with this credential.
-#[must_use]
-pub fn name_of(credential: &Credential) -> String {
-    match credential {
-        Credential::Token(facts) => facts.client.clone().unwrap_or_else(|| "a token without a client".to_owned()),
-        Credential::Missing | Credential::OtherScheme(_) => "no token".to_owned(),
-        Credential::Malformed(_) => "a token that is not a JWT".to_owned(),
-        Credential::Encrypted => "an encrypted token".to_owned(),
-        Credential::Unknown => "unknown (the file lacks Authorization)".to_owned(),
-    }
-}
-
 impl Caller {
     pub(super) fn take(
         &mut self,

@@ -10,7 +10,8 @@ use std::{
 use serde_json::{Value, json};
 
 use super::{
-    caller::{Caller, client_of, name_of},
+    caller::Caller,
+    client::{client_of, name_of},
     tables,
     waits::Waits,
 };
@@ -105,9 +106,8 @@ impl Audit {
     pub fn left_out(&mut self, judged: &Redacted<JudgedExchange>) {
         self.left_out += 1;
         let (exchange, operation) = (&judged.exchange, judged.verdict.operation.as_ref());
-        let credential = &exchange.request.credential;
-        if self.waits.take(client_of(credential), operation, exchange, false).unchecked
-            && let Some(caller) = self.callers.get_mut(&name_of(credential))
+        if self.waits.take(client_of(&exchange.request), operation, exchange, false).unchecked
+            && let Some(caller) = self.callers.get_mut(&name_of(&exchange.request))
             && let Some(calls) = caller.calls.get_mut(operation.map_or(UNDOCUMENTED, |operation| operation))
         {
             calls.early_unchecked += 1;
@@ -169,9 +169,8 @@ impl Audit {
             self.last = Some(self.last.map_or(started, |last| last.max(started)));
         }
         self.tally.add(place, judged, None);
-        let credential = &exchange.request.credential;
-        let name = name_of(credential);
-        let early = self.waits.take(client_of(credential), judged.verdict.operation.as_ref(), exchange, true);
+        let name = name_of(&exchange.request);
+        let early = self.waits.take(client_of(&exchange.request), judged.verdict.operation.as_ref(), exchange, true);
         let has_room = self.callers.len() < MAX_NAMES || self.callers.contains_key(&name);
         let name = if has_room { name } else { format!("callers beyond the first {MAX_NAMES}, counted together") };
         self.callers.entry(name).or_default().take(place, judged, contract, early);

@@ -6,12 +6,13 @@
 //! date.
 
 mod caller;
+mod client;
 mod collected;
 mod least;
 mod tables;
 mod waits;
 
 pub use self::{
-    caller::name_of,
+    client::name_of,
     collected::{About, Audit},
 };
