@@ -16,6 +16,7 @@ use super::{
     verify::{self, Judge},
 };
 use crate::{
+    contract::Contract,
     coverage::{ContractParts, Coverage, Touched},
     exchange::Credential,
     finding::{Rule, UNDOCUMENTED},
@@ -143,9 +144,9 @@ impl Args {
     }
 
     /// Whether an exchange counts. One without an instant is on neither side of a bound.
-    fn selects(&self, judged: &JudgedExchange) -> bool {
+    fn selects(&self, judged: &JudgedExchange, contract: &Contract) -> bool {
         let started = judged.exchange.started;
-        let client = || name_of(&judged.exchange.request);
+        let client = || name_of(&judged.exchange.request, contract);
         let operation = judged.verdict.operation.as_deref().unwrap_or(UNDOCUMENTED);
         self.since.is_none_or(|since| started.is_some_and(|started| started >= since))
             && self.until.is_none_or(|until| started.is_some_and(|started| started < until))
@@ -214,13 +215,13 @@ impl Reading<'_> {
     fn take(&self, source: &str, judged: Judged, audit: &mut Audit) {
         let Judged { index, line, outside, by_contrail, touched, exchange } = judged;
         let judged = self.redactor.redact(exchange);
-        if self.args.selects(&judged) {
+        if self.args.selects(&judged, &self.judge.contract) {
             let place = ExchangeRef { source, entry: index, line, outside, ..ExchangeRef::default() };
             // What contrail wrote went through redaction then.
             let touched = if by_contrail { touched } else { audit.parts().touched_by_redacted(touched, &judged) };
             audit.exchange(place, &judged, &touched, &self.judge.contract);
         } else {
-            audit.left_out(&judged);
+            audit.left_out(&judged, &self.judge.contract);
         }
     }
 }

@@ -221,6 +221,35 @@ fn a_client_is_apart_from_what_the_audit_calls_requests_without_one() {
     }
 }
 
+#[test]
+fn a_token_request_counts_for_the_client_that_it_names() {
+    let request = |media_type: &str, body: &str| {
+        let mut entry = har::get("/oauth/token/", None, 401, "{}");
+        entry["request"]["method"] = "POST".into();
+        entry["request"]["headers"] = json!([{"name": "Content-Type", "value": media_type}]);
+        entry["request"]["postData"] = json!({"mimeType": media_type, "text": body});
+        entry
+    };
+    let form = "application/x-www-form-urlencoded";
+    let callers = |entry: Value| {
+        let (_, json) = audited(&[entry, call_by("a b")]);
+        let callers = json["callers"].as_array().unwrap().iter().map(|caller| caller["caller"].as_str().unwrap());
+        callers.map(str::to_owned).collect::<Vec<_>>()
+    };
+    for (media_type, body) in [
+        (form, "grant_type=client_credentials&client_id=a+b&client_secret=zz"),
+        ("application/json", r#"{"grant_type":"client_credentials","client_id":"a b","client_secret":"zz"}"#),
+    ] {
+        assert_eq!(callers(request(media_type, body)), ["a b"]);
+    }
+    for body in ["client_id=a+b&client_id=c", "client_id=", "grant_type=client_credentials"] {
+        assert_eq!(callers(request(form, body)), ["a b", "no token"], "{body}");
+    }
+    let mut elsewhere = request(form, "client_id=a+b");
+    elsewhere["request"]["url"] = "https://tenant.example/x".into();
+    assert_eq!(callers(elsewhere), ["a b", "no token"]);
+}
+
 /// Three operations: one takes either scope, one takes `w`, and one takes both or `t`.
 const ALTERNATIVES: &str = "\
 openapi: 3.1.0

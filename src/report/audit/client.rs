@@ -1,6 +1,9 @@
 //! The client that sends a request, and the name of its caller in an audit.
 
-use crate::exchange::{Credential, Request};
+use crate::{
+    contract::Contract,
+    exchange::{Credential, Request, TenantFacts as _, media},
+};
 
 const NO_CLIENT: &str = "a token without a client";
 const NO_TOKEN: &str = "no token";
@@ -21,16 +24,38 @@ const TAKEN: [&str; 9] = [
     "not checked",
 ];
 
-/// The client that a request names.
-pub(super) fn client_of(request: &Request) -> Option<String> {
-    request.credential.facts()?.client.clone()
+/// The client that a request names: in its token; in a token request as its parameter `client_id` (RFC 6749, section
+/// 2.3.1).
+pub(super) fn client_of(request: &Request, contract: &Contract) -> Option<String> {
+    if let Some(facts) = request.credential.facts() {
+        return facts.client.clone();
+    }
+    let is_token_request = contract.is_token_request(&request.method, request.target.path());
+    if !is_token_request || !request.body.is_whole() {
+        return None;
+    }
+    let content_type = request.headers.get_str("content-type").unwrap_or_default();
+    let media_type = media::essence(content_type.as_bytes());
+    let client = if media_type == media::FORM {
+        let form = &request.body.content;
+        let mut clients =
+            media::fields(form).filter(|field| media::decoded(&form[field.name.clone()]) == &b"client_id"[..]);
+        // A parameter must not come twice (RFC 6749, section 3.2).
+        let client = clients.next().filter(|_| clients.next().is_none())?;
+        String::from_utf8(media::decoded(&form[client.value]).into_owned()).ok()?
+    } else if media::is_json(&media_type) {
+        request.body.document().ok()?.root().get("client_id")?.as_str()?.into_owned()
+    } else {
+        return None;
+    };
+    Some(client).filter(|client| !client.is_empty())
 }
 
 /// The name of the caller that sent a request: its client, otherwise what the request has in place of one. The name of
 /// a client is in quotes where it would read as something else.
 #[must_use]
-pub fn name_of(request: &Request) -> String {
-    if let Some(client) = client_of(request) {
+pub fn name_of(request: &Request, contract: &Contract) -> String {
+    if let Some(client) = client_of(request, contract) {
         let is_taken = client.is_empty()
             || client.starts_with(['"', ' '])
             || client.starts_with("callers beyond the first ")

@@ -103,11 +103,11 @@ impl Audit {
     }
 
     /// Counts an exchange that the filters leave out. Its wait holds for the others, too.
-    pub fn left_out(&mut self, judged: &Redacted<JudgedExchange>) {
+    pub fn left_out(&mut self, judged: &Redacted<JudgedExchange>, contract: &Contract) {
         self.left_out += 1;
         let (exchange, operation) = (&judged.exchange, judged.verdict.operation.as_ref());
-        if self.waits.take(client_of(&exchange.request), operation, exchange, false).unchecked
-            && let Some(caller) = self.callers.get_mut(&name_of(&exchange.request))
+        if self.waits.take(client_of(&exchange.request, contract), operation, exchange, false).unchecked
+            && let Some(caller) = self.callers.get_mut(&name_of(&exchange.request, contract))
             && let Some(calls) = caller.calls.get_mut(operation.map_or(UNDOCUMENTED, |operation| operation))
         {
             calls.early_unchecked += 1;
@@ -169,8 +169,9 @@ impl Audit {
             self.last = Some(self.last.map_or(started, |last| last.max(started)));
         }
         self.tally.add(place, judged, None);
-        let name = name_of(&exchange.request);
-        let early = self.waits.take(client_of(&exchange.request), judged.verdict.operation.as_ref(), exchange, true);
+        let name = name_of(&exchange.request, contract);
+        let early =
+            self.waits.take(client_of(&exchange.request, contract), judged.verdict.operation.as_ref(), exchange, true);
         let has_room = self.callers.len() < MAX_NAMES || self.callers.contains_key(&name);
         let name = if has_room { name } else { format!("callers beyond the first {MAX_NAMES}, counted together") };
         self.callers.entry(name).or_default().take(place, judged, contract, early);
