@@ -250,6 +250,23 @@ fn a_token_request_counts_for_the_client_that_it_names() {
     assert_eq!(callers(elsewhere), ["a b", "no token"]);
 }
 
+#[test]
+fn an_answer_of_contrail_in_another_tools_file_is_none_of_the_tenant() {
+    let answered = |fields: Value| {
+        let mut entry = har::get("/api/v2/rate-limit-policies/rlp_1", Some(&har::bearer()), 403, "{}");
+        entry["response"]["headers"].as_array_mut().unwrap().extend(fields.as_array().unwrap().clone());
+        let (_, json) = audited(&[entry]);
+        let calls = &json["callers"][0]["calls"][0];
+        (calls["refused"].clone(), calls["other"].clone(), json["rules"].clone())
+    };
+    let own = json!([{"name": "Contrail-Answer", "value": "host-denied"}]);
+    assert_eq!(answered(own), (json!(0), json!(1), json!({})));
+    let rules = json!({"auth.refused": 1});
+    for theirs in [json!([]), json!([{"name": "Contrail-Answer", "value": "No word"}])] {
+        assert_eq!(answered(theirs), (json!(1), json!(0), rules.clone()));
+    }
+}
+
 /// Three operations: one takes either scope, one takes `w`, and one takes both or `t`.
 const ALTERNATIVES: &str = "\
 openapi: 3.1.0

@@ -95,6 +95,9 @@ pub(in crate::recording) fn entry(text: &[u8], shared: &mut Shared) -> Result<Co
     let mut request = self::request(request, target, &mut files.expecting(sent), laid_out, foreign)?;
     let mut response = self::response(response, &request.method, &mut files.expecting(answered), laid_out, foreign)?;
     let mut transport = record.as_ref().map(Record::transport).unwrap_or_default();
+    if foreign {
+        transport.answered_by_contrail = response.as_ref().and_then(own_answer);
+    }
     if let Some(record) = &record {
         record.complete(&mut request.body, false);
         if let Some(response) = &mut response {
@@ -354,6 +357,13 @@ fn timings(timings: &har::Timings<'_>) -> Timings {
 fn millis(raw: Option<Raw<'_>>) -> Option<Duration> {
     let millis = har::number(raw).filter(|millis| *millis >= 0.0)?;
     Duration::try_from_secs_f64(millis / 1000.0).ok()
+}
+
+/// Why contrail answered itself, if another tool recorded that: one word.
+fn own_answer(response: &Response) -> Option<String> {
+    let reason = response.headers.get_str("contrail-answer")?;
+    let is_word = reason.len() <= 40 && reason.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
+    is_word.then(|| reason.to_owned())
 }
 
 /// Why the exchange is not whole, if it is not.

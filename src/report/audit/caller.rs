@@ -100,7 +100,8 @@ impl Caller {
         let calls = self.calls.entry(operation).or_default();
         calls.count += 1;
         calls.first.get_or_insert_with(cite);
-        match exchange.response.as_ref().map_or(0, |response| response.status) {
+        let answer = exchange.response.as_ref().filter(|_| exchange.transport.answered_by_contrail.is_none());
+        match answer.map_or(0, |response| response.status) {
             200..300 => calls.accepted += 1,
             401 | 403 => calls.refused += 1,
             429 => calls.limited += 1,
