@@ -299,9 +299,13 @@ impl Check {
                 }
                 return None;
             }
+            Content::Unreadable | Content::Link { .. } if !is_whole => {
+                self.chained = true;
+                return None;
+            }
             Content::Unreadable => {
                 self.chained = true;
-                return if is_whole { broken("this line of the chain cannot be read") } else { None };
+                return broken("this line of the chain cannot be read");
             }
             Content::OtherForm | Content::Link { as_written: false, .. } => {
                 return broken("this line of the chain was altered");

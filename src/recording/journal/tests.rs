@@ -175,6 +175,26 @@ fn what_a_killed_process_left_is_sealed_at_the_next_start() {
 }
 
 #[test]
+fn a_line_of_the_chain_without_its_end_proves_no_entry() {
+    let folder = TempDir::new().unwrap();
+    let (first, head) = trail(folder.path(), &[&["{1}"], &["{2}"]]);
+    let mut text = fs::read(&first[0]).unwrap();
+    assert_eq!(text.pop(), Some(b'\n'));
+    fs::write(&first[0], text).unwrap();
+    let checked = check::check_chain(&first, &[], true).unwrap().unwrap();
+    assert_eq!((checked.entries, checked.unsealed, checked.broken), (1, 1, None));
+    let kept = check::check_chain(&first, &[head], true).unwrap().unwrap();
+    let reason = kept.broken.unwrap().reason;
+    assert_eq!(
+        (kept.kept_heads, &*reason),
+        (0, "the chain ends after 2 links, but the kept head has 3: the end was cut off")
+    );
+    trail(folder.path(), &[&["{3}"]]);
+    let checked = check::check_chain(&segments(folder.path()), &[], true).unwrap().unwrap();
+    assert_eq!((checked.entries, checked.unsealed, checked.broken), (3, 0, None));
+}
+
+#[test]
 fn a_plain_journal_has_no_chain_and_one_link_anywhere_makes_it_a_trail_whatever_its_name() {
     let folder = TempDir::new().unwrap();
     let (segment, _) = trail(folder.path(), &[&["{1}", "{2}"]]);
