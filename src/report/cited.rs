@@ -72,9 +72,14 @@ impl Cited {
     /// Whether it comes first: by the instants; in one file without them, by the index.
     pub(super) fn is_before(&self, other: &Self) -> bool {
         match (self.at, other.at) {
-            (Some(at), Some(other)) => at < other,
+            (Some(_), Some(_)) => other.is_after(self.at),
             _ => self.source == other.source && self.entry < other.entry,
         }
+    }
+
+    /// Whether another exchange, which is read later, started before it.
+    pub(super) fn is_after(&self, started: Option<SystemTime>) -> bool {
+        self.at.zip(started).is_some_and(|(at, started)| started < at)
     }
 
     /// `x.journal entry 3 (line 4, 2026-01-31T10:00:00Z)`: where it stands.

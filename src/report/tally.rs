@@ -136,7 +136,7 @@ pub struct Group {
     pub place: String,
     /// How often.
     pub count: u64,
-    /// The first one.
+    /// The one that started first; without instants, the first that was read.
     pub sample: Sample,
 }
 
@@ -240,8 +240,17 @@ impl Tally {
                 without_indices(&finding.at)
             },
         };
+        let sample = |quoted: bool| Sample {
+            message: finding.message(),
+            at: finding.at.clone(),
+            cited: Cited::new(place, judged),
+            quote: quoted.then(|| Box::new(Quote::new(judged, finding))),
+        };
         if let Some(group) = self.groups.get_mut(&key) {
             group.count += 1;
+            if group.sample.cited.is_after(judged.exchange.started) {
+                group.sample = sample(group.sample.quote.is_some());
+            }
         } else if self.groups.len() >= MAX_GROUPS {
             self.ungrouped += 1;
         } else {
@@ -250,12 +259,7 @@ impl Tally {
                 operation: key.operation.clone(),
                 place: key.place.clone(),
                 count: 1,
-                sample: Sample {
-                    message: finding.message(),
-                    at: finding.at.clone(),
-                    cited: Cited::new(place, judged),
-                    quote: (self.groups.len() < MAX_QUOTED).then(|| Box::new(Quote::new(judged, finding))),
-                },
+                sample: sample(self.groups.len() < MAX_QUOTED),
             };
             self.groups.insert(key, group);
         }
@@ -287,7 +291,12 @@ impl Tally {
         for (key, group) in other.groups {
             let room = self.groups.len() < MAX_GROUPS;
             match self.groups.get_mut(&key) {
-                Some(held) => held.count += group.count,
+                Some(held) => {
+                    held.count += group.count;
+                    if group.sample.cited.is_before(&held.sample.cited) {
+                        held.sample = group.sample;
+                    }
+                }
                 None if room => {
                     self.groups.insert(key, group);
                 }

@@ -267,6 +267,34 @@ fn an_answer_of_contrail_in_another_tools_file_is_none_of_the_tenant() {
     }
 }
 
+#[test]
+fn the_first_exchange_is_the_first_by_time_whatever_the_order_of_the_files() {
+    let at = |minute: u32, lacks: bool| {
+        let mut entry = call_of(0, if lacks { "read:users" } else { "read:rate_limit_policies" });
+        entry["startedDateTime"] = format!("2025-11-21T12:{minute:02}:00Z").into();
+        entry
+    };
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a.har"), har::har(&[at(30, true), at(31, false)])).unwrap();
+    fs::write(folder.path().join("b.har"), har::har(&[at(20, false), at(21, true), at(22, true)])).unwrap();
+    for (command, files) in
+        [("audit", ["a.har", "b.har"]), ("audit", ["b.har", "a.har"]), ("verify", ["a.har", "b.har"])]
+    {
+        let ran = run_in(folder.path(), [command, files[0], files[1], "--format", "json"]);
+        let report: Value = serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {}", ran.stderr));
+        let cited = |cited: &Value| (cited["source"].clone(), cited["entry"].clone());
+        let entry = |entry: u32| (json!("b.har"), json!(entry));
+        assert_eq!(cited(&report["findings"][0]["first"]), entry(1), "{command} {files:?}");
+        if command == "audit" {
+            let caller = &report["callers"][0];
+            let needed = &caller["scopes"][0];
+            let shown =
+                [&caller["calls"][0]["first"], &needed["held"], &needed["needed"], &needed["lacked"]].map(cited);
+            assert_eq!(shown, [entry(0), entry(0), entry(0), entry(1)], "{files:?}");
+        }
+    }
+}
+
 /// Three operations: one takes either scope, one takes `w`, and one takes both or `t`.
 const ALTERNATIVES: &str = "\
 openapi: 3.1.0

@@ -5,6 +5,7 @@ use std::{
     collections::BTreeMap,
     io::{self, Write},
     sync::Arc,
+    time::SystemTime,
 };
 
 use serde_json::{Value, json};
@@ -99,7 +100,7 @@ impl Caller {
         let operation = found.as_ref().map_or_else(|| UNDOCUMENTED.to_owned(), |found| found.operation.id.to_string());
         let calls = self.calls.entry(operation).or_default();
         calls.count += 1;
-        calls.first.get_or_insert_with(cite);
+        first(&mut calls.first, exchange.started, cite);
         let answer = exchange.response.as_ref().filter(|_| exchange.transport.answered_by_contrail.is_none());
         match answer.map_or(0, |response| response.status) {
             200..300 => calls.accepted += 1,
@@ -109,17 +110,19 @@ impl Caller {
         }
         if early {
             calls.early += 1;
-            calls.first_early.get_or_insert_with(cite);
+            first(&mut calls.first_early, exchange.started, cite);
         }
         calls.early_unchecked += u64::from(unchecked);
         calls.violating += u64::from(judged.verdict.conclusion() == Conclusion::Violates);
         let Credential::Token(facts) = &exchange.request.credential else { return };
         let held = facts.scopes.as_deref().unwrap_or_default();
         for scope in held {
-            match self.held.len() {
-                _ if self.held.contains_key(scope) => {}
-                MAX_SCOPES => self.further_scopes += 1,
-                _ => _ = self.held.insert(scope.clone(), cite()),
+            let is_full = self.held.len() == MAX_SCOPES;
+            match self.held.get_mut(scope) {
+                Some(held) if held.is_after(exchange.started) => *held = cite(),
+                Some(_) => {}
+                None if is_full => self.further_scopes += 1,
+                None => _ = self.held.insert(scope.clone(), cite()),
             }
         }
         match found.map(|found| &found.operation.security) {
@@ -127,10 +130,13 @@ impl Caller {
             Some(security) if !security.scopes.is_empty() => {
                 let new = || Needs { alternatives: security.scopes.clone(), first: cite(), lacked: BTreeMap::new() };
                 let needs = calls.needs.get_or_insert_with(new);
+                if needs.first.is_after(exchange.started) {
+                    needs.first = cite();
+                }
                 let holds = |one: &str| held.iter().any(|scope| scope == one);
                 if !security.scopes.iter().any(|all| all.iter().all(|one| holds(one))) {
                     for one in security.scopes.iter().flatten().filter(|one| !holds(one)) {
-                        if !needs.lacked.contains_key(one) {
+                        if needs.lacked.get(one).is_none_or(|lacked| lacked.is_after(exchange.started)) {
                             needs.lacked.insert(one.clone(), cite());
                         }
                     }
@@ -270,6 +276,13 @@ impl Caller {
             caller["furtherScopes"] = json!(self.further_scopes);
         }
         caller
+    }
+}
+
+/// Keeps the exchange that started first.
+fn first(held: &mut Option<Arc<Cited>>, started: Option<SystemTime>, cite: impl FnOnce() -> Arc<Cited>) {
+    if held.as_ref().is_none_or(|held| held.is_after(started)) {
+        *held = Some(cite());
     }
 }
 
