@@ -70,10 +70,10 @@ pub struct Timings {
 }
 
 impl Timings {
-    /// The sum of what is known.
+    /// The sum of what is known from the request's first byte upstream on.
     #[must_use]
     pub fn total(&self) -> Duration {
-        [self.before, self.send, self.wait, self.receive].into_iter().flatten().sum()
+        [self.send, self.wait, self.receive].into_iter().flatten().sum()
     }
 }
 

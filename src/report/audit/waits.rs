@@ -63,7 +63,8 @@ impl Waits {
         let limited = self.0.entry(limit).or_default();
         let early = limited.waits.iter().any(|(arrived, until)| *arrived < started && started < *until);
         let mut unchecked = !early && limited.dropped.is_some_and(|until| started < until);
-        if let Some((arrived, until)) = started.checked_add(exchange.timings.total()).and_then(wait) {
+        let whole = exchange.timings.before.unwrap_or_default().saturating_add(exchange.timings.total());
+        if let Some((arrived, until)) = started.checked_add(whole).and_then(wait) {
             // A call that was read before it may have begun after it.
             unchecked |= limited.calls.is_some_and(|(first, last)| first < until && arrived < last);
             limited.hold(arrived, until);
