@@ -322,8 +322,8 @@ fn a_trail_in_the_folder_of_the_fixture_is_refused_before_anything_is_recorded()
 #[test]
 fn a_linked_folder_of_segments_is_read_once_under_its_own_name_if_it_has_one() {
     let workspace = Workspace::new();
-    record(&workspace, "elsewhere");
     record(&workspace, "days/d1");
+    record(&workspace, "elsewhere");
     let days = workspace.path().join("days");
     std::os::unix::fs::symlink("../elsewhere", days.join("d2")).unwrap();
     std::os::unix::fs::symlink("d1", days.join("again")).unwrap();
