@@ -93,8 +93,8 @@ fn what_the_contract_names_as_an_api_key_is_a_secret_of_every_command() {
     let scan = ran(&["scan", "a.har"]);
     assert_eq!((scan.status, run_in(folder, ["scan", "a.har"]).status), (1, 0), "{}", scan.stderr);
     for place in [
-        "a.har: /log/entries/0/request/headers/0/value: api-key (!api-key-1!)",
-        "a.har: /log/entries/0/request/queryString/0/value: api-key (!api-key-2!)",
+        "a.har: /log/entries/0/request/headers/0/value: api-key (!api-key-2!)",
+        "a.har: /log/entries/0/request/queryString/0/value: api-key (!api-key-1!)",
     ] {
         assert_line(&scan.stdout, place);
     }
