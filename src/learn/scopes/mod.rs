@@ -1,0 +1,143 @@
+//! Required scopes by elimination.
+//!
+//! An operation is taken to require one scope, as documents state it. That scope is in the token of every accepted call
+//! and of no call that was refused for lack of it. What else a 403 may mean decides which refusals count: one of a
+//! token that holds all that an accepted token holds has another reason and is set aside. Where the tenant mentions a
+//! scope in any refusal (RFC 6750, section 3.1, or in the body), only such refusals count. Where it never does, a
+//! refusal counts if it states no reason, its path was accepted for another token, and nothing that was set aside has
+//! its path or its text.
+
+mod calls;
+mod decision;
+mod refusal;
+#[cfg(test)]
+mod tests;
+mod weighed;
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value};
+
+pub(super) use self::{
+    calls::{Call, Calls},
+    decision::Decision,
+    refusal::Words,
+};
+use self::{
+    calls::{Refusal, Scopes},
+    decision::NextCall,
+    refusal::Reason,
+    weighed::Weighed,
+};
+use super::evidence::Sightings;
+
+impl Calls {
+    /// What all tenants together decide, and the evidence. `explaining` are the tenants that mention a scope in a
+    /// refusal.
+    pub(super) fn decide(&self, explaining: &BTreeSet<String>) -> (Decision, Map<String, Value>) {
+        let weighed = self.weigh(explaining);
+        let required = self.required(&weighed);
+        let evidence = self.evidence(&weighed, required);
+        let decision =
+            required.map_or_else(|| self.open(&weighed, explaining), |scope| Decision::Requires(scope.to_owned()));
+        (decision, evidence)
+    }
+
+    fn weigh(&self, explaining: &BTreeSet<String>) -> Vec<Weighed<'_>> {
+        self.tenants.iter().map(|(name, tenant)| Weighed::of(name, tenant, explaining.contains(name))).collect()
+    }
+
+    /// The scope that at least one tenant decides and none contradicts.
+    fn required<'a>(&self, weighed: &[Weighed<'a>]) -> Option<&'a str> {
+        let scope = weighed.iter().find_map(Weighed::decided)?;
+        let agrees = |one: &Weighed<'_>| {
+            one.decided().is_none_or(|other| other == scope)
+                && (one.common.is_none() || one.candidates.contains(&scope) && !one.contradicts)
+        };
+        (!self.overflow && weighed.iter().all(agrees)).then_some(scope)
+    }
+
+    fn open(&self, weighed: &[Weighed<'_>], explaining: &BTreeSet<String>) -> Decision {
+        let open = |candidates: &[&str], why, next| Decision::Open { candidates: owned(candidates), why, next };
+        if self.overflow {
+            return open(&[], "there were more kinds of calls than are kept apart", None);
+        }
+        let accepted: Vec<&Weighed<'_>> = weighed.iter().filter(|one| one.common.is_some()).collect();
+        let Some(first) = accepted.first() else {
+            let next = NextCall { with: Vec::new(), without: Vec::new(), decides_if: Vec::new() };
+            return open(&[], "the tenant accepted no call whose scopes can be read", Some(next));
+        };
+        let decided: BTreeSet<&str> = weighed.iter().filter_map(Weighed::decided).collect();
+        if decided.len() > 1 {
+            return open(&[], "tenants require different scopes", None);
+        }
+        if accepted.iter().any(|one| one.contradicts) {
+            let why = "a token with all scopes of an accepted one was refused for lack of a scope";
+            return open(&[], why, None);
+        }
+        let mut candidates: Vec<&str> = first.candidates.clone();
+        candidates.retain(|scope| accepted.iter().all(|one| one.candidates.contains(scope)));
+        let common: Vec<&str> = first.common.iter().flatten().copied().collect();
+        let next = |with, without| Some(self.next(&accepted, explaining, with, without));
+        match candidates[..] {
+            [] if common.is_empty() => open(&[], "the accepted tokens have no scope in common", None),
+            [] => open(&common, "refused tokens had each of the scopes that all accepted ones have", None),
+            [one] => {
+                let why = "no call of a token without it was refused for lack of a scope";
+                open(&[one], why, next(&[], &[one]))
+            }
+            [one, ..] => open(&candidates, "all accepted tokens have them", next(&[one], &candidates[1..])),
+        }
+    }
+
+    /// A further call of this token, and with which outcomes it decides: what it would add to these calls is tried.
+    fn next(
+        &self,
+        accepted: &[&Weighed<'_>],
+        explaining: &BTreeSet<String>,
+        with: &[&str],
+        without: &[&str],
+    ) -> NextCall {
+        let scopes: Scopes = with.iter().map(|scope| (*scope).to_owned()).collect();
+        let decides = |outcome: &&'static str| {
+            accepted.iter().any(|one| {
+                let mut trial = self.clone();
+                let Some(tenant) = trial.tenants.get_mut(one.name) else { return false };
+                let Some(seen) = tenant.accepted.values().next().cloned() else { return false };
+                if *outcome == "accepted" {
+                    tenant.accepted.insert(scopes.clone(), seen);
+                } else {
+                    let Some(path) = tenant.paths.iter().next().copied() else { return false };
+                    let reason = if explaining.contains(one.name) { Reason::Scope } else { Reason::None };
+                    tenant.refused.insert(Refusal { scopes: scopes.clone(), path, text: 0, reason }, seen);
+                }
+                trial.required(&trial.weigh(explaining)).is_some()
+            })
+        };
+        let decides_if = ["accepted", "refused"].into_iter().filter(decides).collect();
+        NextCall { with: owned(with), without: owned(without), decides_if }
+    }
+
+    fn evidence(&self, weighed: &[Weighed<'_>], scope: Option<&str>) -> Map<String, Value> {
+        let sum = |counts: &dyn Fn(&Weighed<'_>) -> u64| weighed.iter().map(counts).sum::<u64>();
+        let mut evidence = Map::new();
+        evidence.insert("accepted".to_owned(), sum(&|one| one.accepted).into());
+        evidence.insert("refused".to_owned(), sum(&|one| one.counted.iter().map(|(_, seen)| seen.count).sum()).into());
+        evidence.insert("set-aside".to_owned(), sum(&|one| one.set_aside).into());
+        evidence.insert("unread".to_owned(), self.unread.into());
+        let all = self.tenants.values().flat_map(|tenant| tenant.accepted.values().chain(tenant.refused.values()));
+        if let Some(span) = all.cloned().reduce(Sightings::merge) {
+            span.instants(&mut evidence);
+        }
+        if let Some(scope) = scope {
+            let deciding = weighed.iter().filter(|one| one.decided() == Some(scope)).take(1);
+            let cited: Vec<Value> = deciding.flat_map(|one| one.deciding(scope)).collect();
+            evidence.insert("decided-by".to_owned(), cited.into());
+        }
+        evidence
+    }
+}
+
+fn owned(scopes: &[&str]) -> Vec<String> {
+    scopes.iter().map(|scope| (*scope).to_owned()).collect()
+}
