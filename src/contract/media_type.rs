@@ -2,7 +2,7 @@
 //!
 //! OpenAPI 3.1.1, section 4.8.14: "For responses that match multiple keys, only the most specific key is applicable."
 
-use std::fmt;
+use std::{cmp::Reverse, fmt};
 
 use crate::exchange::media;
 
@@ -56,8 +56,14 @@ impl MediaRange {
         !self.parameters.is_empty()
     }
 
-    /// How specific it is for a media type; `None` if it does not cover it. `value` is the whole `Content-Type`.
-    pub(crate) fn rank(&self, media_type: &str, value: &[u8]) -> Option<usize> {
+    /// How specific it is for a media type; `None` if it does not cover it. `value` is the whole `Content-Type`. With
+    /// `suffixes`, `application/json` also covers any `+json` type, as the least specific.
+    pub(crate) fn rank(&self, media_type: &str, value: &[u8], suffixes: bool) -> Option<usize> {
+        let by_suffix = || suffixes && *self.essence == *media::JSON && media::has_json_suffix(media_type);
+        self.rank_alone(media_type, value).or_else(|| by_suffix().then_some(0))
+    }
+
+    fn rank_alone(&self, media_type: &str, value: &[u8]) -> Option<usize> {
         let essence = if *self.essence == *media_type {
             3
         } else {
@@ -85,6 +91,18 @@ impl MediaRange {
     }
 }
 
+/// What belongs to the most specific range for a media type, as [`MediaRange::rank`] has it; of two that are as specific,
+/// to the first.
+pub(crate) fn most_specific<'r, T>(
+    ranges: impl Iterator<Item = (&'r MediaRange, T)>,
+    media_type: &str,
+    value: &[u8],
+    suffixes: bool,
+) -> Option<T> {
+    let ranked = ranges.filter_map(|(range, of)| Some((range.rank(media_type, value, suffixes)?, of)));
+    ranked.min_by_key(|(rank, _)| Reverse(*rank)).map(|(_, of)| of)
+}
+
 /// Parameters that do not select the format: the charset of a text, the boundary of a multipart body.
 fn is_free(name: &[u8]) -> bool {
     ["charset", "boundary", "q"].iter().any(|free| name.eq_ignore_ascii_case(free.as_bytes()))
@@ -95,7 +113,7 @@ mod tests {
     use super::*;
 
     fn rank(range: &str, value: &str) -> Option<usize> {
-        MediaRange::parse(range).unwrap().rank(&media::essence(value.as_bytes()), value.as_bytes())
+        MediaRange::parse(range).unwrap().rank(&media::essence(value.as_bytes()), value.as_bytes(), false)
     }
 
     #[test]

@@ -36,7 +36,7 @@ pub use compile::NotImplemented;
 pub use contract_document::{BUILT_IN, ContractDocument};
 pub use documents::Contract;
 pub use error::ContractError;
-pub(crate) use media_type::MediaRange;
+pub(crate) use media_type::{MediaRange, most_specific};
 pub use model::Operation;
 pub use options::CheckOptions;
 pub use passage::{Passage, Subject};

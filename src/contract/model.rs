@@ -19,8 +19,6 @@ pub struct Model {
     pub operations: Vec<Operation>,
     /// Media types of every message with a body that documents none of its own (`x-contrail-media-types` of the
     /// document: "requests and responses are JSON"); empty where the document states no such thing.
-    ///
-    /// Such a document takes every `+json` type of a response for `application/json`.
     pub(crate) media_types: Vec<MediaRange>,
     /// A field of a form never comes twice, whatever it is (`x-contrail-repeated-fields: none`).
     pub(crate) no_repeated_fields: bool,
@@ -28,6 +26,13 @@ pub struct Model {
     pub(crate) error_bodies: bool,
     /// The declared catalogue of scopes; `None` where no security scheme declares any.
     pub scopes: Option<Catalogue>,
+}
+
+impl Model {
+    /// Whether it takes every `+json` type of a response for `application/json`.
+    pub(crate) fn takes_suffixes(&self) -> bool {
+        !self.media_types.is_empty()
+    }
 }
 
 /// Declared scopes, each once.

@@ -244,6 +244,30 @@ fn a_response_touches_nothing_of_the_form_before_it() {
 }
 
 #[test]
+fn a_body_touches_the_media_type_that_the_check_judges_it_by() {
+    let of = |field: &str| json!({"schema": {"type": "object", "properties": {field: {}}}});
+    let touched = |content: serde_json::Value, more: serde_json::Value, sent: &'static str| -> Vec<String> {
+        let mut document = json!({
+            "openapi": "3.1.0", "info": {"title": "T", "version": "1"},
+            "paths": {"/a": {"get": {"operationId": "a", "responses": {"200": {"description": "x", "content": content}}}}},
+        });
+        document.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let parts = ContractParts::of(&Arc::new(Contract::from_document(document).unwrap()));
+        let mut exchange = answered(request("/a"), 200, r#"{"first": 1, "second": 1}"#);
+        exchange.response.as_mut().unwrap().headers = of_type(sent);
+        let mut coverage = Coverage::new(Arc::clone(&parts));
+        coverage.take(&parts.touched_by(&exchange));
+        coverage.each(Part::Fields).filter(|item| item.times > 0).map(|item| item.name.to_owned()).collect()
+    };
+    let both = json!({"application/json; charset=utf-8": of("first"), "application/json": of("second")});
+    assert_eq!(touched(both, json!({}), "application/json"), ["a: 200.first"]);
+    let json = || json!({"application/json": of("first")});
+    assert_eq!(touched(json(), json!({}), "application/vnd.a+json"), [""; 0]);
+    let types = json!({"x-contrail-media-types": ["application/json"]});
+    assert_eq!(touched(json(), types, "application/vnd.a+json"), ["a: 200.first"]);
+}
+
+#[test]
 fn an_item_of_a_list_in_a_parameter_or_a_form_touches_the_value_that_it_is() {
     let list = json!({"type": "array", "prefixItems": [{"enum": ["0"]}], "items": {"enum": ["p", "q", 3]}});
     let parameter = |name: &str, place: &str, style: &str, explode: bool| json!({"name": name, "in": place, "style": style, "explode": explode, "schema": list});

@@ -13,6 +13,7 @@ use crate::{
     contract::{
         below,
         model::response_keys,
+        most_specific,
         schema::{Schema, is_known_value},
     },
     exchange::{Body, Exchange, Headers, Pointer, is_at_or_below, is_redacted, media},
@@ -47,7 +48,7 @@ impl ContractParts {
         let seen = vec![0; self.parts.len().div_ceil(BITS)];
         let mut touch = Touch { nodes: &self.nodes, parts: Vec::new(), seen, schemas: Vec::new() };
         if let Some(operation) = operations.and_then(|operations| operations.get(&*matched.operation.at)) {
-            touch.operation(operation, &matched.raw, exchange);
+            touch.operation(operation, &matched.raw, exchange, document.model().takes_suffixes());
         }
         Touched { is_undocumented: false, parts: touch.parts }
     }
@@ -74,7 +75,7 @@ struct Touch<'a> {
 }
 
 impl Touch<'_> {
-    fn operation(&mut self, operation: &OperationShape, raw: &[(&str, &str)], exchange: &Exchange) {
+    fn operation(&mut self, operation: &OperationShape, raw: &[(&str, &str)], exchange: &Exchange, suffixes: bool) {
         self.part(operation.part);
         let request = &exchange.request;
         let query = request.target.query().unwrap_or_default().as_bytes();
@@ -83,12 +84,12 @@ impl Touch<'_> {
         for parameter in &operation.parameters {
             self.parameter(parameter, raw, &query, exchange);
         }
-        self.message(&operation.request, &request.headers, &request.body);
+        self.message(&operation.request, &request.headers, &request.body, false);
         let Some(response) = exchange.response.as_ref().filter(|response| response.status != 0) else { return };
         let keys = response_keys(response.status);
         if let Some((part, content)) = keys.iter().find_map(|key| operation.responses.get(key)) {
             self.part(*part);
-            self.message(content, &response.headers, &response.body);
+            self.message(content, &response.headers, &response.body, suffixes);
         }
     }
 
@@ -165,16 +166,16 @@ impl Touch<'_> {
         self.values(&node.values, &is, Some(text));
     }
 
-    /// A message that the document describes so.
-    fn message(&mut self, documented: &[Content], headers: &Headers, body: &Body) {
+    /// A message that the document describes so; with `suffixes`, any `+json` type is `application/json`.
+    fn message(&mut self, documented: &[Content], headers: &Headers, body: &Body, suffixes: bool) {
         if documented.is_empty() || body.is_absent() {
             return;
         }
         let Some(content_type) = headers.get("content-type") else { return };
         let essence = media::essence(content_type.as_bytes());
-        let rank = |content: &Content| content.range.as_ref()?.rank(&essence, content_type.as_bytes());
-        let ranked = documented.iter().filter_map(|content| Some((rank(content)?, content)));
-        let Some((_, Content { part, schema, .. })) = ranked.max_by_key(|(rank, _)| *rank) else { return };
+        let ranges = documented.iter().filter_map(|content| Some((content.range.as_ref()?, content)));
+        let found = most_specific(ranges, &essence, content_type.as_bytes(), suffixes);
+        let Some(Content { part, schema, .. }) = found else { return };
         self.part(*part);
         let Some(schema) = schema.filter(|_| body.is_whole() && !body.malformed) else { return };
         self.schemas.clear();

@@ -131,7 +131,7 @@ impl Learner {
             return;
         }
         let Some(listed) = places::response(document.document(), operation, response.status) else { return };
-        let schema = places::body_schema(document.document(), &listed, response);
+        let schema = places::body_schema(document, &listed, response);
         self.answer((number, listed.at), operation, exchange, response, &cited);
         let undocumented: BTreeSet<&str> = judged
             .verdict

@@ -5,7 +5,9 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use crate::{
-    contract::{MediaRange, Operation, below, follow, model::response_keys, schemas_at, target},
+    contract::{
+        ContractDocument, MediaRange, Operation, below, follow, model::response_keys, most_specific, schemas_at, target,
+    },
     exchange::{Response, media},
     json::pointer_tokens,
 };
@@ -46,21 +48,16 @@ pub(super) fn response<'d>(document: &'d Value, operation: &Operation, status: u
 }
 
 /// JSON pointer of the schema of a response's body.
-pub(super) fn body_schema(document: &Value, listed: &Listed<'_>, response: &Response) -> Option<String> {
+pub(super) fn body_schema(contract: &ContractDocument, listed: &Listed<'_>, response: &Response) -> Option<String> {
     let class = || listed.class.as_ref().map(|(at, class)| (at, *class));
     let (at, described) = listed.exact.map(|exact| (&listed.at, exact)).or_else(class)?;
     let value = response.headers.get("content-type")?.as_bytes();
-    let media_type = media::essence(value);
-    let rank = |name: &String| {
-        let range = MediaRange::parse(name)?;
-        let is_json = || range.essence() == media::JSON && media::has_json_suffix(&media_type);
-        range.rank(&media_type, value).or_else(|| is_json().then_some(0))
-    };
     let content = described.get("content")?.as_object()?;
-    let ranked = content.keys().filter_map(|name| Some((rank(name)?, name)));
-    let (_, name) = ranked.reduce(|best, next| if next.0 > best.0 { next } else { best })?;
+    let ranges: Vec<_> = content.keys().filter_map(|name| Some((MediaRange::parse(name)?, name))).collect();
+    let ranges = ranges.iter().map(|(range, name)| (range, name));
+    let name = most_specific(ranges, &media::essence(value), value, contract.model().takes_suffixes())?;
     let schema = below(at, &["content", name, "schema"]);
-    document.pointer(&schema).map(|_| schema)
+    contract.document().pointer(&schema).map(|_| schema)
 }
 
 /// The schemas that request bodies refer to, directly or not, as JSON pointers.

@@ -7,7 +7,7 @@ use http::HeaderValue;
 use super::state::Check;
 use crate::{
     contract::{
-        media_type::MediaRange,
+        media_type::most_specific,
         model::Content,
         params::{self, Form},
         schema::{GapKind, Schema, SchemaVerdict},
@@ -147,13 +147,9 @@ impl Check<'_> {
         let ranges = || documented.iter().map(|content| &content.range).chain(otherwise);
         let all = || ranges().map(|range| &*range.name).collect::<Vec<_>>().join(" or ");
         let value = headers.get("content-type").map(HeaderValue::as_bytes).unwrap_or_default();
-        let rank = |range: &MediaRange, media_type: &str| {
-            let suffix = suffixes && range.essence() == media::JSON && media::has_json_suffix(media_type);
-            range.rank(media_type, value).or(suffix.then_some(0))
-        };
         let is_documented = |media_type: &str| {
             let mut ranges = ranges().peekable();
-            ranges.peek().is_none() || ranges.any(|range| rank(range, media_type).is_some())
+            ranges.peek().is_none() || ranges.any(|range| range.rank(media_type, value, suffixes).is_some())
         };
         // A type that only a file declares, beside the body, is evidence of what is documented, and of nothing else.
         let is_evidence = |named: &Named<'_>| !headers.only_declares_type() || named.any(is_documented);
@@ -183,9 +179,8 @@ impl Check<'_> {
                 return None;
             }
         };
-        let ranked = documented.iter().filter_map(|content| Some((rank(&content.range, &media_type)?, content)));
-        // Of two that are as specific, the first.
-        let content = ranked.reduce(|best, next| if next.0 > best.0 { next } else { best }).map(|(_, content)| content);
+        let ranges = documented.iter().map(|content| (&content.range, content));
+        let content = most_specific(ranges, &media_type, value, suffixes);
         if content.is_none() && !is_documented(&media_type) {
             self.find(finding());
             // The token endpoint is asked in JSON by some clients, and its one fact is worth reading there, too.

@@ -128,7 +128,7 @@ impl Check<'_> {
             self.unchecked.insert(if success { Unchecked::ResponseBody } else { Unchecked::ErrorBody });
             return;
         }
-        let suffixes = !self.model.media_types.is_empty();
+        let suffixes = self.model.takes_suffixes();
         self.response_body = self.judge_body(RESPONSE, &response.headers, &response.body, content, suffixes);
     }
 

@@ -13,7 +13,7 @@ use crate::{
             Content, Definition, Header, Notation, Operation, Parameter, ParameterIn, RequestBody, Response, Responses,
             Status,
         },
-        refs,
+        most_specific, refs,
         schema::Schema,
     },
     finding::Unchecked,
@@ -332,8 +332,8 @@ fn parts(definition: &Definition) -> (&'static str, Option<&Schema>) {
 /// What of a list is for a media type: the same, or a range that covers it.
 fn covering<'m>(content: &'m [Content], range: &MediaRange) -> Option<&'m Content> {
     let same = content.iter().find(|content| content.range.name == range.name);
-    let rank = |content: &&Content| content.range.rank(range.essence(), range.name.as_bytes());
-    same.or_else(|| content.iter().filter(|content| rank(content).is_some()).max_by_key(rank))
+    let ranges = content.iter().map(|content| (&content.range, content));
+    same.or_else(|| most_specific(ranges, range.essence(), range.name.as_bytes(), false))
 }
 
 fn encodings(content: &Content) -> impl Iterator<Item = String> {

@@ -295,7 +295,7 @@ pub(in crate::contract) fn multipart(
         let media_type = field("content-type").map(media::essence);
         let named = encoding.map(|encoding| &encoding.content_types[..]).unwrap_or_default();
         if let Some(media_type) = media_type.as_deref().filter(|_| !named.is_empty())
-            && !named.iter().any(|named| named.rank(media_type, b"").is_some())
+            && !named.iter().any(|named| named.rank(media_type, b"", false).is_some())
         {
             let names: Vec<&str> = named.iter().map(|named| &*named.name).collect();
             faults.push((at, format!("a part of {}", names.join(" or ")).into(), Some(media_type.to_owned())));
