@@ -7,7 +7,7 @@ use crate::{
         CheckOptions,
         model::{Matched, Model, Operation},
     },
-    exchange::{Exchange, Response},
+    exchange::{Exchange, Response, Target},
     finding::{Finding, Unchecked, UncheckedSet},
     json::Document,
 };
@@ -49,27 +49,15 @@ impl<'a> Check<'a> {
 
     /// Whether a text is the tenant's own origin: the request's, or one of those that the options name.
     pub(super) fn is_tenant_origin(exchange: &Exchange, options: &CheckOptions, text: &str) -> bool {
-        let target = &exchange.request.target;
-        let wanted = origin(text);
-        wanted.is_some()
-            && (wanted == parts(&target.scheme, &target.authority)
-                || options.tenant_origins.iter().any(|held| origin(held) == wanted))
+        let Some(wanted) = origin(text) else { return false };
+        wanted == exchange.request.target.normal_origin()
+            || options.tenant_origins.iter().any(|held| origin(held).as_ref() == Some(&wanted))
     }
 }
 
-/// An origin's scheme, host and port, comparable.
-fn origin(text: &str) -> Option<(String, String)> {
+/// An origin of HTTP, comparable.
+fn origin(text: &str) -> Option<String> {
     let (scheme, authority) = text.trim_end_matches('/').split_once("://")?;
-    parts(scheme, authority)
-}
-
-fn parts(scheme: &str, authority: &str) -> Option<(String, String)> {
-    let (scheme, authority) = (scheme.to_ascii_lowercase(), authority.to_ascii_lowercase());
-    let default = match &*scheme {
-        "https" => ":443",
-        "http" => ":80",
-        _ => return None,
-    };
-    let authority = authority.strip_suffix(default).unwrap_or(&authority).to_owned();
-    (!authority.is_empty()).then_some((scheme, authority))
+    let is_http = ["http", "https"].iter().any(|known| scheme.eq_ignore_ascii_case(known));
+    is_http.then(|| Target::new(scheme, authority, "").normal_origin())
 }
