@@ -76,7 +76,7 @@ fn encoded(template: &str) -> String {
     out
 }
 
-/// A template without the names of its parameters.
+/// A template with `{}` for each parameter.
 pub(super) fn shape(template: &str) -> String {
     let mut out = String::new();
     for piece in template.split_inclusive('}') {

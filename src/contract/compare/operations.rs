@@ -16,6 +16,7 @@ use crate::{
         Contract, ContractDocument, MediaRange,
         model::{Alternative, Catalogue, Model, Operation, Scheme, Security},
         refs,
+        route::shape,
     },
     finding::Unchecked,
 };
@@ -73,7 +74,8 @@ type Pair<'m> = (Option<&'m Operation>, Option<&'m Operation>);
 
 /// Operations of the same method and path, whatever its parameters are called; those of the new document first.
 fn pairs<'m>(old: &'m ContractDocument, new: &'m ContractDocument) -> Vec<Pair<'m>> {
-    let key = |base: &str, operation: &Operation| (operation.method.clone(), without_names(base, &operation.path));
+    let key =
+        |base: &str, operation: &Operation| (operation.method.clone(), format!("{base}{}", shape(&operation.path)));
     let mut held: HashMap<_, &Operation> = HashMap::new();
     for operation in &old.model().operations {
         held.entry(key("", operation)).or_insert(operation);
@@ -105,24 +107,6 @@ fn former<'m>(old: &'m ContractDocument, new: &ContractDocument, is: &Operation)
     })
 }
 
-/// A path with `{}` for each parameter.
-fn without_names(base: &str, path: &str) -> String {
-    let mut plain = base.to_owned();
-    let mut inside = false;
-    for letter in path.chars() {
-        match letter {
-            '{' => {
-                inside = true;
-                plain.push_str("{}");
-            }
-            '}' => inside = false,
-            _ if !inside => plain.push(letter),
-            _ => {}
-        }
-    }
-    plain
-}
-
 /// Base paths under which no operation is, or all are, reached any more.
 fn places(old: &ContractDocument, new: &ContractDocument, pairs: &[Pair<'_>], changes: &mut Vec<Change>) {
     let both: Vec<_> = pairs.iter().filter_map(|(was, is)| was.zip(*is)).collect();
@@ -134,7 +118,7 @@ fn places(old: &ContractDocument, new: &ContractDocument, pairs: &[Pair<'_>], ch
         for base in one.base_paths() {
             let lost = |(was, is): &&(&Operation, &Operation)| {
                 let operation = if std::ptr::eq(one, old) { was } else { is };
-                let path = without_names(base, &operation.path).replace("{}", "0");
+                let path = format!("{base}{}", shape(&operation.path).replace("{}", "0"));
                 let method = operation.method.as_str();
                 reached(one, method, &path) && !reached(other, method, &path)
             };
