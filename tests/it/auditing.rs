@@ -152,16 +152,37 @@ fn audited(entries: &[Value]) -> (String, Value) {
     (of("text"), serde_json::from_str(&of("json")).unwrap())
 }
 
+/// A line of a journal with this exchange of a client.
+fn line_of(client: usize, mut entry: Value) -> String {
+    entry["request"]["headers"] = json!([{"name": "Authorization", "value": "Bearer !token-1!"}]);
+    let token = json!({"client": format!("client-{client}"), "scopes": [], "outcome": "valid"});
+    entry["_contrail"] = json!({"version": 1, "token": token});
+    format!("{entry}\n")
+}
+
+/// Lines of as many clients.
+fn lines_of(clients: usize) -> String {
+    (0..clients).map(|client| line_of(client, har::get("/x", None, 200, "{}"))).collect()
+}
+
+#[test]
+fn what_is_not_checked_of_callers_that_are_counted_together_is_counted_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut limited = call(0, 429);
+    limited["startedDateTime"] = "2025-11-21T11:59:59Z".into();
+    let lines = [lines_of(10_000), line_of(10_000, call(3, 200)), line_of(10_000, limited)].concat();
+    fs::write(folder.path().join("a.journal"), lines).unwrap();
+    let since = ["--since", "2025-11-21T12:00:00Z"];
+    let ran = run_in(folder.path(), ["audit", "a.journal", "--format", "json"].into_iter().chain(since));
+    let audit: Value = serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {}", ran.stderr));
+    let calls = &audit["callers"][0]["calls"][0];
+    assert_eq!((&calls["count"], &calls["earlyUnchecked"]), (&json!(1), &json!(1)), "{}", ran.stderr);
+}
+
 #[test]
 fn callers_beyond_the_first_ten_thousand_are_counted_together_and_named_so() {
     let folder = tempfile::tempdir().unwrap();
-    let lines = (0..10_003).map(|client| {
-        let mut entry = har::get("/x", Some("Bearer !token-1!"), 200, "{}");
-        let token = json!({"client": format!("client-{client}"), "scopes": [], "outcome": "valid"});
-        entry["_contrail"] = json!({"version": 1, "token": token});
-        format!("{entry}\n")
-    });
-    fs::write(folder.path().join("a.journal"), lines.collect::<String>()).unwrap();
+    fs::write(folder.path().join("a.journal"), lines_of(10_003)).unwrap();
     let ran = run_in(folder.path(), ["audit", "a.journal", "--format", "json", "--report", "text=a.txt"]);
     let audit: Value = serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {}", ran.stderr));
     let name = "callers beyond the first 10000, counted together";

@@ -55,14 +55,19 @@ pub(super) fn client_of(request: &Request, contract: &Contract) -> Option<String
 /// a client is in quotes where it would read as something else.
 #[must_use]
 pub fn name_of(request: &Request, contract: &Contract) -> String {
-    if let Some(client) = client_of(request, contract) {
+    caller_name(client_of(request, contract).as_deref(), &request.credential)
+}
+
+/// The same where the client is known.
+pub(super) fn caller_name(client: Option<&str>, credential: &Credential) -> String {
+    if let Some(client) = client {
         let is_taken = client.is_empty()
             || client.starts_with(['"', ' '])
             || client.starts_with("callers beyond the first ")
-            || TAKEN.contains(&&*client);
-        return if is_taken { serde_json::Value::from(client).to_string() } else { client };
+            || TAKEN.contains(&client);
+        return if is_taken { serde_json::Value::from(client).to_string() } else { client.to_owned() };
     }
-    let without = match &request.credential {
+    let without = match credential {
         Credential::Token(_) => NO_CLIENT,
         Credential::Missing | Credential::OtherScheme(_) => NO_TOKEN,
         Credential::Malformed(_) => NO_JWT,

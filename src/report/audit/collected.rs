@@ -11,13 +11,14 @@ use serde_json::{Value, json};
 
 use super::{
     caller::Caller,
-    client::{client_of, name_of},
+    client::{caller_name, client_of},
     tables,
     waits::Waits,
 };
 use crate::{
     contract::Contract,
     coverage::{ContractParts, Coverage, Touched},
+    exchange::Credential,
     finding::{Kind, Rule, UNDOCUMENTED},
     json::second,
     plural::plural,
@@ -106,8 +107,10 @@ impl Audit {
     pub fn left_out(&mut self, judged: &Redacted<JudgedExchange>, contract: &Contract) {
         self.left_out += 1;
         let (exchange, operation) = (&judged.exchange, judged.verdict.operation.as_ref());
-        if self.waits.take(client_of(&exchange.request, contract), operation, exchange, false).unchecked
-            && let Some(caller) = self.callers.get_mut(&name_of(&exchange.request, contract))
+        let client = client_of(&exchange.request, contract);
+        let client = client.as_deref();
+        if self.waits.take(client, operation, exchange, false).unchecked
+            && let Some(caller) = self.callers.get_mut(&self.listed_name(client, &exchange.request.credential))
             && let Some(calls) = caller.calls.get_mut(operation.map_or(UNDOCUMENTED, |operation| operation))
         {
             calls.early_unchecked += 1;
@@ -169,12 +172,17 @@ impl Audit {
             self.last = Some(self.last.map_or(started, |last| last.max(started)));
         }
         self.tally.add(place, judged, None);
-        let name = name_of(&exchange.request, contract);
-        let early =
-            self.waits.take(client_of(&exchange.request, contract), judged.verdict.operation.as_ref(), exchange, true);
-        let has_room = self.callers.len() < MAX_NAMES || self.callers.contains_key(&name);
-        let name = if has_room { name } else { format!("callers beyond the first {MAX_NAMES}, counted together") };
+        let client = client_of(&exchange.request, contract);
+        let early = self.waits.take(client.as_deref(), judged.verdict.operation.as_ref(), exchange, true);
+        let name = self.listed_name(client.as_deref(), &exchange.request.credential);
         self.callers.entry(name).or_default().take(place, judged, contract, early);
+    }
+
+    /// The name under which the calls of a client are counted.
+    fn listed_name(&self, client: Option<&str>, credential: &Credential) -> String {
+        let name = caller_name(client, credential);
+        let has_room = self.callers.len() < MAX_NAMES || self.callers.contains_key(&name);
+        if has_room { name } else { format!("callers beyond the first {MAX_NAMES}, counted together") }
     }
 
     /// Takes out secrets that were recognised after their exchange.

@@ -1,7 +1,8 @@
 //! The time that the 429 of a tenant asks its client to wait, and the calls that do not.
 //!
 //! A call is early only where nothing else explains it: it is of the same client, operation and origin as the 429, and
-//! it began after the whole 429 had arrived. Where that cannot be known, the exchange counts as not checked.
+//! it began after the whole 429 had arrived. Where that cannot be known, the exchange counts as not checked:
+//! `docs/audit.md` lists the cases.
 
 use std::{collections::BTreeMap, sync::Arc, time::SystemTime};
 
@@ -44,7 +45,7 @@ impl Waits {
     /// Takes in an exchange; `audited` if the filters do not leave it out.
     pub(super) fn take(
         &mut self,
-        client: Option<String>,
+        client: Option<&str>,
         operation: Option<&Arc<str>>,
         exchange: &Exchange,
         audited: bool,
@@ -53,7 +54,7 @@ impl Waits {
             let limited = exchange.response.as_ref().filter(|response| response.status == 429)?;
             wait_until(limited, arrived).filter(|until| arrived < *until).map(|until| (arrived, until))
         };
-        let limit = || Some((client?, Arc::clone(operation?), exchange.request.target.normal_origin()));
+        let limit = || Some((client?.to_owned(), Arc::clone(operation?), exchange.request.target.normal_origin()));
         let limit = exchange.started.and_then(|started| Some((started, limit()?)));
         let limit = limit.filter(|(_, limit)| self.0.len() < MAX_LIMITS || self.0.contains_key(limit));
         let Some((started, limit)) = limit else {
