@@ -60,7 +60,7 @@ impl Learner {
                     .filter(|((held, _), answers)| *held == number && answers.operation == operation.at);
                 for ((_, at), answers) in own {
                     // What operations share is stated once all of them have shown it.
-                    let is_own = at.starts_with(&*operation.at);
+                    let is_own = is_at_or_below(at, &operation.at);
                     if !is_own && answers.users.len() < places::uses(document.document(), operations, at) {
                         continue;
                     }

@@ -35,87 +35,15 @@ impl Calls {
     /// What all tenants together decide, and the evidence. `explaining` are the tenants that mention a scope in a
     /// refusal.
     pub(super) fn decide(&self, explaining: &BTreeSet<String>) -> (Decision, Map<String, Value>) {
-        let weighed = self.weigh(explaining);
-        let required = self.required(&weighed);
-        let evidence = self.evidence(&weighed, required);
-        let decision =
-            required.map_or_else(|| self.open(&weighed, explaining), |scope| Decision::Requires(scope.to_owned()));
-        (decision, evidence)
-    }
-
-    fn weigh(&self, explaining: &BTreeSet<String>) -> Vec<Weighed<'_>> {
-        self.tenants.iter().map(|(name, tenant)| Weighed::of(name, tenant, explaining.contains(name))).collect()
-    }
-
-    /// The scope that at least one tenant decides and none contradicts.
-    fn required<'a>(&self, weighed: &[Weighed<'a>]) -> Option<&'a str> {
-        let scope = weighed.iter().find_map(Weighed::decided)?;
-        let agrees = |one: &Weighed<'_>| {
-            one.decided().is_none_or(|other| other == scope)
-                && (one.common.is_none() || one.candidates.contains(&scope) && !one.contradicts)
+        let weigh = |(name, tenant)| Weighed::of(tenant, explaining.contains(name));
+        let weighed: Vec<Weighed<'_>> = self.tenants.iter().map(weigh).collect();
+        let required = required(&weighed).filter(|_| !self.overflow);
+        let decision = match required {
+            Some(scope) => Decision::Requires(scope.to_owned()),
+            None if self.overflow => open(&[], "there were more kinds of calls than are kept apart", None),
+            None => why_open(&weighed),
         };
-        (!self.overflow && weighed.iter().all(agrees)).then_some(scope)
-    }
-
-    fn open(&self, weighed: &[Weighed<'_>], explaining: &BTreeSet<String>) -> Decision {
-        let open = |candidates: &[&str], why, next| Decision::Open { candidates: owned(candidates), why, next };
-        if self.overflow {
-            return open(&[], "there were more kinds of calls than are kept apart", None);
-        }
-        let accepted: Vec<&Weighed<'_>> = weighed.iter().filter(|one| one.common.is_some()).collect();
-        let Some(first) = accepted.first() else {
-            let next = NextCall { with: Vec::new(), without: Vec::new(), decides_if: Vec::new() };
-            return open(&[], "the tenant accepted no call whose scopes can be read", Some(next));
-        };
-        let decided: BTreeSet<&str> = weighed.iter().filter_map(Weighed::decided).collect();
-        if decided.len() > 1 {
-            return open(&[], "tenants require different scopes", None);
-        }
-        if accepted.iter().any(|one| one.contradicts) {
-            let why = "a token with all scopes of an accepted one was refused for lack of a scope";
-            return open(&[], why, None);
-        }
-        let mut candidates: Vec<&str> = first.candidates.clone();
-        candidates.retain(|scope| accepted.iter().all(|one| one.candidates.contains(scope)));
-        let common: Vec<&str> = first.common.iter().flatten().copied().collect();
-        let next = |with, without| Some(self.next(&accepted, explaining, with, without));
-        match candidates[..] {
-            [] if common.is_empty() => open(&[], "the accepted tokens have no scope in common", None),
-            [] => open(&common, "refused tokens had each of the scopes that all accepted ones have", None),
-            [one] => {
-                let why = "no call of a token without it was refused for lack of a scope";
-                open(&[one], why, next(&[], &[one]))
-            }
-            [one, ..] => open(&candidates, "all accepted tokens have them", next(&[one], &candidates[1..])),
-        }
-    }
-
-    /// A further call of this token, and with which outcomes it decides: what it would add to these calls is tried.
-    fn next(
-        &self,
-        accepted: &[&Weighed<'_>],
-        explaining: &BTreeSet<String>,
-        with: &[&str],
-        without: &[&str],
-    ) -> NextCall {
-        let scopes: Scopes = with.iter().map(|scope| (*scope).to_owned()).collect();
-        let decides = |outcome: &&'static str| {
-            accepted.iter().any(|one| {
-                let mut trial = self.clone();
-                let Some(tenant) = trial.tenants.get_mut(one.name) else { return false };
-                let Some(seen) = tenant.accepted.values().next().cloned() else { return false };
-                if *outcome == "accepted" {
-                    tenant.accepted.insert(scopes.clone(), seen);
-                } else {
-                    let Some(path) = tenant.paths.iter().next().copied() else { return false };
-                    let reason = if explaining.contains(one.name) { Reason::Scope } else { Reason::None };
-                    tenant.refused.insert(Refusal { scopes: scopes.clone(), path, text: 0, reason }, seen);
-                }
-                trial.required(&trial.weigh(explaining)).is_some()
-            })
-        };
-        let decides_if = ["accepted", "refused"].into_iter().filter(decides).collect();
-        NextCall { with: owned(with), without: owned(without), decides_if }
+        (decision, self.evidence(&weighed, required))
     }
 
     fn evidence(&self, weighed: &[Weighed<'_>], scope: Option<&str>) -> Map<String, Value> {
@@ -130,12 +58,80 @@ impl Calls {
             span.instants(&mut evidence);
         }
         if let Some(scope) = scope {
-            let deciding = weighed.iter().filter(|one| one.decided() == Some(scope)).take(1);
-            let cited: Vec<Value> = deciding.flat_map(|one| one.deciding(scope)).collect();
+            let deciding = weighed.iter().find(|one| one.decided() == Some(scope));
+            let cited = deciding.map(|one| one.deciding(scope)).unwrap_or_default();
             evidence.insert("decided-by".to_owned(), cited.into());
         }
         evidence
     }
+}
+
+/// The scope that at least one tenant decides and none contradicts.
+fn required<'a>(weighed: &[Weighed<'a>]) -> Option<&'a str> {
+    let scope = weighed.iter().find_map(Weighed::decided)?;
+    let agrees = |one: &Weighed<'_>| {
+        one.decided().is_none_or(|other| other == scope)
+            && (one.common.is_none() || one.candidates.contains(&scope) && !one.contradicts)
+    };
+    weighed.iter().all(agrees).then_some(scope)
+}
+
+fn open(candidates: &[&str], why: &'static str, next: Option<NextCall>) -> Decision {
+    Decision::Open { candidates: owned(candidates), why, next }
+}
+
+/// Why no scope is required, and what would decide it.
+fn why_open(weighed: &[Weighed<'_>]) -> Decision {
+    let accepted = weighed.iter().filter(|one| one.common.is_some());
+    let Some(first) = accepted.clone().next() else {
+        let next = NextCall { with: Vec::new(), without: Vec::new(), decides_if: Vec::new() };
+        return open(&[], "the tenant accepted no call whose scopes can be read", Some(next));
+    };
+    let decided: BTreeSet<&str> = weighed.iter().filter_map(Weighed::decided).collect();
+    if decided.len() > 1 {
+        return open(&[], "tenants require different scopes", None);
+    }
+    if accepted.clone().any(|one| one.contradicts) {
+        return open(&[], "a token with all scopes of an accepted one was refused for lack of a scope", None);
+    }
+    let mut candidates: Vec<&str> = first.candidates.clone();
+    candidates.retain(|scope| accepted.clone().all(|one| one.candidates.contains(scope)));
+    let common: Vec<&str> = first.common.iter().flatten().copied().collect();
+    match candidates[..] {
+        [] if common.is_empty() => open(&[], "the accepted tokens have no scope in common", None),
+        [] => open(&common, "refused tokens had each of the scopes that all accepted ones have", None),
+        [one] => {
+            let why = "no call of a token without it was refused for lack of a scope";
+            open(&[one], why, Some(next(weighed, &[], &[one])))
+        }
+        [one, ..] => {
+            let next = next(weighed, &[one], &candidates[1..]);
+            open(&candidates, "all accepted tokens have them", Some(next))
+        }
+    }
+}
+
+/// A further call of this token, and with which outcomes it decides: what it would add to these calls is tried.
+fn next(weighed: &[Weighed<'_>], with: &[&str], without: &[&str]) -> NextCall {
+    let scopes: Scopes = with.iter().map(|scope| (*scope).to_owned()).collect();
+    let decides = |outcome: &&'static str| {
+        weighed.iter().enumerate().any(|(at, one)| {
+            let mut tenant = one.tenant.clone();
+            let Some(seen) = tenant.accepted.values().next().cloned() else { return false };
+            if *outcome == "accepted" {
+                tenant.accepted.insert(scopes.clone(), seen);
+            } else {
+                let Some(path) = tenant.paths.iter().next().copied() else { return false };
+                let reason = if one.explains { Reason::Scope } else { Reason::None };
+                tenant.refused.insert(Refusal { scopes: scopes.clone(), path, text: 0, reason }, seen);
+            }
+            let mut tried = weighed.to_vec();
+            tried[at] = Weighed::of(&tenant, one.explains);
+            required(&tried).is_some()
+        })
+    };
+    let decides_if = ["accepted", "refused"].into_iter().filter(decides).collect();
+    NextCall { with: owned(with), without: owned(without), decides_if }
 }
 
 fn owned(scopes: &[&str]) -> Vec<String> {

@@ -11,9 +11,11 @@ use super::{
 use crate::learn::evidence::Sightings;
 
 /// The calls to one tenant, weighed.
+#[derive(Clone)]
 pub(super) struct Weighed<'a> {
-    pub(super) name: &'a str,
-    tenant: &'a Tenant,
+    pub(super) tenant: &'a Tenant,
+    /// The tenant mentions a scope in a refusal.
+    pub(super) explains: bool,
     pub(super) accepted: u64,
     pub(super) set_aside: u64,
     /// Scopes that every accepted token has; `None` where no call was accepted.
@@ -27,7 +29,7 @@ pub(super) struct Weighed<'a> {
 }
 
 impl<'a> Weighed<'a> {
-    pub(super) fn of(name: &'a str, tenant: &'a Tenant, explains: bool) -> Self {
+    pub(super) fn of(tenant: &'a Tenant, explains: bool) -> Self {
         let mut sets = tenant.accepted.keys();
         let common: Option<Vec<&str>> = sets.next().map(|first| {
             let others = || tenant.accepted.keys().skip(1);
@@ -46,8 +48,8 @@ impl<'a> Weighed<'a> {
         let mut candidates = common.clone().unwrap_or_default();
         candidates.retain(|scope| !counted.iter().any(|(refusal, _)| refusal.scopes.contains(*scope)));
         Self {
-            name,
             tenant,
+            explains,
             accepted: tenant.accepted.values().map(|seen| seen.count).sum(),
             set_aside: aside.iter().chain(&other).map(|(_, seen)| seen.count).sum(),
             contradicts: aside.iter().any(|(refusal, _)| refusal.reason == Reason::Scope),
