@@ -173,7 +173,7 @@ fn malformed(address: &str) -> Option<&'static str> {
     }
 }
 
-async fn bind(option: &str, address: &str) -> Result<(TcpListener, SocketAddr), Failure> {
+pub(super) async fn bind(option: &str, address: &str) -> Result<(TcpListener, SocketAddr), Failure> {
     let shown = masked(address);
     if let Some(wrong) = malformed(address) {
         return Err(format!(

@@ -32,6 +32,7 @@ pub mod learn;
 pub mod listeners;
 mod log;
 mod messages;
+mod metrics;
 mod open_files;
 pub mod options;
 mod outbound;

@@ -8,6 +8,7 @@ use super::{
     CommandStatus, Failure, Format,
     environment::Environment,
     listeners::Open,
+    metrics::{self, RunningProxy},
     options::{contract::warn_of_unusable_places, limits::ProxyArgs},
     outbound::{FirstHop, OutboundPolicy, Site},
     signals::Signals,
@@ -15,6 +16,7 @@ use super::{
 };
 use crate::{
     exchange::TenantFacts,
+    metrics::Phase,
     pipeline::{LineFormat, Pipeline},
     proxy::{Committed, Completed, Observer, Proxy, Settings, entry::listener, workers::Workers},
     upstream::{
@@ -81,6 +83,9 @@ impl ProxyArgs {
             OutboundPolicy::Memory => OwnAddresses::without_names(),
             OutboundPolicy::Anywhere { .. } => OwnAddresses::default(),
         };
+        if let Some(metrics) = pipeline.metrics() {
+            own.add(metrics.address);
+        }
         let settings = self.settings(origin.scheme(), &origin.authority);
         let (workers, threads) = Workers::start(self.workers, || {
             let writer = Arc::clone(pipeline);
@@ -141,10 +146,14 @@ impl ProxyArgs {
         let writer = Arc::clone(pipeline);
         let writer = tokio::spawn(async move { writer.run().await });
         let (stop, stopping) = watch::channel(false);
-        let lines = listeners.lines();
+        let mut lines = listeners.lines();
+        lines.extend(pipeline.metrics().map(|metrics| metrics::line(metrics)));
         let mut servers = JoinSet::new();
         for Open { listener, door, .. } in listeners.open.drain(..) {
             servers.spawn(listener::serve(Arc::clone(&proxy), listener, door, stopping.clone()));
+        }
+        if let Some(metrics) = pipeline.metrics() {
+            metrics.serve(Box::new(RunningProxy::new(pipeline, &proxy)));
         }
         let format = if pipeline.lines() == LineFormat::Json { Format::Json } else { Format::Text };
         for line in &lines {
@@ -169,6 +178,9 @@ impl ProxyArgs {
                 wrap::run(program, arguments, environment.as_ref(), &mut signals).await.map(Some)
             }
         };
+        if let Some(metrics) = pipeline.metrics() {
+            metrics.enter(Phase::Draining);
+        }
         let _ = stop.send(true);
         tokio::select! {
             () = async { while servers.join_next().await.is_some() {} } => {}

@@ -14,9 +14,15 @@ use tokio::{
     signal::unix::{SignalKind, signal},
 };
 
-use super::{ContractArgs, Failure, Format, Outcome, printer::Printer, summary::event};
+use super::{
+    ContractArgs, Failure, Format, Outcome,
+    metrics::{self, Counted, MetricsServer},
+    printer::Printer,
+    summary::event,
+};
 use crate::{
     contract::{BUILT_IN, Contract, ContractDocument},
+    metrics::{Metrics, Phase, Subject},
     mock::Mock,
     plural::plural,
     sandbox::{self, Answers, BUILT_IN_SEED, CHOICES, Client, Misbehaviour, Seed, Tenant},
@@ -29,6 +35,10 @@ pub struct Args {
     /// Address to listen on; port 0 picks a free port
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8080")]
     listen: SocketAddr,
+    /// Address of a listener for metrics (`/metrics`, for Prometheus) and probes (`/healthz`, `/readyz`); without
+    /// authentication
+    #[arg(long, value_name = "ADDR")]
+    metrics: Option<String>,
     /// Violate a documented rule on purpose, in this share of the applicable exchanges (0 to 1) [default rate: 1];
     /// repeatable
     #[arg(long, value_name = "RULE[=RATE]")]
@@ -67,14 +77,15 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
             Format::Json => choices_json(),
         });
     }
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let metrics = MetricsServer::open(args.metrics.as_deref())?;
+    let metrics = metrics.as_ref();
     if args.contract.iter().all(|file| file == Path::new(BUILT_IN)) {
         let tenant = Arc::new(args.tenant()?);
         let welcome = |address| match args.format {
             Format::Text => welcome_text(address, &tenant),
             Format::Json => welcome_json(address, &tenant),
         };
-        return runtime.block_on(serve(args, Arc::clone(&tenant), welcome));
+        return run_with(args, Arc::clone(&tenant), Contract::built_in(), metrics, welcome);
     }
     let options = ContractArgs { contract: args.contract.clone(), overlay: args.overlay.clone() };
     let contract = options.load()?;
@@ -82,7 +93,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let tenant = if has_built_in { Some(Arc::new(args.tenant()?)) } else { None };
     let mock = Mock::new(Arc::clone(&contract), tenant, args.seed_number)?;
     let welcome = |address| mock_welcome(address, &contract, args.format);
-    runtime.block_on(serve(args, Arc::new(mock), welcome))
+    run_with(args, Arc::new(mock), Arc::clone(&contract), metrics, welcome)
 }
 
 impl Args {
@@ -95,9 +106,25 @@ impl Args {
     }
 }
 
+/// Serves the tenant, and counts its answers by the operations of `contract` where somebody asks for metrics.
+fn run_with<T: Answers + 'static>(
+    args: &Args,
+    tenant: Arc<T>,
+    contract: Arc<Contract>,
+    metrics: Option<&MetricsServer>,
+    welcome: impl FnOnce(SocketAddr) -> String,
+) -> Result<Outcome, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let Some(server) = metrics else { return runtime.block_on(serve(args, tenant, None, welcome)) };
+    let counted = Counted::new(tenant, contract);
+    let metrics = (server.metrics(), counted.subject());
+    runtime.block_on(serve(args, Arc::new(counted), Some(metrics), welcome))
+}
+
 async fn serve<T: Answers + 'static>(
     args: &Args,
     tenant: Arc<T>,
+    metrics: Option<(Arc<Metrics>, Box<dyn Subject>)>,
     welcome: impl FnOnce(SocketAddr) -> String,
 ) -> Result<Outcome, Failure> {
     let mut interrupt = signal(SignalKind::interrupt())?;
@@ -111,11 +138,19 @@ async fn serve<T: Answers + 'static>(
     let address = listener.local_addr()?;
     let url = format!("http://{address}");
     event(args.format, "listening", url.as_str(), &format!("listening on {url}"));
+    let metrics = metrics.map(|(metrics, subject)| {
+        metrics.serve(subject);
+        event(args.format, "listening", metrics::url(&metrics), &metrics::line(&metrics));
+        metrics
+    });
     print(&welcome(address))?;
     let stop = async move {
         tokio::select! {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
+        }
+        if let Some(metrics) = metrics {
+            metrics.enter(Phase::Draining);
         }
     };
     sandbox::serve(listener, tenant, stop).await?;

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use super::{
     Failure, Outcome,
+    metrics::MetricsServer,
     options::{
         Network,
         filter::FilterArgs,
@@ -48,6 +49,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
 }
 
 fn watch(args: &Args) -> Result<Outcome, Failure> {
+    let metrics = MetricsServer::open(args.proxy.listeners.metrics.as_deref())?;
     let contract = args.judge.contract.load_to_serve()?;
     let ready = args.upstream.ready(&args.proxy, &contract)?;
     let mut setup = args.filter.setup(&ready.origin);
@@ -65,6 +67,7 @@ fn watch(args: &Args) -> Result<Outcome, Failure> {
         setup.journal = Some(Box::new(journal));
         setup.durable = args.trail.durable;
     }
+    setup.metrics = metrics.as_ref().map(MetricsServer::metrics);
     let tenant = Arc::clone(&contract) as Arc<dyn TenantFacts>;
     let pipeline = args.judge.pipeline(Setup { contract: Some(contract), ..setup })?;
     let proxy = ProxyArgs { for_command: ready.for_command(&args.proxy, pipeline.redactor()), ..args.proxy.clone() };

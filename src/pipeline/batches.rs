@@ -13,6 +13,7 @@ use tokio::sync::{Notify, oneshot};
 
 use crate::{
     exchange::{Body, Exchange, Headers},
+    metrics::Exchanges,
     proxy::{Committed, Completed},
     upstream::Problem,
 };
@@ -71,6 +72,8 @@ pub(super) struct Batch {
     runs: AtomicBool,
     /// What was taken is judged.
     idle: Condvar,
+    /// What was counted of its exchanges; its own thread takes the lock once per batch, a scrape once.
+    exchanges: Mutex<Exchanges>,
 }
 
 #[derive(Debug, Default)]
@@ -150,6 +153,11 @@ impl Batch {
     /// Resolves when there is.
     pub(super) async fn notified(&self) {
         self.notify.notified().await;
+    }
+
+    /// The counters of its exchanges.
+    pub(super) fn exchanges(&self) -> MutexGuard<'_, Exchanges> {
+        self.exchanges.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn queue(&self) -> MutexGuard<'_, Queue> {

@@ -116,6 +116,12 @@ impl Console {
         self.shared.wake(queue);
     }
 
+    /// How many lines were dropped since the beginning.
+    #[must_use]
+    pub fn dropped(&self) -> u64 {
+        self.shared.lock().dropped
+    }
+
     /// Waits until all that is queued is written, and ends. How many lines were dropped since the beginning. What is
     /// pushed later is not shown.
     pub fn close(&self) -> u64 {

@@ -57,6 +57,9 @@ impl Observer for Pipeline {
     }
 
     fn on_rejected(&self, status: u16, reason: &str) {
+        if let Some(metrics) = &self.metrics {
+            metrics.rejected(status);
+        }
         let mut state = self.lock();
         let state = &mut *state;
         *state.counts.turned_away.entry(reason.to_owned()).or_default() += 1;
@@ -75,6 +78,9 @@ impl Observer for Pipeline {
 impl Pipeline {
     /// Counts and shows a request that was turned away because of its host.
     fn deny(&self, denied: &Denied) {
+        if let Some(metrics) = &self.metrics {
+            metrics.rejected(denied.status);
+        }
         let mut state = self.lock();
         let state = &mut *state;
         *state.counts.turned_away.entry(denied.reason.to_owned()).or_default() += 1;

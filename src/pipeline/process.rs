@@ -17,9 +17,10 @@ use super::{
 use crate::{
     coverage::Touched,
     exchange::Exchange,
+    metrics::{Exchanges, Observed},
     proxy::{Committed, Completed, Observer as _},
     redact::{JudgedExchange, Redacted},
-    report::{self, ExchangeRef, LIVE},
+    report::{self, ExchangeRef, LIVE, verdict_name},
     upstream::{AnswerMeta, Difference, Miss, Near},
 };
 
@@ -32,6 +33,8 @@ struct Processing<T> {
     /// Its response is held until it is judged.
     held: bool,
     waiting: Option<Waiting>,
+    /// Captured bytes of the bodies of request and response.
+    captured: [usize; 2],
 }
 
 /// An exchange that can be counted, shown and recorded.
@@ -70,7 +73,7 @@ impl Pipeline {
     pub fn process_batches(&self) {
         for turn in self.batches.each() {
             let (pending, _busy) = turn.take_all();
-            self.process(pending);
+            self.process(&turn, pending);
         }
     }
 
@@ -82,6 +85,9 @@ impl Pipeline {
         }
         if !self.judge.includes(&ended.exchange.request) {
             self.lock().counts.left_out += 1;
+            if let Some(metrics) = &self.metrics {
+                metrics.left_out();
+            }
             return Committed::now();
         }
         let turn = self.batches.here();
@@ -120,15 +126,21 @@ impl Pipeline {
 
     /// Processes the batch of an event loop on it; `false` where that would hold it up.
     pub(super) fn process_batch(&self, turn: &Batch) -> bool {
-        turn.take_light().map(|pending| self.process(pending)).is_some()
+        turn.take_light().map(|pending| self.process(turn, pending)).is_some()
     }
 
     /// Judges and redacts a batch, and queues its entries and lines.
-    pub(super) fn process(&self, pending: Vec<Pending>) {
+    pub(super) fn process(&self, turn: &Batch, pending: Vec<Pending>) {
         if pending.is_empty() {
             return;
         }
         let judged: Vec<_> = pending.into_iter().map(|pending| self.judged(pending)).collect();
+        if self.metrics.is_some() {
+            let mut exchanges = turn.exchanges();
+            for judged in &judged {
+                self.count(&mut exchanges, judged);
+            }
+        }
         let redacted: Vec<_> = judged.into_iter().map(|judged| self.redacted(judged)).collect();
         let mut state = self.lock();
         for redacted in redacted {
@@ -138,13 +150,37 @@ impl Pipeline {
 
     fn judged(&self, Pending { ended, waiting }: Pending) -> Processing<(JudgedExchange, bool)> {
         let Completed { exchange, meta, took, held, alone: _ } = ended;
+        let response = exchange.response.as_ref().map_or(0, |response| response.body.content.len());
+        let captured = [exchange.request.body.content.len(), response];
         // A panic costs this exchange, not those that ended with it.
         let judged = catch_unwind(AssertUnwindSafe(|| self.judge.judge(exchange, &meta))).ok();
-        Processing { of: judged, meta, took, held, waiting }
+        Processing { of: judged, meta, took, held, waiting, captured }
+    }
+
+    /// Counts an exchange for `--metrics`.
+    fn count(&self, exchanges: &mut Exchanges, judged: &Processing<(JudgedExchange, bool)>) {
+        let Processing { of: Some((judged, panicked)), meta, took, captured, .. } = judged else {
+            return self.internal_error();
+        };
+        let JudgedExchange { exchange, verdict, .. } = judged;
+        if *panicked {
+            self.internal_error();
+        }
+        let given = || meta.given_status.map(|status| status.as_u16());
+        exchanges.count(&Observed {
+            verdict,
+            conclusion: if *panicked { "unjudged" } else { verdict_name(verdict.conclusion(), meta.miss.is_some()) },
+            method: &exchange.request.method,
+            status: exchange.response.as_ref().map(|response| response.status).or_else(given),
+            took: *took,
+            answered: exchange.transport.answered_by_contrail.as_deref(),
+            incomplete: exchange.transport.incomplete.is_some(),
+            captured: *captured,
+        });
     }
 
     fn redacted(&self, judged: Processing<(JudgedExchange, bool)>) -> Processing<Ready> {
-        let Processing { of, mut meta, took, held, mut waiting } = judged;
+        let Processing { of, mut meta, took, held, mut waiting, captured } = judged;
         let passes = !held
             || of
                 .as_ref()
@@ -167,14 +203,15 @@ impl Pipeline {
             let redacted = catch_unwind(AssertUnwindSafe(|| self.redactor.text(remark).into_inner()));
             *remark = redacted.unwrap_or_default();
         }
-        Processing { of: redacted, meta, took, held, waiting }
+        Processing { of: redacted, meta, took, held, waiting, captured }
     }
 
     /// Counts an exchange, and queues its line and its entry.
     fn queue(&self, state: &mut RunState, redacted: Processing<Ready>) {
-        let Processing { of, meta, took, waiting, held: _ } = redacted;
+        let Processing { of, meta, took, waiting, held: _, captured: _ } = redacted;
         let Some(Ready { judged, attestation, panicked, touched }) = of else {
             state.counts.unredacted += 1;
+            self.internal_error();
             console::unredacted(&mut state.line_batch, self.lines);
             if let Some(waiting) = waiting {
                 let refused = self.durable && state.journal.is_some();
@@ -197,6 +234,9 @@ impl Pipeline {
         match state.journal.as_mut().filter(|_| self.is_recorded(&meta)) {
             Some(journal) => {
                 journal.add(&judged, attestation);
+                if let Some(metrics) = &self.metrics {
+                    metrics.journal.added();
+                }
                 state.journal_batch = true;
                 state.waiting.extend(waiting);
                 if state.journal.as_ref().is_some_and(|journal| journal.queued() >= MAX_QUEUED) {

@@ -20,6 +20,7 @@ use super::{
 use crate::{
     contract::Contract,
     coverage::{ContractParts, Touched},
+    metrics::{Exchanges, Metrics},
     redact::{Counters, JudgedExchange, Redacted, Redactor},
     report::{Collector, ExchangeRef, Title},
 };
@@ -46,6 +47,8 @@ pub struct Parts {
     pub lines: LineFormat,
     /// Where exchange lines go.
     pub console: Console,
+    /// Where exchanges are counted for `--metrics`, if they are.
+    pub metrics: Option<Arc<Metrics>>,
 }
 
 /// The pipeline; see the module.
@@ -64,6 +67,7 @@ pub struct Pipeline {
     pub(super) state: Mutex<RunState>,
     pub(super) to_sync: Condvar,
     pub(super) syncer: Mutex<Option<JoinHandle<()>>>,
+    pub(super) metrics: Option<Arc<Metrics>>,
 }
 
 #[derive(Debug)]
@@ -97,7 +101,8 @@ impl Pipeline {
     ///
     /// The system gives no thread.
     pub fn new(parts: Parts) -> io::Result<Arc<Self>> {
-        let Parts { judge, redactor, enforce, collector, journal, durable, max_inline, lines, console } = parts;
+        let Parts { judge, redactor, enforce, collector, journal, durable, max_inline, lines, console, metrics } =
+            parts;
         let pipeline = Arc::new(Self {
             judge,
             redactor,
@@ -120,6 +125,7 @@ impl Pipeline {
             }),
             to_sync: Condvar::new(),
             syncer: Mutex::new(None),
+            metrics,
         });
         if durable {
             let syncing = Arc::clone(&pipeline);
@@ -143,7 +149,7 @@ impl Pipeline {
                 let (pipeline, turn) = (Arc::clone(self), Arc::clone(&turn));
                 let judging = move || {
                     let (pending, _busy) = turn.take_all();
-                    pipeline.take_up(|| pipeline.process(pending));
+                    pipeline.take_up(|| pipeline.process(&turn, pending));
                 };
                 let _ = tokio::task::spawn_blocking(judging).await;
             }
@@ -160,6 +166,7 @@ impl Pipeline {
             // Those that come after it are still written; the responses of the others are cut.
             tracing::error!("failed to encode a journal entry; please report it");
             self.lock().counts.unwritten += 1;
+            self.internal_error();
         }
     }
 
@@ -167,6 +174,34 @@ impl Pipeline {
     pub fn flush(&self) {
         self.process_batches();
         self.write_out();
+    }
+
+    /// Where exchanges are counted for `--metrics`, if they are.
+    #[must_use]
+    pub fn metrics(&self) -> Option<&Arc<Metrics>> {
+        self.metrics.as_ref()
+    }
+
+    /// The counters of all event loops.
+    #[must_use]
+    pub fn exchanges(&self) -> Exchanges {
+        let mut all = Exchanges::default();
+        for turn in self.batches.each() {
+            all.add(&turn.exchanges());
+        }
+        all
+    }
+
+    /// How many exchange lines were dropped.
+    #[must_use]
+    pub fn lines_dropped(&self) -> u64 {
+        self.console.dropped()
+    }
+
+    pub(super) fn internal_error(&self) {
+        if let Some(metrics) = &self.metrics {
+            metrics.internal_error();
+        }
     }
 
     /// The contract in force.

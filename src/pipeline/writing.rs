@@ -32,14 +32,22 @@ impl Pipeline {
         queue.writes += 1;
         let begun = Instant::now();
         let written = journal.write();
-        queue.slowest = queue.slowest.max(begun.elapsed());
+        let took = begun.elapsed();
+        queue.slowest = queue.slowest.max(took);
+        if let Some(metrics) = &self.metrics {
+            metrics.journal.wrote(took);
+        }
         for alarm in journal.alarms() {
             console::alarm(&mut state.line_batch, self.lines, &alarm, None);
         }
         if let Err(error) = written {
             return self.lost(state, &error);
         }
+        if let Some(metrics) = self.metrics.as_ref().filter(|_| !state.disk.sync_failed) {
+            metrics.journal.works();
+        }
         if !self.durable {
+            self.recorded(state.waiting.len());
             release(&mut state.waiting, &Ok(()));
             return;
         }
@@ -47,7 +55,9 @@ impl Pipeline {
             state.disk.refusing = None;
         }
         // Those whose client has gone already wait for nothing.
+        let all = state.waiting.len();
         state.waiting.retain(|waiting| !waiting.is_gone());
+        self.recorded(all - state.waiting.len());
         state.disk.syncing.append(&mut state.waiting);
         state.disk.sync_wanted = true;
         self.to_sync.notify_one();
@@ -56,9 +66,28 @@ impl Pipeline {
     /// A batch is not in the journal.
     fn lost(&self, state: &mut RunState, error: &io::Error) {
         state.counts.unwritten += state.waiting.len() as u64;
+        if let Some(metrics) = &self.metrics {
+            metrics.journal.lost(state.waiting.len());
+            metrics.journal.fails(&error.to_string());
+        }
         self.alarm(state, error);
         let answer = if self.durable { Err(state.disk.refuse(error.to_string())) } else { Ok(()) };
         release(&mut state.waiting, &answer);
+    }
+
+    /// Counts entries that are as safe as they will be.
+    fn recorded(&self, entries: usize) {
+        if let Some(metrics) = &self.metrics {
+            metrics.journal.recorded(entries);
+        }
+    }
+
+    /// Writes a journal again that could not be written: with the next batch, or now the line that states what was
+    /// lost.
+    pub fn write_again(&self) {
+        let mut state = self.lock();
+        state.journal_batch = true;
+        self.write(&mut state);
     }
 
     /// Reports once that the journal cannot be written.
@@ -98,6 +127,9 @@ impl Pipeline {
             state = self.lock();
             state.counts.queue.syncs += 1;
             state.counts.queue.slowest = state.counts.queue.slowest.max(took);
+            if let Some(metrics) = &self.metrics {
+                metrics.journal.synced(took);
+            }
             let answer = match synced {
                 Ok(()) if !state.disk.sync_failed => Ok(()),
                 Ok(()) => Err(unrecorded(state.disk.refusing.as_deref().unwrap_or_default())),
@@ -105,11 +137,19 @@ impl Pipeline {
                     state.disk.sync_failed = true;
                     self.alarm(&mut state, &error);
                     let reason = format!("{error}; restart contrail once the disk is repaired");
+                    if let Some(metrics) = &self.metrics {
+                        metrics.journal.fails(&reason);
+                    }
                     Err(state.disk.refuse(reason))
                 }
             };
             if answer.is_err() {
                 state.counts.unwritten += waiting.len() as u64;
+                if let Some(metrics) = &self.metrics {
+                    metrics.journal.lost(waiting.len());
+                }
+            } else {
+                self.recorded(waiting.len());
             }
             release(&mut waiting, &answer);
         }

@@ -21,6 +21,11 @@ impl Budget {
         Self(Arc::new(AtomicUsize::new(bytes)))
     }
 
+    /// How many are left.
+    pub(in crate::proxy) fn left(&self) -> usize {
+        self.0.load(Ordering::Relaxed)
+    }
+
     /// Takes up to this many; returns how many.
     fn take(&self, wanted: usize) -> usize {
         if wanted == 0 {

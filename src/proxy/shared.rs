@@ -1,6 +1,9 @@
 //! State that all connections of a proxy share.
 
-use std::sync::{Arc, OnceLock, atomic::AtomicUsize};
+use std::sync::{
+    Arc, OnceLock,
+    atomic::{AtomicUsize, Ordering},
+};
 
 use http::HeaderValue;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -9,7 +12,10 @@ use super::{
     Observer, Settings,
     capture::{BodyCapture, Budget},
 };
-use crate::upstream::{Failure, FailureKind, Upstream, UpstreamKind};
+use crate::{
+    metrics::Gauges,
+    upstream::{Failure, FailureKind, Upstream, UpstreamKind},
+};
 
 /// A proxy: settings, the upstream that answers, and the observer that listens. Shared by all its connections.
 #[derive(Debug)]
@@ -89,6 +95,19 @@ impl Proxy {
                 let cause = format!("as many requests as --max-upstream were with the upstream for {seconds} s");
                 Err(Failure::new(FailureKind::Busy, cause))
             }
+        }
+    }
+
+    /// What is in use at present.
+    #[must_use]
+    pub fn in_use(&self) -> Gauges {
+        let max = self.settings.max_connections.min(Semaphore::MAX_PERMITS);
+        Gauges {
+            connections: max.saturating_sub(self.connection_permits.available_permits()) as u64,
+            max_connections: max as u64,
+            exchanges: self.exchanges.load(Ordering::Relaxed) as u64,
+            captured: self.settings.max_captured.saturating_sub(self.captured.left()) as u64,
+            ..Gauges::default()
         }
     }
 

@@ -32,6 +32,7 @@ mod json_output;
 mod learn;
 mod listeners;
 mod mistakes;
+mod operations;
 mod outcomes;
 mod output_keys;
 mod planted;

@@ -26,6 +26,7 @@ use crate::{
     exchange::DecodeLimits,
     finding::Rule,
     json,
+    metrics::Metrics,
     pipeline::{Console, ContractShapes, Enforce, Journal, Judge, LineFormat, Parts, Pipeline, VerdictCache},
     redact::Redactor,
     report::{self, Collector, Title},
@@ -100,6 +101,8 @@ pub struct Setup {
     pub redactor: Option<Arc<Redactor>>,
     /// The token cache, where the command has made one already.
     pub tokens: Option<Arc<TokenCache>>,
+    /// Where exchanges are counted for `--metrics`, if they are.
+    pub metrics: Option<Arc<Metrics>>,
 }
 
 impl JudgeArgs {
@@ -211,6 +214,7 @@ impl JudgeArgs {
             max_inline: self.max_inline,
             lines: self.lines(),
             console: Console::new(io::stderr(), self.lines())?,
+            metrics: setup.metrics,
         })?)
     }
 

@@ -34,6 +34,10 @@ pub struct ListenerArgs {
     /// Additional host to intercept on the forward proxy, by default port 443; repeatable
     #[arg(long, value_name = "HOST[:PORT]")]
     pub intercept: Vec<String>,
+    /// Address of a listener for metrics (`/metrics`, for Prometheus) and probes (`/healthz`, `/readyz`); without
+    /// authentication
+    #[arg(long, value_name = "ADDR")]
+    pub metrics: Option<String>,
     /// How the forward proxy treats requests to other hosts
     #[arg(long, value_enum, default_value_t)]
     pub tunnel: Tunnel,

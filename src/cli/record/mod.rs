@@ -24,6 +24,7 @@ pub(super) use proof::replayed;
 
 use super::{
     Failure, Outcome,
+    metrics::MetricsServer,
     options::{judge::Setup, limits::ProxyArgs, upstream::Ready},
     report_files::{self, Used},
     run::RunEnd,
@@ -45,6 +46,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
 }
 
 fn record(args: &Args) -> Result<Outcome, Failure> {
+    let metrics = MetricsServer::open(args.proxy.listeners.metrics.as_deref())?;
     let contract = args.judge.contract.load_to_serve()?;
     known_operations(&contract, "--replace", &args.replace)?;
     known_operations(&contract, "--only", &args.filter.only)?;
@@ -52,7 +54,8 @@ fn record(args: &Args) -> Result<Outcome, Failure> {
     let existed = exists(args)?;
     let ready = args.upstream.ready(&args.proxy, &contract)?;
     let redactor = args.judge.redactor(&contract)?;
-    let setup = args.filter.setup(&ready.origin);
+    let metrics = metrics.as_ref().map(MetricsServer::metrics);
+    let setup = Setup { metrics, ..args.filter.setup(&ready.origin) };
     let builder = FixtureBuilder {
         out: args.out.clone(),
         keep: args.keep.clone(),

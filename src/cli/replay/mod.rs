@@ -24,6 +24,7 @@ use self::{
 use super::{
     Failure, Outcome,
     messages::error_chain,
+    metrics::MetricsServer,
     options::judge::Setup,
     outbound::OutboundPolicy,
     report_files::{self, Used},
@@ -53,6 +54,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
 }
 
 fn replay(args: &Args) -> Result<Outcome, Failure> {
+    let metrics = MetricsServer::open(args.proxy.listeners.metrics.as_deref())?;
     let terms = Arc::new(Pending { args: args.judge.clone(), made: OnceLock::new() });
     let options = args.judge.options(CheckOptions { auth: args.check_auth, ..CheckOptions::default() });
     // Without --record-missing it only says what the tenant is called; replay alone never asks one.
@@ -77,6 +79,7 @@ fn replay(args: &Args) -> Result<Outcome, Failure> {
         redactor: Some(Arc::clone(&redactor)),
         tokens: Some(Arc::clone(&tokens)),
         journal: missing.as_ref().map(Missing::journal),
+        metrics: metrics.as_ref().map(MetricsServer::metrics),
         ..Setup::default()
     })?;
     let limits = DecodeLimits { bytes: args.judge.max_decoded, ratio: args.judge.max_ratio };

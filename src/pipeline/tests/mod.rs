@@ -135,6 +135,7 @@ fn pipeline_with(checker: Checker, journal: Option<Box<dyn Journal>>, durable: b
         max_inline: MAX_INLINE,
         lines: LineFormat::PLAIN,
         console: Console::new(output.clone(), LineFormat::PLAIN).unwrap(),
+        metrics: None,
     })
     .unwrap();
     (pipeline, output)

@@ -26,7 +26,7 @@ const PATIENCE: Duration = Duration::from_mins(1);
 pub struct Running {
     /// Where it listens: the first listener that it says.
     pub address: SocketAddr,
-    /// Where each of its listeners listens, in the order in which it says them (plain, TLS, forward).
+    /// Where each of its listeners listens, in the order in which it says them (plain, TLS, forward, metrics).
     pub addresses: Vec<SocketAddr>,
     child: Option<Child>,
     stdout: Option<JoinHandle<String>>,
@@ -46,7 +46,10 @@ impl Running {
 
     fn launch<A: AsRef<OsStr>>(mut command: Command, folder: &Path, arguments: impl IntoIterator<Item = A>) -> Self {
         let arguments: Vec<A> = arguments.into_iter().collect();
-        let asked = |argument: &&A| argument.as_ref().to_string_lossy().ends_with("listen");
+        let asked = |argument: &&A| {
+            let argument = argument.as_ref().to_string_lossy();
+            argument.ends_with("listen") || argument == "--metrics"
+        };
         let listeners = arguments.iter().filter(asked).count().max(1);
         command.current_dir(folder).args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
