@@ -169,9 +169,7 @@ impl Learner {
                 unread: 0,
             }),
         };
-        if !answers.users.contains(&(operation.at.clone(), response.status)) {
-            answers.users.insert((operation.at.clone(), response.status));
-        }
+        answers.users.insert((operation.at.clone(), response.status));
         let body = &response.body;
         if is_bodiless(&exchange.request.method, response.status) || body.is_absent() {
             answers.without_body += 1;
