@@ -8,6 +8,7 @@ mod bound;
 mod change;
 mod messages;
 mod operations;
+mod same;
 mod schema;
 
 pub use self::{

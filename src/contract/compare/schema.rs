@@ -15,15 +15,9 @@ use serde_json::{Map, Value};
 use super::{
     bound::{BOUNDS, Bound, equal},
     change::{Change, Effect, Impact, Role},
+    same::{Same, is_silent, target},
 };
-use crate::{
-    contract::{
-        refs,
-        schema::{Holds, NULLABLE, holds},
-    },
-    json::push_pointer,
-    plural::plural,
-};
+use crate::{contract::refs, json::push_pointer, plural::plural};
 
 /// The schema that a contract without one stands for: anything is allowed.
 pub(super) static ANYTHING: Value = Value::Bool(true);
@@ -152,7 +146,7 @@ impl<'a, 'c> Walk<'a, 'c> {
         self.properties(one, other, at);
         self.rest_of_properties(one, other, at);
         self.items(one, other, at);
-        if !self.others_are_equal(one, other) {
+        if !Same::new(self.old, self.new).keywords(one, other, &COMPARED) {
             self.add(at, "schema-changed", Effect::Unclear, "the schema changed in another keyword".to_owned());
         }
         self.branches(one, other, at, before);
@@ -391,17 +385,6 @@ impl<'a, 'c> Walk<'a, 'c> {
             self.changes[before..].iter_mut().for_each(|change| change.impact = Impact::Unclear);
         }
     }
-
-    /// Whether the keywords that nothing else here compares are the same.
-    fn others_are_equal(&self, old: &'a Map<String, Value>, new: &'a Map<String, Value>) -> bool {
-        let others = |schema: &'a Map<String, Value>| {
-            let other = |key: &&String| restricts(key) && !COMPARED.contains(&key.as_str());
-            schema.keys().filter(other).collect::<BTreeSet<_>>()
-        };
-        let (one, other) = (others(old), others(new));
-        let mut same = Same::new(self.old, self.new);
-        one == other && one.iter().all(|key| same.keyword(key, &old[*key], &new[*key]))
-    }
 }
 
 /// The properties that a message shows.
@@ -430,66 +413,6 @@ impl<'a> Properties<'a> {
     }
 }
 
-/// Whether two schemas state the same, wherever their parts stand.
-pub(super) struct Same<'a> {
-    old: &'a Value,
-    new: &'a Value,
-    seen: HashSet<(*const Value, *const Value)>,
-}
-
-impl<'a> Same<'a> {
-    pub(super) fn new(old: &'a Value, new: &'a Value) -> Self {
-        Self { old, new, seen: HashSet::new() }
-    }
-
-    pub(super) fn schemas(&mut self, old: &'a Value, new: &'a Value) -> bool {
-        let (old, new) = (target(self.old, old), target(self.new, new));
-        if !self.seen.insert((std::ptr::from_ref(old), std::ptr::from_ref(new))) {
-            return true;
-        }
-        let (Some(one), Some(other)) = (old.as_object(), new.as_object()) else { return old == new };
-        let keys = |schema: &'a Map<String, Value>| schema.keys().filter(|key| restricts(key)).collect::<BTreeSet<_>>();
-        let (held, others) = (keys(one), keys(other));
-        held == others && held.iter().all(|key| self.keyword(key, &one[*key], &other[*key]))
-    }
-
-    fn keyword(&mut self, keyword: &str, old: &'a Value, new: &'a Value) -> bool {
-        match (holds(keyword), old, new) {
-            (Holds::One, ..) => self.schemas(old, new),
-            (Holds::List, Value::Array(old), Value::Array(new)) => {
-                old.len() == new.len() && old.iter().zip(new).all(|(old, new)| self.schemas(old, new))
-            }
-            (Holds::Members, Value::Object(old), Value::Object(new)) => {
-                old.len() == new.len()
-                    && old.iter().all(|(name, old)| new.get(name).is_some_and(|new| self.schemas(old, new)))
-            }
-            _ if keyword == "$ref" => match (old.as_str(), new.as_str()) {
-                (Some(one), Some(other)) => match (refs::resolve(self.old, one), refs::resolve(self.new, other)) {
-                    (Some(old), Some(new)) => self.schemas(old, new),
-                    _ => one == other,
-                },
-                _ => old == new,
-            },
-            _ => old == new,
-        }
-    }
-}
-
-/// What a schema leads to, as long as nothing beside the reference restricts anything.
-fn target<'a>(document: &'a Value, schema: &'a Value) -> &'a Value {
-    let mut schema = schema;
-    for _ in 0..refs::MAX_CHAIN {
-        let Some(Value::String(reference)) = schema.get("$ref") else { break };
-        let alone = schema.as_object().is_some_and(|schema| schema.keys().all(|key| key == "$ref" || !restricts(key)));
-        let Some(found) = refs::resolve(document, reference) else { break };
-        if !alone {
-            break;
-        }
-        schema = found;
-    }
-    schema
-}
-
 /// The keywords of a schema that holds no reference any more.
 fn members(schema: &Value) -> Option<&Map<String, Value>> {
     static EMPTY: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
@@ -504,34 +427,6 @@ fn members(schema: &Value) -> Option<&Map<String, Value>> {
 fn is_or_null(branches: &[Value]) -> bool {
     let is_null = |branch: &Value| branch.get("type").is_some_and(|name| name == "null");
     branches.len() == 2 && branches.iter().filter(|branch| is_null(branch)).count() == 1
-}
-
-fn is_silent(schema: &Map<String, Value>) -> bool {
-    !schema.keys().any(|key| restricts(key))
-}
-
-/// Whether the check reads a keyword: it is no annotation, no definition and no name.
-fn restricts(keyword: &str) -> bool {
-    let named = [
-        "title",
-        "description",
-        "example",
-        "examples",
-        "default",
-        "deprecated",
-        "readOnly",
-        "writeOnly",
-        "externalDocs",
-        "xml",
-        "$comment",
-        "$defs",
-        "definitions",
-        "$id",
-        "$anchor",
-        "$schema",
-    ];
-    let known = ["x-contrail-known-values", "x-contrail-unnamed-keys", NULLABLE];
-    known.contains(&keyword) || !(named.contains(&keyword) || keyword.starts_with("x-"))
 }
 
 fn types(schema: &Map<String, Value>) -> Option<BTreeSet<&str>> {
