@@ -175,7 +175,7 @@ impl Finding {
         self.rule.kind()
     }
 
-    /// One sentence for people: what was expected beside what was seen, values in backticks, lists whole.
+    /// One sentence for people: what was expected beside what was seen, values in backticks.
     #[must_use]
     pub fn message(&self) -> String {
         let expected = visible(&self.expected);

@@ -14,6 +14,9 @@ use crate::json::{push_pointer, reads_as_another_scalar};
 /// Bound on the violations reported of one value.
 pub(super) const MAX_VIOLATIONS: usize = 1000;
 
+/// About how many bytes of what one place breaks are shown: every violation of a body repeats them.
+const MAX_CLAUSE: usize = 16 * 1024;
+
 /// What one place breaks: the more basic a clause, the earlier it comes; a wrong type makes the others moot.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Clause {
@@ -85,7 +88,12 @@ impl Places {
             .collect()
     }
 
-    fn push(&mut self, at: String, clause: Clause) {
+    fn push(&mut self, at: String, mut clause: Clause) {
+        let (Clause::Type(text) | Clause::Other(text)) = &mut clause;
+        if text.len() > 2 * MAX_CLAUSE {
+            text.truncate(text.floor_char_boundary(MAX_CLAUSE));
+            text.push('…');
+        }
         if self.0.len() >= MAX_VIOLATIONS && !self.0.contains_key(&at) {
             return;
         }
@@ -193,18 +201,16 @@ impl Places {
             return;
         }
         for at in common {
-            let values: Vec<String> = context
-                .iter()
-                .copied()
-                .flatten()
-                .filter(|error| error.instance_path().as_str() == at)
-                .flat_map(|error| match error.kind() {
-                    Rule::Constant { expected_value } => vec![shown(expected_value)],
-                    Rule::Enum { options } => options.as_array().into_iter().flatten().map(shown).collect(),
-                    _ => Vec::new(),
-                })
-                .collect();
-            if values.is_empty() {
+            let values =
+                context.iter().copied().flatten().filter(|error| error.instance_path().as_str() == at).flat_map(
+                    |error| match error.kind() {
+                        Rule::Constant { expected_value } => std::slice::from_ref(&**expected_value),
+                        Rule::Enum { options } => options.as_array().map(Vec::as_slice).unwrap_or_default(),
+                        _ => &[],
+                    },
+                );
+            let mut values = values.peekable();
+            if values.peek().is_none() {
                 let clauses = clauses.iter().filter_map(|places| places.get(at)).flatten();
                 let mut types: Vec<&str> = Vec::new();
                 for clause in clauses {
@@ -218,7 +224,7 @@ impl Places {
                     self.push(at.clone(), Clause::Type(types.join(" or ")));
                 }
             } else {
-                self.push(at.clone(), Clause::Other(one_of(&values)));
+                self.push(at.clone(), Clause::Other(one_of(values)));
             }
         }
     }
@@ -233,13 +239,21 @@ fn shown(value: &Value) -> String {
     format!("`{}`", text.replace('`', "\\u{60}"))
 }
 
-fn one_of(values: &[String]) -> String {
-    let mut seen = HashSet::new();
-    let distinct: Vec<&str> = values.iter().map(String::as_str).filter(|value| seen.insert(*value)).collect();
-    match distinct[..] {
-        [only] => only.to_owned(),
-        _ => format!("one of {}", distinct.join(", ")),
+/// Lists values up to [`MAX_CLAUSE`].
+fn one_of<'v>(values: impl Iterator<Item = &'v Value>) -> String {
+    let (mut seen, mut listed) = (HashSet::new(), String::new());
+    for value in values {
+        let value = shown(value);
+        if !seen.contains(&value) {
+            if listed.len() + value.len() > MAX_CLAUSE && !listed.is_empty() {
+                return format!("one of {listed}, and others");
+            }
+            listed.push_str(if listed.is_empty() { "" } else { ", " });
+            listed.push_str(&value);
+            seen.insert(value);
+        }
     }
+    if seen.len() == 1 { listed } else { format!("one of {listed}") }
 }
 
 fn types(kind: &TypeKind) -> String {
@@ -261,7 +275,7 @@ fn counted(count: u64, what: &str) -> String {
 fn clause(kind: &Rule) -> String {
     match kind {
         Rule::Constant { expected_value } => shown(expected_value),
-        Rule::Enum { options } => one_of(&options.as_array().into_iter().flatten().map(shown).collect::<Vec<_>>()),
+        Rule::Enum { options } => one_of(options.as_array().into_iter().flatten()),
         Rule::Maximum { limit } => format!("at most {limit}"),
         Rule::Minimum { limit } => format!("at least {limit}"),
         Rule::ExclusiveMaximum { limit } => format!("less than {limit}"),

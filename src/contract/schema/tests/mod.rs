@@ -342,13 +342,16 @@ fn a_pattern_that_is_too_costly_leaves_the_value_unjudged() {
 }
 
 #[test]
-fn a_value_outside_of_a_long_enumeration_takes_time_in_proportion_to_it() {
-    // Where each value was compared with each, this took minutes.
+fn a_value_outside_of_a_long_enumeration_takes_time_in_proportion_to_it_and_shows_only_its_beginning() {
+    // Where each value was compared with each, this took minutes. A body of a thousand such values took 800 MB.
     let values: Vec<String> = (0..100_000).map(|n| format!("value-{n}")).collect();
     let long = schema(&serde_json::json!({"s": {"enum": values}}).to_string());
     assert_eq!(found(&long, r#""value-99999""#), [""; 0]);
-    let expected: Vec<String> = values.iter().map(|value| format!("`{value}`")).collect();
-    assert!(found(&long, r#""other""#) == [format!(": one of {}", expected.join(", "))]);
+    let [message] = &found(&long, r#""other""#)[..] else { panic!("one message") };
+    let shown = message.split(", ").count() - 1;
+    let expected: Vec<String> = values[..shown].iter().map(|value| format!("`{value}`")).collect();
+    assert_eq!(*message, format!(": one of {}, and others", expected.join(", ")));
+    assert!((16_300..16_500).contains(&message.len()), "{}", message.len());
 }
 
 #[test]
