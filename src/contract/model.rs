@@ -78,13 +78,13 @@ pub struct Operation {
     /// The path as the document writes it, without the base path.
     pub path: Box<str>,
     /// Its parameters, those of the path item included.
-    pub parameters: Vec<Parameter>,
+    pub parameters: Vec<Arc<Parameter>>,
     /// What the document states about a request body.
     pub request_body: RequestBody,
     /// Documented responses.
     pub responses: Responses,
     /// What the operation asks of a caller.
-    pub security: Security,
+    pub security: Arc<Security>,
     /// Aspects that the document does not show and that come back as unchecked (`x-contrail-not-shown`).
     pub not_shown: UncheckedSet,
     /// Rules across request and response (`x-contrail-relations`).
@@ -218,7 +218,7 @@ pub enum RequestBody {
     /// It has one of these media types.
     Documented {
         /// Media types with their schemas.
-        content: Vec<Content>,
+        content: Arc<[Content]>,
         /// Whether a request without a body breaks the contract.
         required: bool,
     },
@@ -304,9 +304,9 @@ pub enum Status {
 #[derive(Debug, Default)]
 pub struct Response {
     /// Media types with their schemas; empty where none is documented.
-    pub content: Vec<Content>,
+    pub content: Arc<[Content]>,
     /// Its documented headers.
-    pub(crate) headers: Vec<Header>,
+    pub(crate) headers: Arc<[Header]>,
     /// It says that the token lacks the required scope (`x-contrail-means: scope-missing`).
     pub scope_missing: bool,
     /// Aspects that it shows though its operation lists them as not shown (`x-contrail-shown`).

@@ -1,7 +1,5 @@
 //! What a document states and no message can ever be held to: paths, parameters and discriminators that lead nowhere.
 
-use std::collections::HashMap;
-
 use serde_json::Value;
 
 use super::{
@@ -26,18 +24,18 @@ impl ContractDocument {
 fn of_paths(contract: &ContractDocument) -> Vec<(String, String)> {
     let document = contract.document();
     let mut found = Vec::new();
-    let mut first: HashMap<(&str, String), &str> = HashMap::new();
+    let usual = base(document, "");
     for operation in &contract.model().operations {
         let path = &*operation.path;
         let alike = shape(path);
-        for base in bases(document, &operation.at) {
-            let other = first.entry((operation.method.as_str(), format!("{base}{alike}"))).or_insert(path);
-            if *other != path {
-                found.push((
-                    operation.at.to_string(),
-                    format!("it has the same requests as `{other}`, which comes first"),
-                ));
-            }
+        // Two of the same servers are compared when they are compiled.
+        let base = base(document, &operation.at);
+        let one = format!("{base}{alike}");
+        let other = (base != usual).then(|| contract.find(operation.method.as_str(), &one)).flatten();
+        let other = other.map(|matched| matched.operation);
+        if let Some(other) = other.filter(|other| !std::ptr::eq(*other, operation)) {
+            let reason = format!("it has the same requests as `{}`, which comes first", other.path);
+            found.push((operation.at.to_string(), reason));
         }
         if alike.contains(['?', '#']) {
             found
@@ -66,19 +64,17 @@ fn of_paths(contract: &ContractDocument) -> Vec<(String, String)> {
     found
 }
 
-/// Base paths of the servers nearest to an operation.
-fn bases(document: &Value, operation: &str) -> Vec<String> {
-    let mut at = operation;
-    loop {
-        let servers = refs::at(document, &refs::below(at, &["servers"])).and_then(Value::as_array);
-        let bases: Vec<String> =
-            servers.into_iter().flatten().filter_map(urls).flatten().map(|url| base_path(&url)).collect();
-        match at.rsplit_once('/') {
-            Some((parent, _)) if bases.is_empty() => at = parent,
-            None if bases.is_empty() => return vec![String::new()],
-            _ => return bases,
+/// The base path of the first server nearest to an operation.
+fn base(document: &Value, operation: &str) -> String {
+    let mut at = Some(operation);
+    while let Some(place) = at {
+        let servers = refs::at(document, &refs::below(place, &["servers"])).and_then(Value::as_array);
+        if let Some(url) = servers.into_iter().flatten().filter_map(urls).flatten().next() {
+            return base_path(&url);
         }
+        at = place.rsplit_once('/').map(|(parent, _)| parent);
     }
+    String::new()
 }
 
 fn of_discriminator(document: &Value, at: &str, held: &Value, found: &mut Vec<(String, String)>) {
@@ -111,6 +107,8 @@ mod tests {
             "/a/{x}": {"parameters": [parameter("x"), parameter("z")], "get": {}, "put": {}},
             "/a/{y}": {"get": {"parameters": [parameter("y")]}, "post": {}},
             "/b/{y}": {"servers": [{"url": "/"}], "get": {"parameters": [parameter("y")]}},
+            "/v1/b/{z}": {"servers": [{"url": "/"}], "get": {"parameters": [parameter("z")]}},
+            "/b/{q}": {"get": {"parameters": [parameter("q")]}},
             "/c?d": {"get": {}}},
             "components": {"schemas": {"A": {}, "good": choice(&json!({"propertyName": "t", "mapping": {"a": "A", "b": "#/components/schemas/A"}})),
                 "text": choice(&json!("t")), "bad": choice(&json!({"mapping": {"x": "#/components/schemas/Nope"}})),
@@ -120,8 +118,8 @@ mod tests {
             contract.unwrap().documents()[0].never_judged(),
             [
                 ("/paths/~1a~1{x}/parameters/1", "`/a/{x}` has no `{z}`"),
-                ("/paths/~1a~1{y}/get", "it has the same requests as `/a/{x}`, which comes first"),
                 ("/paths/~1a~1{y}/post", "`{y}` of its path has no parameter"),
+                ("/paths/~1v1~1b~1{z}/get", "it has the same requests as `/b/{q}`, which comes first"),
                 ("/paths/~1c?d/get", "no request has its path: a path ends before `?` and `#`"),
                 ("/components/schemas/text/discriminator", "it has no `propertyName`, so it has no effect"),
                 ("/components/schemas/bad/discriminator", "it has no `propertyName`, so it has no effect"),

@@ -18,11 +18,9 @@ use crate::{exchange::is_at_or_below, finding::Unchecked, json::unescape_pointer
 /// The verbs of scopes, in the order in which the documentation names them.
 const VERBS: [&str; 4] = ["create", "read", "update", "delete"];
 
-/// A contract for reading.
+/// A contract for reading, but for its [operations](ContractDocument::operations).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outline {
-    /// The documented operations, in the order of the document.
-    pub operations: Vec<Operation>,
     /// The declared scopes of the form `<verb>:<resource>` with one of [`VERBS`], resource to verbs; any other stands
     /// as it is, without verbs.
     pub scopes: BTreeMap<String, Vec<String>>,
@@ -98,13 +96,8 @@ impl ContractDocument {
     pub fn outline(&self) -> Outline {
         let document = self.document();
         let names = Names::of(document);
-        let mut outline = Outline {
-            operations: self.operations(),
-            scopes: BTreeMap::new(),
-            scope_count: 0,
-            limits: Vec::new(),
-            not_shown: Vec::new(),
-        };
+        let mut outline =
+            Outline { scopes: BTreeMap::new(), scope_count: 0, limits: Vec::new(), not_shown: Vec::new() };
         let mut scopes: Vec<&str> =
             self.model().scopes.iter().flat_map(crate::contract::model::Catalogue::iter).collect();
         let verb = |scope: &str| VERBS.iter().position(|verb| scope.starts_with(verb));
@@ -173,51 +166,48 @@ impl ContractDocument {
         not_shown
     }
 
-    fn operations(&self) -> Vec<Operation> {
+    /// The documented operations for reading, in the order of the document.
+    pub fn operations(&self) -> impl Iterator<Item = Operation> {
         let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
-        self.model()
-            .operations
-            .iter()
-            .map(|operation| {
-                let documented = refs::at(self.document(), &operation.at);
-                let get = |key: &str| documented.and_then(|documented| documented.get(key));
-                Operation {
-                    id: operation.id.to_string(),
-                    method: operation.method.to_string(),
-                    path: operation.path.to_string(),
-                    summary: text(get("summary")),
-                    source: text(get("x-contrail-source")),
-                    lifecycle: get("x-contrail-lifecycle").and_then(Value::as_str).map(str::to_owned),
-                    scopes: {
-                        let mut scopes: Vec<Vec<String>> = Vec::new();
-                        for alternative in &operation.security.scopes {
-                            let alternative = alternative.iter().map(ToString::to_string).collect();
-                            if !scopes.contains(&alternative) {
-                                scopes.push(alternative);
-                            }
+        self.model().operations.iter().map(move |operation| {
+            let documented = refs::at(self.document(), &operation.at);
+            let get = |key: &str| documented.and_then(|documented| documented.get(key));
+            Operation {
+                id: operation.id.to_string(),
+                method: operation.method.to_string(),
+                path: operation.path.to_string(),
+                summary: text(get("summary")),
+                source: text(get("x-contrail-source")),
+                lifecycle: get("x-contrail-lifecycle").and_then(Value::as_str).map(str::to_owned),
+                scopes: {
+                    let mut scopes: Vec<Vec<String>> = Vec::new();
+                    for alternative in &operation.security.scopes {
+                        let alternative = alternative.iter().map(ToString::to_string).collect();
+                        if !scopes.contains(&alternative) {
+                            scopes.push(alternative);
                         }
-                        scopes
-                    },
-                    scope_not_shown: operation.not_shown.contains(Unchecked::RequiredScope),
-                    bearer: operation.security.required,
-                    states_security: get("security").or_else(|| self.document().get("security")).is_some(),
-                    asks_for: asks_for(self.document(), get("security")),
-                    statuses: get("responses")
-                        .and_then(Value::as_object)
-                        .into_iter()
-                        .flat_map(Map::keys)
-                        .filter(|key| !key.starts_with("x-"))
-                        .cloned()
-                        .collect(),
-                    request_types: get("requestBody")
-                        .and_then(|body| refs::followed(self.document(), body).get("content")?.as_object())
-                        .into_iter()
-                        .flat_map(Map::keys)
-                        .cloned()
-                        .collect(),
-                }
-            })
-            .collect()
+                    }
+                    scopes
+                },
+                scope_not_shown: operation.not_shown.contains(Unchecked::RequiredScope),
+                bearer: operation.security.required,
+                states_security: get("security").or_else(|| self.document().get("security")).is_some(),
+                asks_for: asks_for(self.document(), get("security")),
+                statuses: get("responses")
+                    .and_then(Value::as_object)
+                    .into_iter()
+                    .flat_map(Map::keys)
+                    .filter(|key| !key.starts_with("x-"))
+                    .cloned()
+                    .collect(),
+                request_types: get("requestBody")
+                    .and_then(|body| refs::followed(self.document(), body).get("content")?.as_object())
+                    .into_iter()
+                    .flat_map(Map::keys)
+                    .cloned()
+                    .collect(),
+            }
+        })
     }
 }
 

@@ -118,7 +118,7 @@ impl ContractDocument {
                     let held = self.at(at).and_then(|held| held.get("name")?.as_str());
                     fits(parameter.place) && held == Some(&parameter.name)
                 };
-                operation.parameters.iter().any(is)
+                operation.parameters.iter().any(|parameter| is(parameter))
             }));
         }
         places

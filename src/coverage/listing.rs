@@ -77,7 +77,8 @@ impl OneDocument<'_> {
             let part = self.add_used(used, at.clone(), Part::Parameters, format!("{id}: {place} {name}"));
             let schema = self.schema(&below(&at, &["schema"]), &name);
             let is_it = |parameter: &&model::Parameter| *parameter.name == *name && parameter.place.name() == place;
-            let separator = operation.parameters.iter().find(is_it).and_then(model::Parameter::separator);
+            let separator =
+                operation.parameters.iter().map(|held| &**held).find(is_it).and_then(model::Parameter::separator);
             Parameter { part, name, place, separator, schema }
         });
         let parameters = parameters.collect();

@@ -1,7 +1,7 @@
 //! `contrail contract --check`: a linter of the contract itself.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashSet},
     io::{self, Write},
 };
 
@@ -53,14 +53,15 @@ fn contradictory(contract: &Contract) -> Vec<Row> {
 /// What the document does not show, with the operations or schemas that lack it.
 fn not_shown(contract: &Contract) -> BTreeMap<String, Vec<String>> {
     let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut known = HashSet::new();
     for document in contract.documents() {
         for fact in document.outline().not_shown {
+            known.insert((fact.statement.clone(), fact.place.clone()));
             places.entry(fact.statement).or_default().push(fact.place);
         }
         for (aspect, place) in document.not_shown() {
-            let held = places.entry(aspect.to_owned()).or_default();
-            if !held.contains(&place) {
-                held.push(place);
+            if known.insert((aspect.to_owned(), place.clone())) {
+                places.entry(aspect.to_owned()).or_default().push(place);
             }
         }
     }

@@ -45,8 +45,8 @@ fn document_text(document: &ContractDocument, named: bool, out: &mut impl Write)
     writeln!(out, "base path {}; sha256 {}", visible(&bases.join(", ")), document.hash())?;
 
     writeln!(out, "\nOperations")?;
-    for operation in &outline.operations {
-        one(operation, out)?;
+    for operation in document.operations() {
+        one(&operation, out)?;
     }
     scopes(&outline, out)?;
     limits(&outline.limits, out)?;
@@ -160,11 +160,11 @@ pub(super) fn as_json(contract: &Contract) -> Value {
     let documents = contract.documents();
     let at = |document: &ContractDocument, at: &str| located(contract, document, at);
     let fact = |fact: &Fact| json!({"place": fact.place, "says": fact.statement, "source": fact.source});
-    let operation = |operation: &Operation| {
+    let operation = |operation: Operation| {
         json!({
             "operation": operation.id, "method": operation.method, "path": operation.path,
             "summary": operation.summary, "source": operation.source, "lifecycle": operation.lifecycle,
-            "scopes": operation.scopes, "bearer": operation.bearer, "asks_for": asks_for(operation), "states_security": operation.states_security, "statuses": operation.statuses,
+            "scopes": operation.scopes, "bearer": operation.bearer, "asks_for": asks_for(&operation), "states_security": operation.states_security, "statuses": operation.statuses,
             "request_types": operation.request_types,
         })
     };
@@ -182,7 +182,7 @@ pub(super) fn as_json(contract: &Contract) -> Value {
         })).collect::<Vec<_>>(),
         "sha256": contract.hash(),
         "base_paths": documents.iter().flat_map(ContractDocument::base_paths).collect::<BTreeSet<_>>(),
-        "operations": outlines.iter().flat_map(|outline| &outline.operations).map(operation).collect::<Vec<_>>(),
+        "operations": documents.iter().flat_map(ContractDocument::operations).map(operation).collect::<Vec<_>>(),
         "scopes": scopes,
         "limits": of_all(|outline| &outline.limits),
         "not_shown": of_all(|outline| &outline.not_shown),

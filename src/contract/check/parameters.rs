@@ -25,7 +25,7 @@ struct Given<'p, 'q> {
 
 impl<'a> Check<'a> {
     fn parameters(&self, place: ParameterIn) -> impl Iterator<Item = &'a Parameter> + use<'a> {
-        self.operation.parameters.iter().filter(move |parameter| parameter.place == place)
+        self.operation.parameters.iter().map(|held| &**held).filter(move |parameter| parameter.place == place)
     }
 
     pub(super) fn path(&mut self) {

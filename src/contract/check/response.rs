@@ -41,7 +41,7 @@ impl Check<'_> {
     }
 
     fn headers(&mut self, response: &Response, documented: &Documented) {
-        for header in &documented.headers {
+        for header in &*documented.headers {
             let name = &*header.name;
             // Cookies stand in a field each: they cannot be joined (RFC 9110, section 5.3).
             let several = name.eq_ignore_ascii_case("set-cookie");

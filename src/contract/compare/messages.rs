@@ -267,7 +267,7 @@ impl Messages<'_, '_> {
             let message = "whether its text states that the token lacks a scope changed";
             self.add(Impact::Unclear, "response-meaning-changed", place, message);
         }
-        for header in &was.headers {
+        for header in &*was.headers {
             let place = header_at(place, header);
             let Some(new) = is.headers.iter().find(|new| new.name.eq_ignore_ascii_case(&header.name)) else {
                 let (impact, kind) = if header.required {
@@ -287,7 +287,7 @@ impl Messages<'_, '_> {
             self.notations(Role::ResponseHeader, (header.notation, new.notation), &place);
             self.definition(Role::ResponseHeader, (&header.definition, &new.definition), &place);
         }
-        for header in &is.headers {
+        for header in &*is.headers {
             if !was.headers.iter().any(|old| old.name.eq_ignore_ascii_case(&header.name)) {
                 let message = "the header is new";
                 self.add(Impact::NonBreaking, "response-header-added", &header_at(place, header), message);

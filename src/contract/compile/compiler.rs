@@ -1,10 +1,20 @@
 //! The compiler's state and its output.
 
-use std::{collections::HashMap, fmt, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    fmt,
+    sync::Arc,
+};
 
 use serde_json::Value;
 
-use crate::contract::{ContractError, model::Model, route::Router, schema::Schemas, unusable::UnusablePlace};
+use crate::contract::{
+    ContractError,
+    model::{Content, Header, Model, Parameter, Security},
+    route::{Group, Router},
+    schema::Schemas,
+    unusable::UnusablePlace,
+};
 
 /// All that a contract needs of its document.
 #[derive(Debug)]
@@ -32,7 +42,7 @@ pub(in crate::contract) struct RouteTarget {
 }
 
 /// Something that the document states and that contrail does not check.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct NotImplemented {
     /// JSON pointer into the document.
     pub at: String,
@@ -41,7 +51,7 @@ pub struct NotImplemented {
 }
 
 /// A scope in `security` that is not in the catalogue of its scheme.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(in crate::contract) struct UndeclaredScope {
     /// JSON pointer into the document.
     pub(in crate::contract) at: String,
@@ -63,9 +73,26 @@ pub(super) struct Compiler<'d> {
     /// The first operation of each id, by its place in the model.
     pub(super) by_id: HashMap<Arc<str>, usize>,
     pub(super) token_paths: Vec<String>,
+    /// Templates of a group that are token endpoints.
+    pub(super) token_templates: HashMap<Group, HashSet<String>>,
+    /// Of the parameters that all operations may have together.
+    pub(super) parameters_left: usize,
+    pub(super) shared: Shared,
     pub(super) not_implemented: Vec<NotImplemented>,
     pub(super) unusable: Vec<UnusablePlace>,
     pub(super) undeclared_scopes: Vec<UndeclaredScope>,
+}
+
+/// What several operations may refer to or inherit, compiled once, by its place in the document.
+#[derive(Default)]
+pub(super) struct Shared {
+    /// By the place that may have `servers`.
+    pub(super) groups: HashMap<String, Option<Group>>,
+    pub(super) security: HashMap<String, Arc<Security>>,
+    pub(super) parameters: HashMap<String, Option<Arc<Parameter>>>,
+    /// Of a request body or a response.
+    pub(super) content: HashMap<String, Arc<[Content]>>,
+    pub(super) headers: HashMap<String, Arc<[Header]>>,
 }
 
 impl Compiler<'_> {
@@ -85,9 +112,6 @@ impl Compiler<'_> {
     }
 
     pub(super) fn not_implemented(&mut self, at: &str, what: &str) {
-        let unread = NotImplemented { at: at.to_owned(), what: what.to_owned() };
-        if !self.not_implemented.contains(&unread) {
-            self.not_implemented.push(unread);
-        }
+        self.not_implemented.push(NotImplemented { at: at.to_owned(), what: what.to_owned() });
     }
 }

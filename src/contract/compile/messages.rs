@@ -1,5 +1,7 @@
 //! Bodies of requests and responses, and the headers of responses.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use super::{
@@ -67,7 +69,7 @@ impl<'d> Compiler<'d> {
             let response = self.response(&place, response);
             let response = self
                 .usable(response)
-                .unwrap_or_else(|| Response { content: vec![Content::unusable()], ..Response::default() });
+                .unwrap_or_else(|| Response { content: [Content::unusable()].into(), ..Response::default() });
             match status {
                 Some(status) => responses.listed.push((status, response)),
                 None => responses.default = Some(response),
@@ -99,22 +101,30 @@ impl<'d> Compiler<'d> {
         known
     }
 
-    fn headers(&mut self, at: &str, response: &'d Value) -> Result<Vec<Header>, ContractError> {
-        let Some(headers) = response.get("headers") else { return Ok(Vec::new()) };
+    fn headers(&mut self, at: &str, response: &'d Value) -> Result<Arc<[Header]>, ContractError> {
+        let Some(headers) = response.get("headers") else { return Ok(Arc::default()) };
         let at = child(at, "headers");
+        if let Some(known) = self.shared.headers.get(&at) {
+            return Ok(Arc::clone(known));
+        }
         let mut documented = Vec::new();
         for (name, header) in members(headers, &at)? {
             let header = refs::follow(self.document, &child(&at, name), header);
             let header = header.and_then(|(place, header)| self.header(&place, name, header));
             documented.extend(self.usable(header).unwrap_or_else(|| Some(Header::unusable(name))));
         }
+        let documented: Arc<[_]> = documented.into();
+        self.shared.headers.insert(at, Arc::clone(&documented));
         Ok(documented)
     }
 
     /// The media types of a request body or a response.
-    fn content(&mut self, at: &str, holder: &'d Value) -> Result<Vec<Content>, ContractError> {
-        let Some(content) = holder.get("content") else { return Ok(Vec::new()) };
+    fn content(&mut self, at: &str, holder: &'d Value) -> Result<Arc<[Content]>, ContractError> {
+        let Some(content) = holder.get("content") else { return Ok(Arc::default()) };
         let at = child(at, "content");
+        if let Some(known) = self.shared.content.get(&at) {
+            return Ok(Arc::clone(known));
+        }
         let mut media_types = Vec::new();
         let mut unusable = false;
         for (name, media_type) in members(content, &at)? {
@@ -135,6 +145,8 @@ impl<'d> Compiler<'d> {
         if unusable {
             media_types.push(Content::unusable());
         }
+        let media_types: Arc<[_]> = media_types.into();
+        self.shared.content.insert(at, Arc::clone(&media_types));
         Ok(media_types)
     }
 

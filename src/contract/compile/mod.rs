@@ -15,6 +15,7 @@ mod tests;
 
 use std::{
     collections::{HashMap, HashSet},
+    hash::Hash,
     sync::Arc,
 };
 
@@ -27,7 +28,7 @@ pub(super) use self::{
     security::{api_keys, named as named_scheme},
 };
 use self::{
-    compiler::{Compiler, RouteTarget},
+    compiler::{Compiler, RouteTarget, Shared},
     members::{child, members, object, strings},
     relations::relations,
     security::{catalogue, token_paths},
@@ -37,15 +38,21 @@ use super::{
     error::invalid,
     files::Reasons,
     media_type::MediaRange,
-    model::{Content, Model, Operation, RequestBody, Security},
+    model::{Content, Model, Operation, RequestBody},
     refs,
-    route::{Router, base_path, urls},
+    route::{Group, NoRoute, Router, base_path, check_template, urls},
     schema::Schemas,
 };
 use crate::finding::{Unchecked, UncheckedSet};
 
 /// The methods that a path item can document, as OpenAPI spells them. Others stand under `additionalOperations`.
 const METHODS: [&str; 9] = ["get", "put", "post", "delete", "options", "head", "patch", "trace", "query"];
+
+/// Maximum operations of a document, parameters of all its operations together, and base paths of one list of servers:
+/// what a document states once, references and inheritance multiply.
+const MAX_OPERATIONS: usize = 100_000;
+const MAX_PARAMETERS: usize = 1_000_000;
+const MAX_BASES: usize = 10_000;
 
 /// Compiles a document. A place that is unusable is listed and left out; it never refuses the document. `reasons` are
 /// those of references that lead to no file.
@@ -58,6 +65,9 @@ pub(super) fn compile(document: &Arc<Value>, reasons: &Reasons) -> Compiled {
         router: Router::new(),
         by_id: HashMap::new(),
         token_paths: token_paths(document),
+        token_templates: HashMap::new(),
+        parameters_left: MAX_PARAMETERS,
+        shared: Shared::default(),
         not_implemented: Vec::new(),
         unusable: refs::dangling(document),
         undeclared_scopes: Vec::new(),
@@ -71,48 +81,93 @@ pub(super) fn compile(document: &Arc<Value>, reasons: &Reasons) -> Compiled {
         operations: Vec::new(),
     };
     let bases = compiler.bases("").unwrap_or_else(|| vec![String::new()]);
+    let group = compiler.new_group(&bases);
+    let mut token_endpoints = Vec::new();
     for (path, item) in compiler.usable(object(document, "/paths")).into_iter().flatten() {
         if !path.starts_with("x-") {
-            compiler.path_item(path, item, &bases, &mut model.operations);
+            compiler.path_item(path, item, group, &mut model.operations, &mut token_endpoints);
         }
+    }
+    // Where the document has the other spelling as well, that one stands.
+    for (group, index) in token_endpoints {
+        let Operation { method, path, .. } = &model.operations[index];
+        let other = path.strip_suffix('/').map_or_else(|| format!("{path}/"), str::to_owned);
+        let _ = compiler.router.add(group, method, &other, RouteTarget { operation: index, other_spelling: true });
     }
     compiler.elsewhere();
     model.error_bodies = model.operations.iter().any(|operation| operation.responses.show_error_bodies());
-    let Compiler { schemas, router, token_paths, not_implemented, mut unusable, undeclared_scopes, .. } = compiler;
+    let Compiler { schemas, router, token_paths, mut not_implemented, mut unusable, mut undeclared_scopes, .. } =
+        compiler;
     for place in &mut unusable {
         let reference = refs::at(document, &place.at).and_then(Value::as_str).filter(|_| place.at.ends_with("/$ref"));
         if let Some(reason) = reference.and_then(|reference| reasons.get(reference)) {
             place.reason.clone_from(reason);
         }
     }
-    let mut known = HashSet::new();
-    unusable.retain(|place| known.insert(place.clone()));
+    each_once(&mut unusable);
+    each_once(&mut not_implemented);
+    each_once(&mut undeclared_scopes);
     Compiled { model, schemas, router, bases, not_implemented, unusable, token_paths, undeclared_scopes }
 }
 
+/// Drops what stands in a list before, keeping the order.
+fn each_once<T: Clone + Eq + Hash>(list: &mut Vec<T>) {
+    let mut known = HashSet::new();
+    list.retain(|item| known.insert(item.clone()));
+}
+
 impl<'d> Compiler<'d> {
-    fn path_item(&mut self, path: &str, item: &'d Value, bases: &[String], operations: &mut Vec<Operation>) {
+    fn path_item(
+        &mut self,
+        path: &str,
+        item: &'d Value,
+        group: Group,
+        operations: &mut Vec<Operation>,
+        token_endpoints: &mut Vec<(Group, usize)>,
+    ) {
         let place = child("/paths", path);
         let Some((at, item)) = self.usable(refs::follow(self.document, &place, item)) else { return };
         let Some(item) = self.usable(members(item, &at)) else { return };
         let shared = self.parameters(&at);
-        let own_bases = self.bases(&at);
+        let group = self.group(&at).unwrap_or(group);
         for (at, method, operation) in self.methods(&at, item) {
             if self.usable(members(operation, &at)).is_none() {
                 continue;
             }
-            let nearer = self.bases(&at).or_else(|| own_bases.clone());
-            let bases = nearer.as_deref().unwrap_or(bases);
-            let mut compiled = self.operation(&at, operation, &method, path, &shared, bases);
+            if operations.len() == MAX_OPERATIONS {
+                self.unusable(
+                    &at,
+                    format!("{MAX_OPERATIONS} operations precede it: it and the rest of `{path}` are left out"),
+                );
+                return;
+            }
+            let group = self.group(&at).unwrap_or(group);
+            let target = RouteTarget { operation: operations.len(), other_spelling: false };
+            if let Err(no_route) = self.router.add(group, &method, path, target) {
+                self.unusable(
+                    &at,
+                    match no_route {
+                        NoRoute::Bad(bad) => format!("the path `{path}` cannot be routed: {}", bad.0),
+                        NoRoute::Taken(by) => {
+                            let other = &operations[by.operation].path;
+                            format!("it has the same requests as `{other}`, which comes first")
+                        }
+                    },
+                );
+                continue;
+            }
+            let mut compiled = self.operation(&at, operation, &method, path, &shared);
+            compiled.token_endpoint = self.token_templates.get(&group).is_some_and(|held| held.contains(path));
+            if compiled.token_endpoint {
+                token_endpoints.push((group, operations.len()));
+            }
             if let Some(twin) = self.by_id.get(&compiled.id).map(|index| &operations[*index]) {
                 let reason = format!("the operation id `{}` is also that of `{}`", twin.id, twin.path);
                 self.unusable(&child(&at, "operationId"), reason);
                 compiled.id = format!("{method} {path}").into();
             }
-            if self.routes(&at, &compiled, path, bases, operations.len()) {
-                self.by_id.entry(Arc::clone(&compiled.id)).or_insert(operations.len());
-                operations.push(compiled);
-            }
+            self.by_id.entry(Arc::clone(&compiled.id)).or_insert(operations.len());
+            operations.push(compiled);
         }
     }
 
@@ -136,35 +191,13 @@ impl<'d> Compiler<'d> {
         found
     }
 
-    /// Adds the routes of an operation; `false` where there is none.
-    fn routes(&mut self, at: &str, compiled: &Operation, path: &str, bases: &[String], index: usize) -> bool {
-        let mut routed = false;
-        for base in bases {
-            let full = format!("{base}{path}");
-            let target = RouteTarget { operation: index, other_spelling: false };
-            if let Err(bad) = self.router.add(compiled.method.clone(), &full, target) {
-                self.unusable(at, format!("the path `{path}` cannot be routed: {}", bad.0));
-                continue;
-            }
-            routed = true;
-            if compiled.token_endpoint {
-                let other = full.strip_suffix('/').map_or_else(|| format!("{full}/"), str::to_owned);
-                // Where the document has the other spelling as well, that one stands.
-                let target = RouteTarget { operation: index, other_spelling: true };
-                let _ = self.router.add(compiled.method.clone(), &other, target);
-            }
-        }
-        routed
-    }
-
     fn operation(
         &mut self,
         at: &str,
         operation: &'d Value,
         method: &Method,
         path: &str,
-        (shared, all_shared): &(Vec<(String, &'d Value)>, bool),
-        bases: &[String],
+        shared: &(Vec<(String, &'d Value)>, bool),
     ) -> Operation {
         let id = match operation.get("operationId") {
             Some(Value::String(id)) => id.clone(),
@@ -179,16 +212,13 @@ impl<'d> Compiler<'d> {
         let security = self.security(at, operation);
         let security = self.usable(security).unwrap_or_else(|| {
             not_shown.insert(Unchecked::Auth);
-            Security::default()
+            Arc::default()
         });
         if !security.scopes.is_empty() {
             not_shown.remove(Unchecked::RequiredScope);
         }
-        let (own, is_whole) = self.parameters(at);
-        let inherited = shared.iter().filter(|(_, shared)| !own.iter().any(|(_, own)| same_parameter(own, shared)));
-        let documented: Vec<_> = inherited.chain(&own).cloned().collect();
+        let (documented, mut all_read) = self.own_and_shared(at, shared);
         let mut parameters = Vec::new();
-        let mut all_read = is_whole && *all_shared;
         for (at, parameter) in &documented {
             let parameter = self.parameter(at, parameter);
             let parameter = self.usable(parameter);
@@ -204,7 +234,7 @@ impl<'d> Compiler<'d> {
         }
         let relations = self.usable(relations(operation, at, &documented)).unwrap_or_default();
         let request_body = self.request_body(at, operation, &mut not_shown);
-        let unusable = || RequestBody::Documented { content: vec![Content::unusable()], required: false };
+        let unusable = || RequestBody::Documented { content: [Content::unusable()].into(), required: false };
         let request_body = self.usable(request_body).unwrap_or_else(unusable);
         Operation {
             id: id.into(),
@@ -217,8 +247,27 @@ impl<'d> Compiler<'d> {
             security,
             not_shown,
             relations,
-            token_endpoint: bases.iter().any(|base| self.token_paths.contains(&format!("{base}{path}"))),
+            token_endpoint: false,
         }
+    }
+
+    /// The group of the paths below the servers at a place; `None` where it has none.
+    fn group(&mut self, at: &str) -> Option<Group> {
+        if let Some(known) = self.shared.groups.get(at) {
+            return *known;
+        }
+        let group = self.bases(at).map(|bases| self.new_group(&bases));
+        self.shared.groups.insert(at.to_owned(), group);
+        group
+    }
+
+    fn new_group(&mut self, bases: &[String]) -> Group {
+        let group = self.router.group(bases);
+        let below = |path: &String| {
+            bases.iter().filter_map(|base| Some(path.strip_prefix(base)?.to_owned())).collect::<Vec<_>>()
+        };
+        self.token_templates.entry(group).or_insert_with(|| self.token_paths.iter().flat_map(below).collect());
+        group
     }
 
     /// Base paths of the servers at a place; `None` where it has none.
@@ -228,7 +277,7 @@ impl<'d> Compiler<'d> {
             self.unusable(&at, "it has to be a list");
             return None;
         };
-        let mut bases = Vec::new();
+        let (mut bases, mut known) = (Vec::new(), HashSet::new());
         for (index, server) in servers.iter().enumerate() {
             let Some(urls) = urls(server) else {
                 let reason = "it needs a `url`, and each of its variables a `default`";
@@ -236,17 +285,17 @@ impl<'d> Compiler<'d> {
                 continue;
             };
             for base in urls.iter().map(|url| base_path(url)) {
-                if !bases.contains(&base) {
+                if let Err(bad) = check_template(&base) {
+                    self.unusable(&format!("{at}/{index}"), format!("its path `{base}` cannot be routed: {}", bad.0));
+                } else if known.len() == MAX_BASES && !known.contains(&base) {
+                    self.unusable(&format!("{at}/{index}"), format!("{MAX_BASES} base paths precede it"));
+                } else if known.insert(base.clone()) {
                     bases.push(base);
                 }
             }
         }
         (!bases.is_empty()).then_some(bases)
     }
-}
-
-fn same_parameter(a: &Value, b: &Value) -> bool {
-    ["name", "in"].iter().all(|key| a.get(key) == b.get(key))
 }
 
 fn media_types(document: &Value) -> Result<Vec<MediaRange>, ContractError> {

@@ -1,6 +1,6 @@
 //! Parameters, and what the values of response headers have to be.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, sync::Arc};
 
 use serde_json::Value;
 
@@ -42,9 +42,44 @@ impl<'d> Compiler<'d> {
         (usable, is_whole)
     }
 
+    /// The parameters of an operation, `shared` those of its path item, and whether these are all.
+    pub(super) fn own_and_shared(
+        &mut self,
+        at: &str,
+        (shared, all_shared): &(Vec<(String, &'d Value)>, bool),
+    ) -> (Vec<(String, &'d Value)>, bool) {
+        let (own, is_whole) = self.parameters(at);
+        let Some(left) = self.parameters_left.checked_sub(own.len() + shared.len()) else {
+            self.unusable(
+                &child(at, "parameters"),
+                "too many parameters precede it: those of this operation are left out",
+            );
+            return (Vec::new(), false);
+        };
+        self.parameters_left = left;
+        let identity = |parameter: &'d Value| ["name", "in"].map(|key| parameter.get(key).and_then(Value::as_str));
+        let replaced: HashSet<_> = own.iter().map(|(_, own)| identity(own)).collect();
+        let inherited = shared.iter().filter(|(_, shared)| !replaced.contains(&identity(shared)));
+        (inherited.chain(&own).cloned().collect(), is_whole && *all_shared)
+    }
+
+    /// See [`read_parameter`](Self::read_parameter).
+    pub(super) fn parameter(
+        &mut self,
+        at: &str,
+        parameter: &'d Value,
+    ) -> Result<Option<Arc<Parameter>>, ContractError> {
+        if let Some(known) = self.shared.parameters.get(at) {
+            return Ok(known.clone());
+        }
+        let read = self.read_parameter(at, parameter)?.map(Arc::new);
+        self.shared.parameters.insert(at.to_owned(), read.clone());
+        Ok(read)
+    }
+
     /// `None` for a header that OpenAPI takes for none: "If in is "header" and the name field is "Accept",
     /// "Content-Type" or "Authorization", the parameter definition SHALL be ignored."
-    pub(super) fn parameter(&mut self, at: &str, parameter: &'d Value) -> Result<Option<Parameter>, ContractError> {
+    fn read_parameter(&mut self, at: &str, parameter: &'d Value) -> Result<Option<Parameter>, ContractError> {
         let name = text(parameter, at, "name")?;
         let (place, usual, allowed): (_, _, &[Style]) = match text(parameter, at, "in")? {
             "path" => (ParameterIn::Path, Style::Simple, &[Style::Simple, Style::Label, Style::Matrix]),

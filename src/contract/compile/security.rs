@@ -1,5 +1,7 @@
 //! Compiles security schemes, scopes and token endpoints.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value};
 
 use super::{
@@ -16,14 +18,17 @@ use crate::contract::{
 
 impl<'d> Compiler<'d> {
     /// What an operation asks of a caller: one of the alternatives, and all of what that names.
-    pub(super) fn security(&mut self, at: &str, operation: &Value) -> Result<Security, ContractError> {
+    pub(super) fn security(&mut self, at: &str, operation: &Value) -> Result<Arc<Security>, ContractError> {
         let (at, requirements) = match operation.get("security") {
             Some(own) => (child(at, "security"), own),
             None => match self.document.get("security") {
                 Some(shared) => ("/security".to_owned(), shared),
-                None => return Ok(Security::default()),
+                None => return Ok(Arc::default()),
             },
         };
+        if let Some(known) = self.shared.security.get(&at) {
+            return Ok(Arc::clone(known));
+        }
         let Some(requirements) = requirements.as_array() else { return Err(invalid(&at, "it has to be a list")) };
         let mut alternatives = Vec::new();
         for (index, requirement) in requirements.iter().enumerate() {
@@ -38,6 +43,8 @@ impl<'d> Compiler<'d> {
             security.scopes = scopes;
             security.scopes.dedup();
         }
+        let security = Arc::new(security);
+        self.shared.security.insert(at, Arc::clone(&security));
         Ok(security)
     }
 
@@ -115,11 +122,7 @@ impl Compiler<'_> {
             return;
         }
         for scope in scopes.filter(|scope| !catalogue.iter().any(|declared| declared.contains_key(*scope))) {
-            let undeclared = UndeclaredScope { at: at.to_owned(), scope: scope.to_owned() };
-            // What stands at the top of the document is asked for by every operation.
-            if !self.undeclared_scopes.contains(&undeclared) {
-                self.undeclared_scopes.push(undeclared);
-            }
+            self.undeclared_scopes.push(UndeclaredScope { at: at.to_owned(), scope: scope.to_owned() });
         }
     }
 }

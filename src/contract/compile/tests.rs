@@ -139,6 +139,54 @@ fn an_unusable_schema_is_listed_with_its_place_even_if_nothing_uses_it() {
 }
 
 #[test]
+fn what_operations_refer_to_and_inherit_is_compiled_once() {
+    let message = json!({"content": {"application/json": {"schema": {"type": "object"}}}, "headers": {"X": {}}});
+    let operation = json!({"parameters": [{"$ref": "#/components/parameters/Q"}], "requestBody": {"$ref": "#/components/requestBodies/B"},
+        "responses": {"200": {"$ref": "#/components/responses/R"}}});
+    let mut document = minimal(json!({"/a": {"post": operation}, "/b": {"post": operation}}));
+    document["security"] = json!([{"s": []}]);
+    document["components"] = json!({"parameters": {"Q": {"name": "q", "in": "query"}}, "requestBodies": {"B": message},
+        "responses": {"R": message}, "securitySchemes": {"s": {"type": "http", "scheme": "bearer"}}});
+    let contract = contract(document);
+    let [a, b] = &contract.documents()[0].model().operations[..] else { panic!("two operations") };
+    let body = |operation: &Operation| match &operation.request_body {
+        RequestBody::Documented { content, .. } => Arc::clone(content),
+        other => panic!("{other:?}"),
+    };
+    let response = |operation: &Operation| {
+        let response = operation.responses.find(200).unwrap();
+        (Arc::clone(&response.content), Arc::clone(&response.headers))
+    };
+    assert!(Arc::ptr_eq(&a.security, &b.security) && a.security.required);
+    assert!(Arc::ptr_eq(&a.parameters[0], &b.parameters[0]));
+    assert!(Arc::ptr_eq(&body(a), &body(b)) && body(a).len() == 1);
+    let ((content, headers), (other_content, other_headers)) = (response(a), response(b));
+    assert!(Arc::ptr_eq(&content, &other_content) && content.len() == 1);
+    assert!(Arc::ptr_eq(&headers, &other_headers) && headers.len() == 1);
+}
+
+#[test]
+fn what_a_document_multiplies_beyond_its_bounds_is_listed_as_left_out() {
+    let paths: Map<String, Value> =
+        (0..101).map(|path| (format!("/p{path}"), json!({"$ref": "#/components/pathItems/P"}))).collect();
+    let operations: Map<String, Value> = (0..1000).map(|name| (format!("M{name}"), json!({}))).collect();
+    let mut document = minimal(Value::Object(paths));
+    document["openapi"] = json!("3.2.0");
+    document["components"] = json!({"pathItems": {"P": {"additionalOperations": operations}}});
+    document["servers"] = (0..10_001).map(|base| json!({"url": format!("/b{base}")})).collect();
+    let contract = contract(document);
+    let document = &contract.documents()[0];
+    assert_eq!(document.model().operations.len(), 100_000);
+    let unusable: Vec<String> =
+        document.unusable_places().map(|place| format!("{} {}", place.at, place.reason)).collect();
+    assert!(unusable.contains(&"/servers/10000 10000 base paths precede it".to_owned()), "{unusable:?}");
+    let left_out = "100000 operations precede it: it and the rest of `/p100` are left out";
+    assert_eq!(unusable.last().map(|place| place.ends_with(left_out)), Some(true), "{unusable:?}");
+    assert!(contract.find("M999", "/b9999/p99").is_some());
+    assert!(contract.find("M0", "/b9999/p100").is_none());
+}
+
+#[test]
 fn a_bad_place_is_listed_and_never_refuses_the_document() {
     for (paths, expected) in [
         (
