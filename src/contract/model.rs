@@ -398,6 +398,11 @@ impl Operation {
         })
     }
 
+    /// What these entries are, references followed, each with its JSON pointer.
+    pub(crate) fn followed_parameters<'d>(&self, document: &'d Value) -> impl Iterator<Item = (String, &'d Value)> {
+        self.listed_parameters(document).filter_map(|at| refs::follow(document, &at, refs::at(document, &at)?).ok())
+    }
+
     /// Whether the document states that every bearer token it takes is a JWT.
     pub(crate) fn takes_jwt(&self) -> bool {
         self.security.alternatives.iter().filter_map(|one| one.bearer.as_ref()).all(|bearer| bearer.jwt)

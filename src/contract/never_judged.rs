@@ -41,10 +41,8 @@ fn of_paths(contract: &ContractDocument) -> Vec<(String, String)> {
             found
                 .push((operation.at.to_string(), "no request has its path: a path ends before `?` and `#`".to_owned()));
         }
-        let listed: Vec<String> = operation.listed_parameters(document).collect();
-        let parameters: Vec<(String, &Value)> = listed
-            .iter()
-            .filter_map(|at| refs::follow(document, at, refs::at(document, at)?).ok())
+        let parameters: Vec<(String, &Value)> = operation
+            .followed_parameters(document)
             .filter(|(_, parameter)| parameter.get("in").is_some_and(|place| place == "path"))
             .collect();
         let name = |parameter: &Value| parameter.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();

@@ -112,14 +112,11 @@ impl ContractDocument {
         let mut places = Vec::new();
         for operation in self.model().operations.iter().filter(|one| one.parameters.iter().any(|held| fits(held.place)))
         {
-            let listed = operation.listed_parameters(self.resolved()).filter_map(|at| self.followed(&at));
-            places.extend(listed.filter(|at| {
-                let is = |parameter: &model::Parameter| {
-                    let held = self.at(at).and_then(|held| held.get("name")?.as_str());
-                    fits(parameter.place) && held == Some(&parameter.name)
-                };
-                operation.parameters.iter().any(|parameter| is(parameter))
-            }));
+            let listed = operation.followed_parameters(self.resolved()).filter(|(_, held)| {
+                let name = held.get("name").and_then(Value::as_str);
+                operation.parameters.iter().any(|one| fits(one.place) && name == Some(&one.name))
+            });
+            places.extend(listed.map(|(at, _)| at));
         }
         places
     }

@@ -199,8 +199,8 @@ struct Described {
 /// The parameters of an operation and of its path.
 fn described(document: &Value, operation: &Operation) -> Vec<Described> {
     let mut found: Vec<Described> = Vec::new();
-    for at in operation.listed_parameters(document).filter_map(|at| resolved(document, &at)) {
-        let text = |key: &str| document.pointer(&below(&at, &[key])).and_then(Value::as_str).map(str::to_owned);
+    for (at, parameter) in operation.followed_parameters(document) {
+        let text = |key: &str| parameter.get(key).and_then(Value::as_str).map(str::to_owned);
         let (Some(name), Some(place)) = (text("name"), text("in")) else { continue };
         // The operation's own stands for the path's.
         if !found.iter().any(|other| other.name == name && other.place == place) {

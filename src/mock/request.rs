@@ -149,9 +149,7 @@ fn draft(document: &ContractDocument, operation: &Operation, style: Style, attem
     let mut query = Vec::new();
     let mut cookies = Vec::new();
     let mut given = Vec::new();
-    let listed = operation.listed_parameters(whole);
-    for parameter in listed.filter_map(|at| whole.pointer(&at)) {
-        let parameter = refs::followed(whole, parameter);
+    for (_, parameter) in operation.followed_parameters(whole) {
         let text = |key: &str| parameter.get(key).and_then(Value::as_str).unwrap_or_default();
         let (name, place) = (text("name").to_owned(), text("in").to_owned());
         if given.contains(&(name.clone(), place.clone())) {
