@@ -106,10 +106,11 @@ impl Learned {
         contract::yaml_text(&self.overlay())
     }
 
-    fn fact(&mut self, target: &str, description: String, update: Value, evidence: Map<String, Value>) {
+    /// Adds an action; `target` is a `JSONPath`.
+    fn fact(&mut self, target: String, description: String, update: Value, evidence: Map<String, Value>) {
         self.facts += 1;
         let members = [
-            ("target", json_path(target).into()),
+            ("target", target.into()),
             ("description", description.into()),
             ("update", update),
             ("x-contrail-evidence", evidence.into()),
@@ -120,31 +121,24 @@ impl Learned {
     fn scope(&mut self, document: &Value, operation: &Operation, calls: &Calls, explaining: &BTreeSet<String>) {
         let (decision, evidence) = calls.decide(explaining);
         let method = operation.method.as_str();
-        match &decision {
+        match decision {
             Decision::Requires(scope) => {
                 let description = format!("{} requires the scope {scope}", operation.id);
                 let own = below(&operation.at, &["security"]);
                 if document.pointer(&own).is_some() {
                     // An update of a list appends: each list of scopes gets the scope.
-                    self.fact(&own, description, json!([scope]), evidence);
-                    if let Some(target) = self.actions.last_mut().and_then(|action| action.get_mut("target")) {
-                        *target = format!("{}[*].*", target.as_str().unwrap_or_default()).into();
-                    }
+                    self.fact(format!("{}[*].*", json_path(&own)), description, json!([scope]), evidence);
                     return;
                 }
                 let mut security = document.get("security").cloned().unwrap_or_default();
                 for scopes in security.as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut) {
                     scopes.values_mut().for_each(|scopes| *scopes = json!([scope]));
                 }
-                self.fact(&operation.at, description, json!({"security": security}), evidence);
+                self.fact(json_path(&operation.at), description, json!({"security": security}), evidence);
             }
-            Decision::Open { .. } => {
-                let (Some(undecided), Some(sentence)) =
-                    (decision.undecided(method, &operation.path), decision.sentence(method, &operation.path))
-                else {
-                    return;
-                };
-                self.undecided.push((operation.id.to_string(), sentence));
+            Decision::Open(undecided) => {
+                self.undecided.push((operation.id.to_string(), undecided.sentence(method, &operation.path)));
+                let undecided = undecided.json(method, &operation.path);
                 self.actions.push(json!({
                     "target": json_path(&operation.at),
                     "description": format!("The scope that {} requires is not decided; this changes nothing", operation.id),
@@ -156,14 +150,14 @@ impl Learned {
 
     fn answers(&mut self, document: &ContractDocument, operation: &Operation, answers: &Answers) {
         let Some(Fact { at, description, update }) = answers::fact(document, operation, answers) else { return };
-        self.fact(&at, description, update, evidence(&answers.seen, "exchanges"));
+        self.fact(json_path(&at), description, update, evidence(&answers.seen, "exchanges"));
     }
 
     fn beyond(&mut self, schema: &str, beyond: &Beyond, of_requests: &HashSet<String>) {
         for (value, seen) in &beyond.values {
             let target = below(schema, &["x-contrail-known-values"]);
             let description = format!("{} has the further value {value}", name_of(schema));
-            self.fact(&target, description, json!([value]), evidence(seen, "values"));
+            self.fact(json_path(&target), description, json!([value]), evidence(seen, "values"));
         }
         let is_shared = of_requests.iter().any(|shared| is_at_or_below(schema, shared));
         for (name, (seen, shape)) in &beyond.fields {
@@ -171,7 +165,7 @@ impl Learned {
             // What answers show of its values is no rule for requests.
             let described = if is_shared { json!({}) } else { shape.schema() };
             let update = json!({"properties": {name: described}});
-            self.fact(schema, description, update, evidence(seen, "fields"));
+            self.fact(json_path(schema), description, update, evidence(seen, "fields"));
         }
     }
 }

@@ -10,18 +10,22 @@ const MAX_NAMES: usize = 3;
 pub(in crate::learn) enum Decision {
     /// This scope is required.
     Requires(String),
-    /// One of these may be.
-    Open {
-        candidates: Vec<String>,
-        why: &'static str,
-        /// `None` where no further call decides it.
-        next: Option<NextCall>,
-    },
+    Open(Undecided),
+}
+
+/// What is not decided, and the call that would decide it.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::learn) struct Undecided {
+    /// One of these may be required.
+    pub(super) candidates: Vec<String>,
+    pub(super) why: &'static str,
+    /// `None` where no further call decides it.
+    pub(super) next: Option<NextCall>,
 }
 
 /// The call that would decide, or come nearest to it.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::learn) struct NextCall {
+pub(super) struct NextCall {
     /// Scopes of its token.
     pub(super) with: Vec<String>,
     /// Scopes that its token lacks.
@@ -30,22 +34,20 @@ pub(in crate::learn) struct NextCall {
     pub(super) decides_if: Vec<&'static str>,
 }
 
-impl Decision {
-    /// What is not decided, and the call that would decide it.
-    pub(in crate::learn) fn undecided(&self, method: &str, path: &str) -> Option<Value> {
-        let Self::Open { candidates, why, next } = self else { return None };
+impl Undecided {
+    /// The values of the overlay's `x-contrail-undecided`.
+    pub(in crate::learn) fn json(&self, method: &str, path: &str) -> Value {
+        let Self { candidates, why, next } = self;
         let call = next.as_ref().map(|NextCall { with, without, decides_if }| {
             let token = json!({"with": with, "without": without});
             json!({"method": method, "path": path, "token": token, "decides-if": decides_if})
         });
-        Some(json!({
-            "fact": "required-scope", "candidates": candidates, "because": why, "deciding-call": call
-        }))
+        json!({"fact": "required-scope", "candidates": candidates, "because": why, "deciding-call": call})
     }
 
     /// The same in a sentence.
-    pub(in crate::learn) fn sentence(&self, method: &str, path: &str) -> Option<String> {
-        let Self::Open { candidates, why, next } = self else { return None };
+    pub(in crate::learn) fn sentence(&self, method: &str, path: &str) -> String {
+        let Self { candidates, why, next } = self;
         let list = |scopes: &[String]| {
             let mut names: Vec<String> = scopes.iter().take(MAX_NAMES).map(|one| format!("`{one}`")).collect();
             if scopes.len() > MAX_NAMES {
@@ -56,7 +58,7 @@ impl Decision {
         let subject = if candidates.is_empty() { String::new() } else { format!("{}: ", list(candidates)) };
         let undecided = format!("the required scope is undecided: {subject}{why}");
         let Some(NextCall { with, without, decides_if }) = next else {
-            return Some(format!("{undecided}; no further call decides it"));
+            return format!("{undecided}; no further call decides it");
         };
         let token = match (&with[..], &without[..]) {
             ([], []) => "a token whose scopes are known".to_owned(),
@@ -70,6 +72,6 @@ impl Decision {
             ["refused"] => "this call decides it if the tenant refuses it",
             _ => "this call would decide it",
         };
-        Some(format!("{undecided}; {decides}: {method} {path} with {token}"))
+        format!("{undecided}; {decides}: {method} {path} with {token}")
     }
 }

@@ -25,7 +25,7 @@ pub(super) use self::{
 };
 use self::{
     calls::{Refusal, Scopes},
-    decision::NextCall,
+    decision::{NextCall, Undecided},
     refusal::Reason,
     weighed::Weighed,
 };
@@ -77,7 +77,7 @@ fn required<'a>(weighed: &[Weighed<'a>]) -> Option<&'a str> {
 }
 
 fn open(candidates: &[&str], why: &'static str, next: Option<NextCall>) -> Decision {
-    Decision::Open { candidates: owned(candidates), why, next }
+    Decision::Open(Undecided { candidates: owned(candidates), why, next })
 }
 
 /// Why no scope is required, and what would decide it.
