@@ -1,6 +1,6 @@
 //! The listeners of a proxy: opening them, and the lines that say where they listen.
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{net::SocketAddr, path::Path, sync::Arc, time::Duration};
 
 use tokio::net::TcpListener;
 
@@ -16,7 +16,7 @@ use crate::proxy::{
         authority::{self, Authority},
         forward::Forward,
         listener::ListenerKind,
-        tls::Certificates,
+        tls::{CertificateFiles, Certificates},
     },
 };
 use crate::upstream::masked;
@@ -45,6 +45,8 @@ pub(super) struct Listeners {
     pub(super) opened_hosts: Vec<HostPort>,
     /// Name and password of the forward listener.
     pub(super) credentials: Option<String>,
+    /// The files of `--cert` and `--key`.
+    pub(super) files: Option<CertificateFiles>,
 }
 
 impl Listeners {
@@ -108,6 +110,7 @@ impl ListenerArgs {
             None
         };
         let mut open = Vec::new();
+        let mut files = None;
         if self.listen.is_some() || self.tls_listen.is_none() && (around_command || forward_address.is_none()) {
             let fallback = if around_command { WRAP_LISTEN } else { DEFAULT_LISTEN };
             let address = self.listen.as_deref().unwrap_or(fallback);
@@ -116,12 +119,9 @@ impl ListenerArgs {
         if let Some(address) = &self.tls_listen {
             let certificates = match (&self.cert, &self.key, &kept) {
                 (Some(certificate), Some(key), _) => {
-                    let certificates = Certificates::from_files(certificate, key)?;
-                    if let Some(wrong) = Certificates::out_of_time(certificate) {
-                        let file = certificate.display();
-                        warn(&format!("--cert {file} {wrong}; clients will refuse it"));
-                    }
-                    certificates
+                    let opened = files.insert(CertificateFiles::open(certificate, key)?);
+                    warn_of_time(certificate);
+                    opened.certificates()
                 }
                 (_, _, Some(authority)) => Certificates::Authority(Arc::clone(authority)),
                 _ => return Err("--tls-listen needs --cert and --key together, or neither".into()),
@@ -157,7 +157,14 @@ impl ListenerArgs {
         for Open { address, .. } in &open {
             own.add(*address);
         }
-        Ok(Listeners { open, authorities, opened_hosts, credentials: self.proxy_auth.clone() })
+        Ok(Listeners { open, authorities, opened_hosts, credentials: self.proxy_auth.clone(), files })
+    }
+}
+
+/// Warns of a certificate that clients will refuse because of its time.
+pub(super) fn warn_of_time(certificate: &Path) {
+    if let Some(wrong) = Certificates::out_of_time(certificate) {
+        warn(&format!("--cert {} {wrong}; clients will refuse it", certificate.display()));
     }
 }
 

@@ -43,6 +43,7 @@ pub mod printer;
 mod progress;
 pub mod record;
 pub mod redact;
+mod reload;
 pub mod replay;
 mod report_files;
 pub mod run;

@@ -11,7 +11,8 @@ use super::{
     metrics::{self, RunningProxy},
     options::{contract::warn_of_unusable_places, limits::ProxyArgs},
     outbound::{FirstHop, OutboundPolicy, Site},
-    signals::Signals,
+    reload::Reload,
+    signals::{Signals, Wish},
     wrap,
 };
 use crate::{
@@ -168,10 +169,21 @@ impl ProxyArgs {
             let _ = warned.send(());
             contract.prepare();
         });
+        let reload = Arc::new(Reload {
+            files: listeners.files.take(),
+            upstream: proxy.upstream(),
+            contract: Arc::clone(pipeline.contract()),
+            metrics: pipeline.metrics().cloned(),
+            format,
+        });
         ready();
         let ended = match self.command.split_first() {
             None => {
-                signals.next().await;
+                while signals.wish().await == Wish::Reload {
+                    let reload = Arc::clone(&reload);
+                    // It reads files.
+                    let _ = tokio::task::spawn_blocking(move || reload.run()).await;
+                }
                 Ok(None)
             }
             Some((program, arguments)) => {
@@ -185,7 +197,7 @@ impl ProxyArgs {
         tokio::select! {
             () = async { while servers.join_next().await.is_some() {} } => {}
             // Who asks twice does not want to wait for the drain.
-            _ = signals.next() => {
+            () = signals.end() => {
                 proxy.cutting("contrail stopped before the exchange was over: a second signal came");
                 servers.abort_all();
             }

@@ -1,15 +1,26 @@
-//! The signals that end a run.
+//! The signals that end a run, or have it read its certificates again.
 
-use std::io;
+use std::io::{self, IsTerminal as _};
 
-use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::signal::unix::{SignalKind, signal};
 
-/// The signals that end a run.
+/// The signals that a run listens to.
 #[derive(Debug)]
 pub(super) struct Signals {
-    interrupt: Signal,
-    terminate: Signal,
-    hangup: Signal,
+    interrupt: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
+    hangup: tokio::signal::unix::Signal,
+    /// Which of standard input and standard error were a terminal at the start.
+    terminals: [bool; 2],
+}
+
+/// What a signal asks of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wish {
+    /// To end.
+    End,
+    /// To read its certificates again.
+    Reload,
 }
 
 impl Signals {
@@ -18,6 +29,7 @@ impl Signals {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
             hangup: signal(SignalKind::hangup())?,
+            terminals: terminals(),
         })
     }
 
@@ -29,4 +41,21 @@ impl Signals {
             _ = self.hangup.recv() => nix::sys::signal::Signal::SIGHUP,
         }
     }
+
+    /// What the next one asks for. SIGHUP ends a run whose terminal was closed.
+    pub(super) async fn wish(&mut self) -> Wish {
+        let is_hangup = self.next().await == nix::sys::signal::Signal::SIGHUP;
+        let is_closed = self.terminals.into_iter().zip(terminals()).any(|(was, is)| was && !is);
+        if is_hangup && !is_closed { Wish::Reload } else { Wish::End }
+    }
+
+    /// Waits for one that ends a run; others are of no use any more.
+    pub(super) async fn end(&mut self) {
+        while self.wish().await != Wish::End {}
+    }
+}
+
+/// Which of standard input and standard error are a terminal; a closed one is none.
+fn terminals() -> [bool; 2] {
+    [io::stdin().is_terminal(), io::stderr().is_terminal()]
 }

@@ -43,6 +43,10 @@ impl Metrics {
             text.family("contrail_contract_info", Kind::Gauge, "SHA-256 of the contract in force");
             text.sample("contrail_contract_info", &[("sha256", hash)], 1);
         }
+        text.family("contrail_reloads", Kind::Counter, "Times that SIGHUP had files read again");
+        for (outcome, count) in ["succeeded", "failed"].into_iter().zip(&self.reloads) {
+            text.sample("contrail_reloads_total", &[("outcome", outcome)], count.load(Ordering::Relaxed));
+        }
         let started = self.started.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
         let help = "Start of the process, seconds since 1970";
         text.single("process_start_time_seconds", Kind::Gauge, help, started);

@@ -70,6 +70,8 @@ pub struct Metrics {
     pub(super) rejected: Mutex<BTreeMap<u16, u64>>,
     pub(super) left_out: AtomicU64,
     pub(super) internal_errors: AtomicU64,
+    /// Times that files were read again: with success, and not.
+    pub(super) reloads: [AtomicU64; 2],
 }
 
 impl Metrics {
@@ -85,6 +87,7 @@ impl Metrics {
             rejected: Mutex::default(),
             left_out: AtomicU64::new(0),
             internal_errors: AtomicU64::new(0),
+            reloads: Default::default(),
         }
     }
 
@@ -112,6 +115,11 @@ impl Metrics {
     /// A check, a redaction or an encoding panicked.
     pub fn internal_error(&self) {
         self.internal_errors.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Files were read again.
+    pub fn reloaded(&self, succeeded: bool) {
+        self.reloads[usize::from(!succeeded)].fetch_add(1, Ordering::Relaxed);
     }
 
     /// Whether the server should get traffic.

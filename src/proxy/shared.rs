@@ -98,6 +98,12 @@ impl Proxy {
         }
     }
 
+    /// Who answers.
+    #[must_use]
+    pub fn upstream(&self) -> Arc<dyn Upstream> {
+        Arc::clone(&self.upstream)
+    }
+
     /// What is in use at present.
     #[must_use]
     pub fn in_use(&self) -> Gauges {

@@ -44,6 +44,10 @@ impl Upstream for ReplayOr {
             Ok(answered)
         })
     }
+
+    fn reload_certificates(&self) -> Result<Vec<&'static str>, String> {
+        self.other.reload_certificates()
+    }
 }
 
 impl fmt::Debug for ReplayOr {

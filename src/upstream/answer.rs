@@ -45,6 +45,16 @@ pub trait Upstream: Send + Sync + fmt::Debug {
         None
     }
 
+    /// Reads the files of its certificates again: new connections use what is in them now. The options that name them;
+    /// none if there are none.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with one of them; what was read before stays in force.
+    fn reload_certificates(&self) -> Result<Vec<&'static str>, String> {
+        Ok(Vec::new())
+    }
+
     /// What kind it is.
     fn kind(&self) -> UpstreamKind {
         UpstreamKind::Live

@@ -73,6 +73,16 @@ impl Upstream for Routes {
         })
     }
 
+    fn reload_certificates(&self) -> Result<Vec<&'static str>, String> {
+        let mut options = self.upstream.as_ref().map_or(Ok(Vec::new()), |(_, first)| first.reload_certificates())?;
+        for other in self.others.lock().unwrap_or_else(PoisonError::into_inner).values() {
+            options.extend(other.reload_certificates()?);
+        }
+        options.sort_unstable();
+        options.dedup();
+        Ok(options)
+    }
+
     fn answer_from_memory(&self, request: &mut exchange::Request) -> Option<Answer> {
         self.first(&request.target)?.answer_from_memory(request)
     }

@@ -44,7 +44,7 @@ pub enum ListenerKind {
 
 /// Serves connections of `listener` until `stop` turns true (or its sender is gone); then lets exchanges in progress
 /// end, for at most the settings' drain time, and cuts the rest (each is recorded as not whole).
-pub async fn serve(proxy: Arc<Proxy>, listener: TcpListener, kind: ListenerKind, mut stop: watch::Receiver<bool>) {
+pub async fn serve(proxy: Arc<Proxy>, listener: TcpListener, mut kind: ListenerKind, mut stop: watch::Receiver<bool>) {
     let mut connections = JoinSet::new();
     let stopping = stop.clone();
     loop {
@@ -74,6 +74,9 @@ pub async fn serve(proxy: Arc<Proxy>, listener: TcpListener, kind: ListenerKind,
             continue;
         };
         let _ = stream.set_nodelay(true);
+        if let ListenerKind::Tls(certificates) = &mut kind {
+            certificates.renew();
+        }
         let worker = proxy.settings.workers.least_busy();
         let permit = Arc::new((permit, worker.load()));
         let (proxy, kind, stop) = (Arc::clone(&proxy), kind.clone(), stopping.clone());

@@ -13,7 +13,10 @@ use rustls::{
     pki_types::{CertificateDer, ServerName, UnixTime, pem::PemObject as _},
     server::Acceptor,
 };
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    sync::watch,
+};
 use tokio_rustls::{LazyConfigAcceptor, server::TlsStream};
 
 use super::authority::{Authority, AuthorityError, server_config};
@@ -23,9 +26,56 @@ use crate::upstream::private_key;
 #[derive(Debug, Clone)]
 pub enum Certificates {
     /// One certificate from files (`--cert`, `--key`).
-    Fixed(Arc<ServerConfig>),
+    Files(Renewed),
     /// contrail's own authority.
     Authority(Arc<Authority>),
+}
+
+/// The configuration by the certificate that was read from files last.
+#[derive(Debug, Clone)]
+pub struct Renewed {
+    current: Arc<ServerConfig>,
+    changes: watch::Receiver<Arc<ServerConfig>>,
+}
+
+/// The files of a certificate and its key, which can be read again while connections use what was read before.
+#[derive(Debug)]
+pub struct CertificateFiles {
+    /// The certificate chain, PEM.
+    pub certificate: PathBuf,
+    /// Its key, PEM.
+    pub key: PathBuf,
+    changes: watch::Sender<Arc<ServerConfig>>,
+}
+
+impl CertificateFiles {
+    /// Reads the files.
+    ///
+    /// # Errors
+    ///
+    /// [`CertificateError`] names the file.
+    pub fn open(certificate: &Path, key: &Path) -> Result<Self, CertificateError> {
+        let (changes, _) = watch::channel(config_from(certificate, key)?);
+        Ok(Self { certificate: certificate.to_owned(), key: key.to_owned(), changes })
+    }
+
+    /// The certificates of a listener that follows these files.
+    #[must_use]
+    pub fn certificates(&self) -> Certificates {
+        let changes = self.changes.subscribe();
+        let current = Arc::clone(&changes.borrow());
+        Certificates::Files(Renewed { current, changes })
+    }
+
+    /// Reads the files again. New connections use what is in them now; those that are open go on as they are.
+    ///
+    /// # Errors
+    ///
+    /// [`CertificateError`] names the file; what was read before stays in force.
+    pub fn reload(&self) -> Result<(), CertificateError> {
+        self.changes.send_replace(config_from(&self.certificate, &self.key)?);
+        Ok(())
+    }
 }
 
 /// Why `--cert` and `--key` cannot be used.
@@ -59,26 +109,14 @@ impl fmt::Display for CertificateError {
 impl std::error::Error for CertificateError {}
 
 impl Certificates {
-    /// A certificate chain and its key, both PEM.
-    ///
-    /// # Errors
-    ///
-    /// [`CertificateError`] names the file.
-    pub fn from_files(certificate: &Path, key: &Path) -> Result<Self, CertificateError> {
-        let wrong =
-            |option, path: &Path, cause: String| CertificateError::File { option, path: path.to_owned(), cause };
-        let chain = CertificateDer::pem_file_iter(certificate)
-            .and_then(Iterator::collect::<Result<Vec<_>, _>>)
-            .map_err(|error| wrong("--cert", certificate, error.to_string()))?;
-        if chain.is_empty() {
-            return Err(wrong("--cert", certificate, "it holds no certificate".into()));
+    /// Takes what was read again, if it was; a connection that is accepted from now on uses it. Costs one atomic load
+    /// where nothing changed.
+    pub(in crate::proxy) fn renew(&mut self) {
+        if let Self::Files(Renewed { current, changes }) = self
+            && changes.has_changed().is_ok_and(|changed| changed)
+        {
+            *current = Arc::clone(&changes.borrow_and_update());
         }
-        let key = private_key::read(key).map_err(|cause| wrong("--key", key, cause))?;
-        let config = server_config(chain, key).map_err(|error| match error {
-            AuthorityError::Certificate(cause) => CertificateError::Pair(cause),
-            other => CertificateError::Pair(other.to_string()),
-        })?;
-        Ok(Self::Fixed(Arc::new(config)))
     }
 
     /// What is wrong with the time of a certificate in a file, if something is: clients refuse it.
@@ -105,7 +143,7 @@ impl Certificates {
     /// The configuration for a connection that came in at this local address.
     fn for_address(&self, local: IpAddr) -> Result<Arc<ServerConfig>, AuthorityError> {
         match self {
-            Self::Fixed(config) => Ok(Arc::clone(config)),
+            Self::Files(files) => Ok(Arc::clone(&files.current)),
             // Every certificate covers all of the authority's hosts and loopback; another local address is added
             // where the authority may speak for it.
             Self::Authority(authority) => authority.server_config(&authority.name_for(local.to_canonical())),
@@ -124,6 +162,23 @@ impl Certificates {
         let config = self.for_address(local).map_err(|error| error.to_string())?;
         accept(config, io).await
     }
+}
+
+/// A certificate chain and its key, both PEM.
+fn config_from(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, CertificateError> {
+    let wrong = |option, path: &Path, cause: String| CertificateError::File { option, path: path.to_owned(), cause };
+    let chain = CertificateDer::pem_file_iter(certificate)
+        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+        .map_err(|error| wrong("--cert", certificate, error.to_string()))?;
+    if chain.is_empty() {
+        return Err(wrong("--cert", certificate, "it holds no certificate".into()));
+    }
+    let key = private_key::read(key).map_err(|cause| wrong("--key", key, cause))?;
+    let config = server_config(chain, key).map_err(|error| match error {
+        AuthorityError::Certificate(cause) => CertificateError::Pair(cause),
+        other => CertificateError::Pair(other.to_string()),
+    })?;
+    Ok(Arc::new(config))
 }
 
 /// The server's side of a handshake with this configuration.

@@ -207,6 +207,10 @@ impl Upstream for Live {
     fn answer(&self, request: Request) -> AnswerFuture<'_> {
         Box::pin(self.ask(request))
     }
+
+    fn reload_certificates(&self) -> Result<Vec<&'static str>, String> {
+        self.connector.reload_certificates().map_err(|error| error.to_string())
+    }
 }
 
 /// Whether the client waits for leave to send its body.

@@ -1,6 +1,10 @@
 //! Opening connections to the upstream, and what a request needs to travel on one.
 
-use std::{error::Error as _, fmt, sync::Arc};
+use std::{
+    error::Error as _,
+    fmt,
+    sync::{Arc, PoisonError, RwLock},
+};
 
 use http::{HeaderValue, Uri, Version, header, uri::PathAndQuery};
 use hyper::client::conn::{http1, http2};
@@ -37,7 +41,7 @@ pub(super) struct Connector {
     pub(super) origin: Origin,
     access: Access,
     pub(super) limits: Limits,
-    tls: Option<(TlsConnector, ServerName<'static>)>,
+    tls: Option<(RwLock<TlsConnector>, ServerName<'static>)>,
 }
 
 impl Connector {
@@ -48,7 +52,18 @@ impl Connector {
     /// [`SetupError`], before anything is connected.
     pub(super) fn new(origin: Origin, access: Access, limits: Limits) -> Result<Self, SetupError> {
         let tls = if origin.https { Some(tls::connector(&origin, &access)?) } else { None };
+        let tls = tls.map(|(connector, name)| (RwLock::new(connector), name));
         Ok(Self { origin, access, limits, tls })
+    }
+
+    /// Reads the files of its certificates again, for connections that are opened from now on; see
+    /// [`Upstream::reload_certificates`](crate::upstream::Upstream::reload_certificates).
+    pub(super) fn reload_certificates(&self) -> Result<Vec<&'static str>, SetupError> {
+        let options = self.access.certificate_options();
+        let Some((connector, _)) = self.tls.as_ref().filter(|_| !options.is_empty()) else { return Ok(Vec::new()) };
+        let (renewed, _) = tls::connector(&self.origin, &self.access)?;
+        *connector.write().unwrap_or_else(PoisonError::into_inner) = renewed;
+        Ok(options)
     }
 
     /// Whether connections are encrypted.
@@ -93,6 +108,7 @@ impl Connector {
         let Some((connector, name)) = &self.tls else {
             return self.speak(stream, always).await;
         };
+        let connector = connector.read().unwrap_or_else(PoisonError::into_inner).clone();
         let connecting = if switching && !always {
             connector.with_alpn(vec![tls::HTTP1.to_vec()]).connect(name.clone(), stream)
         } else {

@@ -54,6 +54,14 @@ pub struct Access {
     pub own: OwnAddresses,
 }
 
+impl Access {
+    /// The options that name files of certificates.
+    pub(super) fn certificate_options(&self) -> Vec<&'static str> {
+        let roots = self.roots.iter().map(|_| "--upstream-ca");
+        roots.chain(self.identity.iter().flat_map(|_| ["--upstream-cert", "--upstream-key"])).collect()
+    }
+}
+
 /// Whether HTTP/2 is spoken to the upstream.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Http2 {

@@ -1,7 +1,8 @@
-//! What `docs/operations.md` promises of a proxy that runs for long: metrics and probes.
+//! What `docs/operations.md` promises of a proxy that runs for long: metrics, probes, signals.
 
 mod metrics;
 mod probes;
+mod reload;
 
 use std::net::SocketAddr;
 
