@@ -100,7 +100,7 @@ impl Mock {
             match (text("type"), text("in"), &*text("scheme").to_ascii_lowercase()) {
                 ("apiKey", place, _) if has_key(sample, place, text("name")) => {}
                 ("apiKey", "header", _) => sample.headers.push((text("name").to_owned(), "key".to_owned())),
-                ("apiKey", "cookie", _) => sample.headers.push(("cookie".to_owned(), format!("{}=key", text("name")))),
+                ("apiKey", "cookie", _) => add_cookie(sample, &format!("{}=key", text("name"))),
                 ("apiKey", "query", _) => {
                     let mark = if sample.target.contains('?') { '&' } else { '?' };
                     sample.target.push(mark);
@@ -119,6 +119,14 @@ impl Mock {
                 _ => {}
             }
         }
+    }
+}
+
+/// Adds to the one field of cookies that a client sends (RFC 6265, section 5.4).
+fn add_cookie(sample: &mut Sample, pair: &str) {
+    match sample.headers.iter_mut().find(|(held, _)| held == "cookie") {
+        Some((_, pairs)) => pairs.extend(["; ", pair]),
+        None => sample.headers.push(("cookie".to_owned(), pair.to_owned())),
     }
 }
 
@@ -147,7 +155,6 @@ fn draft(document: &ContractDocument, operation: &Operation, style: Style, attem
         body: Bytes::new(),
     };
     let mut query = Vec::new();
-    let mut cookies = Vec::new();
     let mut given = Vec::new();
     for (_, parameter) in operation.followed_parameters(whole) {
         let text = |key: &str| parameter.get(key).and_then(Value::as_str).unwrap_or_default();
@@ -176,14 +183,11 @@ fn draft(document: &ContractDocument, operation: &Operation, style: Style, attem
             "header" if !["accept", "content-type", "authorization"].contains(&&*name.to_ascii_lowercase()) => {
                 sample.headers.push((name, simple(&value)));
             }
-            "cookie" => cookies.push(format!("{name}={}", simple(&value))),
+            "cookie" => add_cookie(&mut sample, &format!("{name}={}", simple(&value))),
             _ => {}
         }
     }
     sample.target = encoded_path(&sample.target).to_string();
-    if !cookies.is_empty() {
-        sample.headers.push(("cookie".to_owned(), cookies.join("; ")));
-    }
     if !query.is_empty() {
         sample.target = format!("{}?{}", sample.target, query.join("&"));
     }

@@ -246,6 +246,18 @@ fn a_documented_parameter_that_is_an_api_key_is_sent_once() {
 }
 
 #[test]
+fn all_cookies_of_a_request_are_one_field() {
+    let parameter = json!({"name": "lang", "in": "cookie", "required": true, "schema": {"const": "en"}});
+    let get = json!({"security": [{"k": [], "l": []}], "parameters": [parameter],
+        "responses": {"204": {"description": "x"}}});
+    let key = |name: &str| json!({"type": "apiKey", "in": "cookie", "name": name});
+    let mock = mock(json!({"openapi": "3.1.0", "info": {}, "paths": {"/a": {"get": get}},
+        "components": {"securitySchemes": {"k": key("one"), "l": key("two")}}}));
+    let sample = mock.samples().remove(0).1.unwrap();
+    assert_eq!(sample.headers, [("cookie".to_owned(), "lang=en; one=key; two=key".to_owned())]);
+}
+
+#[test]
 fn a_request_has_the_credentials_of_every_kind_of_scheme() {
     let schemes = json!({
         "basic": {"type": "http", "scheme": "basic"},
