@@ -3,6 +3,8 @@
 # To record into the current folder, with the proxy on port 8080:
 #   docker run --rm -p 127.0.0.1:8080:8080 -v "$PWD:/work" --user "$(id -u):$(id -g)" \
 #     contrail record --listen 0.0.0.0:8080 --upstream https://TENANT --out fixtures/first
+#
+# A proxy that stays, with metrics and health checks: examples/compose.yaml, examples/kubernetes/
 FROM rust:1.95-alpine AS build
 RUN apk add --no-cache musl-dev make
 WORKDIR /src
@@ -16,4 +18,8 @@ COPY --from=build /src/target/release/contrail /contrail
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
 COPY --from=build /image/ /
 WORKDIR /work
+# Nobody in particular. Name another user with --user, for files of your own.
+USER 65532:65532
+# Where the certificate authority is kept; mount a folder there to keep it longer than the container.
+ENV XDG_DATA_HOME=/tmp
 ENTRYPOINT ["/contrail"]
