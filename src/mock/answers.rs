@@ -145,7 +145,7 @@ impl Mock {
     }
 
     fn succeed(&self, call: &Call<'_>) -> Answer {
-        let Some(status) = call.success() else { return Answer::empty(StatusCode::OK) };
+        let Some(status) = call.status() else { return Answer::empty(StatusCode::OK) };
         let none = || {
             let reason = "no value that the sandbox can make conforms to this response of the contract";
             with_reason(problem(StatusCode::NOT_IMPLEMENTED, reason), reason)

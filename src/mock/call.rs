@@ -63,16 +63,18 @@ impl Call<'_> {
         responses.and_then(Value::as_object).unwrap_or(&NONE)
     }
 
-    /// The status of success: the first that is documented, 200 for `2XX` and `default`, 302 for `3XX`.
-    pub(super) fn success(&self) -> Option<StatusCode> {
+    /// The status of a request that nothing speaks against: the lowest documented success, redirect, interim status or
+    /// refusal, in this order. 200 stands for `2XX` and `default`, 302 for `3XX`.
+    pub(super) fn status(&self) -> Option<StatusCode> {
         let names = || self.responses().keys().map(String::as_str);
         let exact = |class: u16| {
             names().filter_map(|name| name.parse::<u16>().ok()).filter(move |status| status / 100 == class).min()
         };
         let has = |wanted: &str| names().any(|name| name.eq_ignore_ascii_case(wanted));
-        let success = exact(2).or_else(|| (has("2XX") || has("default")).then_some(200));
-        let redirect = || exact(3).or_else(|| has("3XX").then_some(302));
-        StatusCode::from_u16(success.or_else(redirect).or_else(|| exact(1))?).ok()
+        let any = |class: u16, usual| exact(class).or_else(|| has(&format!("{class}XX")).then_some(usual));
+        let success = any(2, 200).or_else(|| has("default").then_some(200)).or_else(|| any(3, 302));
+        let status = success.or_else(|| exact(1)).or_else(|| any(4, 400)).or_else(|| any(5, 500));
+        StatusCode::from_u16(status?).ok()
     }
 
     /// The documented response for a status, with its place.

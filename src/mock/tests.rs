@@ -214,13 +214,14 @@ fn the_first_example_that_conforms_is_the_answer_and_one_may_be_a_text_of_json()
 }
 
 #[test]
-fn answers_have_known_values_and_the_status_of_a_class_of_redirects() {
+fn answers_have_known_values_and_a_status_that_the_document_has() {
     let schema = json!({"type": "string", "x-contrail-known-values": ["open", "shut"]});
     let content = json!({"application/json": {"schema": schema}});
     let open = answer(&getting(&json!({"200": {"description": "x", "content": content}})), &Method::GET, "/a", &[], "");
     assert_eq!(open.body, r#""open""#);
-    let redirect = answer(&getting(&json!({"3XX": {"description": "x"}})), &Method::GET, "/a", &[], "");
-    assert_eq!(redirect.status, 302);
+    let status = |key: &str| answer(&getting(&json!({ key: {"description": "x"} })), &Method::GET, "/a", &[], "").status;
+    let statuses = ["3XX", "404", "4XX", "5xx", "default"].map(|key| status(key).as_u16());
+    assert_eq!(statuses, [302, 404, 400, 500, 200]);
 }
 
 #[test]

@@ -371,6 +371,10 @@ impl Inspector<'_> {
                 "discriminator" if value.get("defaultMapping").is_some() => {
                     self.found.broken.insert(pointer.to_owned());
                 }
+                // Draft 2020-12 has it no more, and ignores what it does not have; the judge judges by it.
+                "dependencies" => {
+                    self.found.changes.push(Change::Remove(pointer.to_owned(), keyword.clone()));
+                }
                 "$dynamicRef" => {
                     self.unusable(pointer, keyword, "contrail cannot find out where it leads".to_owned());
                 }

@@ -214,6 +214,14 @@ fn a_broken_part_of_a_choice_or_a_negation_gives_no_violation() {
 }
 
 #[test]
+fn a_keyword_that_json_schema_has_no_more_restricts_nothing() {
+    let part = json!({"properties": {"a": {}, "b": {}}, "dependencies": {"a": ["b"], "b": {"required": ["c"]}}});
+    let schema = schema(&json!({ "S": part }), RESPONSE);
+    assert_eq!(found(&schema, r#"{"a":1}"#), [""; 0]);
+    assert_eq!(found(&schema, r#"{"b":1}"#), [""; 0]);
+}
+
+#[test]
 fn what_an_unusable_place_was_to_document_is_no_gap() {
     let known = json!({"properties": {"v": {"type": "integer"}}});
     for (part, value) in [
