@@ -17,6 +17,9 @@ use crate::{
     json::unescape_pointer,
 };
 
+/// Maximum parts up to which each operation has media types of its own in a body that several refer to.
+const MAX_OWN: usize = 200_000;
+
 /// Keywords whose value is a list of schemas, some of which hold for the same value.
 const CHOICES: [&str; 2] = ["oneOf", "anyOf"];
 
@@ -33,7 +36,8 @@ impl Listing {
         let schemas = Schemas::new(&Arc::new(document.document().clone()));
         let (numbers, patterns, seen) = (HashMap::new(), NamePatterns::default(), HashMap::new());
         let held = document.document();
-        let mut one = OneDocument { all: self, number, document: held, schemas, numbers, patterns, seen };
+        let bodies = HashMap::new();
+        let mut one = OneDocument { all: self, number, document: held, schemas, numbers, patterns, seen, bodies };
         let operations = document.model().operations.iter();
         operations.map(|operation| (operation.at.to_string(), one.operation(operation))).collect()
     }
@@ -50,6 +54,8 @@ struct OneDocument<'a> {
     patterns: NamePatterns,
     /// Schemas that are listed, by JSON pointer.
     seen: HashMap<String, NodeNumber>,
+    /// Bodies that are counted together for all operations that refer to them, by JSON pointer.
+    bodies: HashMap<String, Arc<[Content]>>,
 }
 
 impl OneDocument<'_> {
@@ -95,16 +101,24 @@ impl OneDocument<'_> {
     }
 
     /// The media types of a request body or a response, which may be a reference.
-    fn content(&mut self, at: &str, name: &str) -> Vec<Content> {
-        let Some(described) = resolved(self.document, at) else { return Vec::new() };
+    fn content(&mut self, at: &str, name: &str) -> Arc<[Content]> {
+        let Some(described) = resolved(self.document, at) else { return Arc::default() };
+        let is_shared = self.all.parts.len() >= MAX_OWN && described != at;
+        if let Some(known) = self.bodies.get(&described).filter(|_| is_shared) {
+            return Arc::clone(known);
+        }
         let media_types = keys(self.document, &below(&described, &["content"])).into_iter().map(|media_type| {
             let place = below(&described, &["content", &media_type]);
             let schema = self.schema(&below(&place, &["schema"]), name);
-            let used = below(at, &["content", &media_type]);
+            let used = if is_shared { place.clone() } else { below(at, &["content", &media_type]) };
             let part = self.add_used(used, place, Part::MediaTypes, format!("{name} {media_type}"));
             Content { part, range: MediaRange::parse(&media_type), schema }
         });
-        media_types.collect()
+        let content: Arc<[Content]> = media_types.collect();
+        if is_shared {
+            self.bodies.insert(described, Arc::clone(&content));
+        }
+        content
     }
 
     /// A schema with its parts; `name` is what people know it by where it is no component.

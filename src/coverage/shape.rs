@@ -1,6 +1,6 @@
 //! What a document describes, with the numbers of the parts that stand for it.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 use ahash::AHashMap;
 use serde_json::Value;
@@ -31,9 +31,9 @@ pub(super) struct Listed {
 pub(super) struct OperationShape {
     pub(super) part: PartNumber,
     pub(super) parameters: Vec<Parameter>,
-    pub(super) request: Vec<Content>,
+    pub(super) request: Arc<[Content]>,
     /// By status, as the document writes it.
-    pub(super) responses: HashMap<String, (PartNumber, Vec<Content>)>,
+    pub(super) responses: HashMap<String, (PartNumber, Arc<[Content]>)>,
 }
 
 /// A parameter of an operation or of its path.

@@ -337,3 +337,18 @@ fn a_minimum_is_a_share_of_the_parts_of_one_kind() {
     assert_eq!(wrong("fields=80"), "expected a share from 0 to 1, not `80`");
     assert_eq!(wrong("fields"), "expected PART=SHARE, such as operations=0.8");
 }
+
+#[test]
+fn media_types_that_many_operations_refer_to_are_counted_together_beyond_a_bound() {
+    let content: serde_json::Map<String, serde_json::Value> =
+        (0..1000).map(|number| (format!("application/x{number}+json"), json!({}))).collect();
+    let operation = json!({"responses": {"200": {"$ref": "#/components/responses/R"}}});
+    let paths: serde_json::Map<String, serde_json::Value> =
+        (0..300).map(|path| (format!("/p{path}"), json!({"get": operation}))).collect();
+    let document = json!({"openapi": "3.1.0", "info": {}, "paths": paths,
+        "components": {"responses": {"R": {"description": "x", "content": content}}}});
+    let coverage = Coverage::new(ContractParts::of(&Arc::new(Contract::from_document(document).unwrap())));
+    // 199 operations have 1,002 parts each, the 200th passes the bound, and the other 100 share 1,000 parts.
+    assert_eq!(coverage.counts(Part::MediaTypes).of, 201_000);
+    assert_eq!((coverage.counts(Part::Operations).of, coverage.counts(Part::Statuses).of), (300, 300));
+}

@@ -219,7 +219,8 @@ fn answers_have_known_values_and_a_status_that_the_document_has() {
     let content = json!({"application/json": {"schema": schema}});
     let open = answer(&getting(&json!({"200": {"description": "x", "content": content}})), &Method::GET, "/a", &[], "");
     assert_eq!(open.body, r#""open""#);
-    let status = |key: &str| answer(&getting(&json!({ key: {"description": "x"} })), &Method::GET, "/a", &[], "").status;
+    let status =
+        |key: &str| answer(&getting(&json!({ key: {"description": "x"} })), &Method::GET, "/a", &[], "").status;
     let statuses = ["3XX", "404", "4XX", "5xx", "default"].map(|key| status(key).as_u16());
     assert_eq!(statuses, [302, 404, 400, 500, 200]);
 }
