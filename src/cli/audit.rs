@@ -1,15 +1,18 @@
 //! `contrail audit`: who called what with which scopes, over recordings; a trail's chain is checked first.
 
 use std::{
-    path::PathBuf,
+    fs,
+    path::{Path, PathBuf},
     sync::atomic::{AtomicBool, Ordering},
     time::{Duration, SystemTime},
 };
 
+use ring::digest::{SHA256, digest};
+
 use super::{
     ContractArgs, Failure, Outcome,
     options::{self, OutputArgs, SecretArgs, policy::PolicyArgs, values::instant},
-    printer::warn,
+    printer::{line, warn, write_whole},
     progress::Progress,
     report_files::{self, Used},
     trails::{self, Source},
@@ -20,11 +23,13 @@ use crate::{
     coverage::{ContractParts, Coverage, Touched},
     exchange::Credential,
     finding::{Rule, UNDOCUMENTED},
+    hex::hex,
+    plural::plural,
     recording::Entry,
     redact::{JudgedExchange, Redactor},
     report::{
         ExchangeRef, Exit, Reason,
-        audit::{About, Audit, name_of},
+        audit::{About, Audit, Part, name_of},
     },
     token::Jwks,
 };
@@ -32,9 +37,15 @@ use crate::{
 /// Report who called what with which scopes; check the hash chain of a trail first
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Trails, journals, fixtures, HAR files of any tool, or folders of them
+    /// Trails, journals, fixtures, HAR files of any tool, or folders of them; the parts under `--merge`
     #[arg(value_name = "FILE|DIR", required = true)]
     recordings: Vec<PathBuf>,
+    /// Write a part of an audit to OUT instead of a report; `--merge` puts parts together
+    #[arg(long, value_name = "OUT", conflicts_with = "merge")]
+    partial: Option<PathBuf>,
+    /// Report on all recordings of these parts together, in their order; with the options of `--partial`
+    #[arg(long)]
+    merge: bool,
     /// File with heads of the trail's hash chain, written by `--head-to`; the chain must contain those of its
     /// trail; repeatable
     #[arg(long, value_name = "FILE")]
@@ -69,62 +80,55 @@ pub struct Args {
 
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let mut used = Used::default();
-    used.recordings(&args.recordings);
+    if args.merge {
+        used.files("part", &args.recordings);
+    } else {
+        used.recordings(&args.recordings);
+    }
     used.contract(&args.contract);
     used.files("key set", &args.jwks);
     used.files("baseline", &args.policy.baseline);
     used.files("head file", &args.head);
+    if let Some(out) = &args.partial {
+        used.spare("--partial", out)?;
+        return partial(args, out);
+    }
     report_files::check(&args.output.report, &mut used)?;
     report_files::or_failure(&args.output.report, || audit(args))
 }
 
+/// Writes a part.
+fn partial(args: &Args, out: &Path) -> Result<Outcome, Failure> {
+    let judge = args.judge()?;
+    let redactor = args.secrets.redactor(&judge.contract)?;
+    let mut audit = args.empty(&judge).for_part();
+    args.collect(&judge, &redactor, &mut audit)?;
+    let part = audit.into_part(redactor.counters().secrets.values().sum());
+    let text = part.text(judge.contract.hash(), &args.options()?)?;
+    let (exchanges, files) = part.size();
+    write_whole(out, text.as_bytes())
+        .map_err(|error| format!("--partial: cannot write to {}: {error}; name another file", out.display()))?;
+    line(&format!("{} of {} in {}", plural(exchanges, "exchange"), plural(files as u64, "file"), out.display()));
+    Ok(Outcome::CLEAN)
+}
+
+/// Prints the audit of recordings or of parts.
 fn audit(args: &Args) -> Result<Outcome, Failure> {
     let wanted = report_files::wanted(&args.output.report, args.output.format)?;
-    let keys = args.jwks.as_deref().map(Jwks::read).transpose()?;
-    let judge = Judge::new(args.contract.load()?, args.clock_skew, keys);
-    let known = |named: &String| judge.contract.operations().any(|operation| *operation.id == **named);
-    if let Some(unknown) = args.operation.iter().find(|named| *named != UNDOCUMENTED && !known(named)) {
-        return Err(format!(
-            "--operation {unknown}: the contract has no such operation; `contrail contract` lists them"
-        )
-        .into());
+    let judge = args.judge()?;
+    let mut audit = args.empty(&judge);
+    if args.merge {
+        args.merge_parts(&judge, &mut audit)?;
+    } else {
+        args.collect(&judge, &args.secrets.redactor(&judge.contract)?, &mut audit)?;
     }
-    let redactor = args.secrets.redactor(&judge.contract)?;
-    let reading = Reading { args, judge: &judge, redactor: &redactor };
-    let mut audit = Audit::new(args.filters(), Coverage::new(ContractParts::of(&judge.contract)));
-    let mut progress = Progress::new();
-    for inspected in trails::inspect(&args.recordings, &args.head)? {
-        progress.files(inspected.sources.len());
-        // A folder without a trail counts as one recording.
-        let is_one = inspected.trails.is_empty() && !inspected.merged;
-        let others = if is_one { std::slice::from_ref(&inspected.name) } else { &inspected.others };
-        for other in others {
-            audit.file(&other.display().to_string());
-        }
-        for integrity in inspected.trails {
-            audit.integrity(integrity);
-        }
-        for source in &inspected.sources {
-            let before = audit.read();
-            match reading.read(source, &mut audit, &mut progress) {
-                Ok(()) => verify::warn_if_empty(source, audit.read() - before),
-                // An altered line may be no entry any more. The report names it.
-                Err(error) if source.altered => warn(&format!("the rest of it is not checked: {error}")),
-                Err(error) => return Err(error),
-            }
-        }
-    }
-    drop(progress);
-    judge.warn_of_unchecked_signatures();
     let failing: Vec<Rule> = Rule::ALL.iter().copied().filter(|rule| args.policy.fails_on_rule(*rule)).collect();
     let exemptions = args.policy.exemptions()?;
     let failed = audit.exchanges() == 0 && !audit.altered();
     let found = audit.failing_reasons(&failing, &exemptions);
     let outcome = Outcome { findings: !found.is_empty(), failed, ..Outcome::CLEAN };
     let nothing = failed.then(|| Reason::new("nothing-checked", "there was no exchange to audit", ""));
-    audit.evicted(redactor.counters().forgotten);
     audit.ended(Exit { status: outcome.status(), reasons: nothing.into_iter().chain(found).collect() });
-    audit.redact(&redactor);
     let about =
         About { contract: &judge.contract, title: options::contract::title(&judge.contract), failing, exemptions };
     report_files::write_all(&wanted, |kind, to, _| audit.write(kind, &about, to))?;
@@ -132,6 +136,97 @@ fn audit(args: &Args) -> Result<Outcome, Failure> {
 }
 
 impl Args {
+    /// Refuses options that have no effect on parts.
+    pub(super) fn misplaced(&self, typed: &dyn Fn(&str) -> bool) -> Option<String> {
+        let option = if self.partial.is_some() { "--partial" } else { "--merge" };
+        if self.partial.is_none() && !self.merge {
+            return None;
+        }
+        if !self.head.is_empty() {
+            return Some(format!(
+                "--head cannot be used with {option}: a part does not hold the chain; check the trail with `contrail verify --head`"
+            ));
+        }
+        let of_report = ["format", "report", "deny", "allow", "baseline"].into_iter().find(|option| typed(option));
+        let idle = of_report.filter(|_| self.partial.is_some())?;
+        Some(format!("--{idle} has no effect with --partial, which writes no report; give it to --merge"))
+    }
+
+    fn judge(&self) -> Result<Judge, Failure> {
+        let keys = self.jwks.as_deref().map(Jwks::read).transpose()?;
+        let judge = Judge::new(self.contract.load()?, self.clock_skew, keys);
+        let known = |named: &String| judge.contract.operations().any(|operation| *operation.id == **named);
+        match self.operation.iter().find(|named| *named != UNDOCUMENTED && !known(named)) {
+            Some(unknown) => Err(format!(
+                "--operation {unknown}: the contract has no such operation; `contrail contract` lists them"
+            )
+            .into()),
+            None => Ok(judge),
+        }
+    }
+
+    /// An audit of nothing yet.
+    fn empty(&self, judge: &Judge) -> Audit {
+        Audit::new(self.filters(), Coverage::new(ContractParts::of(&judge.contract)))
+    }
+
+    /// Reads the recordings.
+    fn collect(&self, judge: &Judge, redactor: &Redactor, audit: &mut Audit) -> Result<(), Failure> {
+        let reading = Reading { args: self, judge, redactor };
+        let mut progress = Progress::new();
+        for inspected in trails::inspect(&self.recordings, &self.head)? {
+            progress.files(inspected.sources.len());
+            // A folder without a trail counts as one recording.
+            let is_one = inspected.trails.is_empty() && !inspected.merged;
+            let others = if is_one { std::slice::from_ref(&inspected.name) } else { &inspected.others };
+            for other in others {
+                audit.file(&other.display().to_string());
+            }
+            audit.integrity(inspected.trails);
+            for source in &inspected.sources {
+                let before = audit.read();
+                match reading.read(source, audit, &mut progress) {
+                    Ok(()) => verify::warn_if_empty(source, audit.read() - before),
+                    // An altered line may be no entry any more. The report names it.
+                    Err(error) if source.altered => warn(&format!("the rest of it is not checked: {error}")),
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        drop(progress);
+        judge.warn_of_unchecked_signatures();
+        audit.evicted(redactor.counters().forgotten);
+        audit.redact(redactor);
+        Ok(())
+    }
+
+    /// Reads the parts.
+    fn merge_parts(&self, judge: &Judge, audit: &mut Audit) -> Result<(), Failure> {
+        let options = self.options()?;
+        for path in &self.recordings {
+            let shown = path.display();
+            let text = fs::read(path).map_err(|error| format!("cannot read the part `{shown}`: {error}"))?;
+            let text = String::from_utf8(text).unwrap_or_default();
+            let part = Part::parse(&text, judge.contract.hash(), &options);
+            part.and_then(|part| audit.add(part)).map_err(|error| format!("the part `{shown}`: {error}"))?;
+        }
+        Ok(())
+    }
+
+    /// The options that all parts of an audit have to share, besides the contract.
+    fn options(&self) -> Result<Vec<String>, Failure> {
+        let mut options = self.filters();
+        if !self.clock_skew.is_zero() {
+            options.push(format!("--clock-skew {}", self.clock_skew.as_secs()));
+        }
+        if let Some(file) = &self.jwks {
+            let keys = fs::read(file).map_err(|error| format!("cannot read `{}`: {error}", file.display()))?;
+            options.push(format!("--jwks (SHA-256 {})", hex(digest(&SHA256, &keys).as_ref())));
+        }
+        options.extend(self.secrets.given());
+        Ok(options)
+    }
+
     /// The options that leave out exchanges, as they were given.
     fn filters(&self) -> Vec<String> {
         let bounds = [("--since", self.since), ("--until", self.until)].into_iter().filter_map(|(name, at)| {

@@ -134,6 +134,11 @@ impl Command {
     /// apply to all commands, so theirs are ignored silently.
     fn check(&self, ends_in_dashes: bool, sources: &Sources) -> Result<(), String> {
         let typed = |option: &str| sources.is_flag(option);
+        if let Self::Audit(args) = self
+            && let Some(wrong) = args.misplaced(&typed)
+        {
+            return Err(wrong);
+        }
         let Some(network) = self.network() else { return Ok(()) };
         let proxy = network.proxy;
         if let Self::Replay(args) = self

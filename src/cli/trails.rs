@@ -18,7 +18,7 @@ use super::{
 use crate::{
     plural::plural,
     recording::{self, Broken, ChainHead, Checked, KeptHeads, TrailFiles, TrailLines},
-    report::Integrity,
+    report::{Integrity, TrailLink},
 };
 
 /// One thing that was named, after its chains were checked.
@@ -97,6 +97,7 @@ pub(super) fn inspect(named: &[PathBuf], heads: &[PathBuf]) -> Result<Vec<Inspec
             }));
             let mut integrity = Integrity::new(trail.name.display().to_string(), checked.as_ref(), !heads.is_empty());
             integrity.unread = trail.unread.iter().map(|file| file.display().to_string()).collect();
+            integrity.link = Some(Box::new(link(trail, checked.as_ref())?));
             one.trails.push(integrity);
         }
         if !chained && !heads.is_empty() {
@@ -254,6 +255,18 @@ impl Own {
     fn heads(&self, id: Option<&str>) -> Vec<ChainHead> {
         self.heads.iter().filter(|head| head.trail.is_none() || head.trail.as_deref() == id).cloned().collect()
     }
+}
+
+/// Where the segments of a trail are in its chain.
+fn link(trail: &TrailFiles, checked: Option<&Checked>) -> Result<TrailLink, Failure> {
+    let end = match (checked, trail.segments.last()) {
+        // The check ends where the trail was altered.
+        (Some(Checked { broken: Some(_), .. }), Some(last)) => {
+            recording::last_head(last).map_err(|error| unreadable(&trail.name, &error))?.unwrap_or_default()
+        }
+        (checked, _) => checked.map(|checked| checked.head.clone()).unwrap_or_default(),
+    };
+    Ok(TrailLink::new(checked, end, trail.segments.len()))
 }
 
 /// Checks one trail.

@@ -17,7 +17,7 @@ mod tests;
 mod touch;
 
 pub use self::{
-    counted::{Coverage, Item},
+    counted::{Coverage, Item, TimesTouched},
     part::{Counts, Minimum, Part},
     parts::ContractParts,
     touch::Touched,

@@ -38,7 +38,7 @@ pub use fixture::renew::Renew;
 pub use fixture::stamp::{edited_bodies, restamp};
 pub use fixture::transient::{Keep, UnknownKeep};
 pub use fixture::{names::is_single_file, place::FixturePath};
-pub use journal::chain::{ChainHead, first_link};
+pub use journal::chain::{ChainHead, first_link, last_head};
 pub use journal::check::{Broken, Checked, check_chain, check_texts};
 pub use journal::fold_log::Renewal;
 pub use journal::heads::KeptHeads;

@@ -93,6 +93,7 @@ impl Trouble {
             "unproven" => "nothing proves that the recording is unaltered",
             "unrecorded" => "exchanges could not be recorded",
             "unread" => "files of the trail are not recordings",
+            "across-parts" => "parts of an audit do not show what one audit of all recordings would",
             "secret" => "a secret is in the file",
             "changed" => "the exchange differs between the two recordings",
             "only-in-a" => "only the first recording has the exchange",
@@ -142,9 +143,7 @@ impl Suite {
 pub(super) fn of(facts: &Facts<'_>) -> Vec<Suite> {
     let mut suites = operations(facts);
     suites.extend(
-        [denied(facts), unused(facts), stale(facts), proof(facts), suppressions(facts), integrity(facts), exit(facts)]
-            .into_iter()
-            .flatten(),
+        [denied, unused, stale, proof, suppressions, integrity, unmerged, exit].iter().filter_map(|suite| suite(facts)),
     );
     suites
 }
@@ -294,6 +293,15 @@ fn integrity(facts: &Facts<'_>) -> Option<Suite> {
             let trouble = Trouble::new(Level::Note, "unread", message).with_text(unread.join("\n"));
             suite.add(format!("every file in {trail} is read"), trouble.counted(unread.len() as u64));
         }
+    }
+    suite.filled()
+}
+
+/// What parts of an audit do not decide.
+fn unmerged(facts: &Facts<'_>) -> Option<Suite> {
+    let mut suite = Suite::new("parts");
+    for sentence in &facts.run.unmerged {
+        suite.add(sentence, Trouble::new(Level::Note, "across-parts", sentence));
     }
     suite.filled()
 }

@@ -1,10 +1,15 @@
 //! Which exchange a line of a report is about.
 
-use std::{fmt, time::SystemTime};
+use std::{
+    fmt,
+    ops::Deref,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
-use serde::Serialize;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
-use super::Miss;
+use super::{Miss, first::Dated};
 use crate::{
     json,
     redact::{JudgedExchange, Redacted, Redactor},
@@ -115,6 +120,98 @@ impl Cited {
         if *clean != *self.url {
             self.url = clean.into_inner();
         }
+    }
+}
+
+impl Dated for Cited {
+    fn at(&self) -> Option<SystemTime> {
+        self.at
+    }
+}
+
+/// A [`Cited`] that several lines share. A part of an audit holds it as a list, with the exact instant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Citation(Arc<Cited>);
+
+impl Citation {
+    pub(super) fn new(place: ExchangeRef<'_>, judged: &Redacted<JudgedExchange>) -> Self {
+        Self(Arc::new(Cited::new(place, judged)))
+    }
+
+    /// Takes out secrets that were recognised later.
+    pub(super) fn redact(&mut self, redactor: &Redactor) {
+        if *redactor.text(&self.0.url) != *self.0.url {
+            Arc::make_mut(&mut self.0).redact(redactor);
+        }
+    }
+}
+
+impl Deref for Citation {
+    type Target = Cited;
+
+    fn deref(&self) -> &Cited {
+        &self.0
+    }
+}
+
+impl Dated for Citation {
+    fn at(&self) -> Option<SystemTime> {
+        self.0.at
+    }
+}
+
+impl Serialize for Citation {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        in_part::serialize(&self.0, serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Citation {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        in_part::deserialize(deserializer).map(|cited| Self(Arc::new(cited)))
+    }
+}
+
+/// A cited exchange as a part of an audit holds it: `[source, entry, line, instant, method, URL, status]`.
+pub(super) mod in_part {
+    use super::{Cited, Deserialize as _, Deserializer, Serialize as _, Serializer, Stamp};
+    use crate::json;
+
+    type List = (String, usize, Option<usize>, Option<Stamp>, String, String, u16);
+
+    pub(in crate::report) fn serialize<S: Serializer>(cited: &Cited, serializer: S) -> Result<S::Ok, S::Error> {
+        let Cited { source, entry, line, at, method, url, status, .. } = cited;
+        (source, entry, line, at.map(Stamp), method, url, status).serialize(serializer)
+    }
+
+    pub(in crate::report) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Cited, D::Error> {
+        let (source, entry, line, at, method, url, status) = List::deserialize(deserializer)?;
+        let at = at.map(|Stamp(at)| at);
+        Ok(Cited { source, entry, line, started: at.and_then(json::second), at, method, url, status })
+    }
+}
+
+/// An instant as a part of an audit holds it: nanoseconds since 1970.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Stamp(pub(super) SystemTime);
+
+impl Serialize for Stamp {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let nanos = |since: Duration| i128::try_from(since.as_nanos()).unwrap_or(i128::MAX);
+        let since = self.0.duration_since(SystemTime::UNIX_EPOCH);
+        serializer.serialize_i128(since.map_or_else(|before| -nanos(before.duration()), nanos))
+    }
+}
+
+impl<'de> Deserialize<'de> for Stamp {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let nanos = i128::deserialize(deserializer)?;
+        let whole = u64::try_from(nanos.unsigned_abs() / 1_000_000_000).ok();
+        let rest = u32::try_from(nanos.unsigned_abs() % 1_000_000_000).unwrap_or_default();
+        let apart = whole.map(|whole| Duration::new(whole, rest));
+        let epoch = SystemTime::UNIX_EPOCH;
+        let at = apart.and_then(|apart| if nanos < 0 { epoch.checked_sub(apart) } else { epoch.checked_add(apart) });
+        at.map(Self).ok_or_else(|| D::Error::custom("an instant out of range"))
     }
 }
 

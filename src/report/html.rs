@@ -1,6 +1,9 @@
 //! The HTML report: one self-contained page, no script, nothing loaded, everything recorded escaped.
 
-use std::io::{self, Write};
+use std::{
+    io::{self, Write},
+    ops::Range,
+};
 
 use super::{
     page::{Cell, Exhibit, Page, Part, Piece, Rows, Tone, is_number},
@@ -134,9 +137,9 @@ fn exhibit(shown: &Exhibit, columns: usize, to: &mut dyn Write) -> io::Result<()
 
 fn quoted(heading: &str, Quoted { text, mark }: &Quoted, to: &mut dyn Write) -> io::Result<()> {
     write!(to, "<section><h3>{heading}</h3><pre>")?;
-    match mark {
-        Some(mark) => {
-            let (before, marked, after) = (&text[..mark.start], &text[mark.clone()], &text[mark.end..]);
+    let divided = |mark: &Range<usize>| Some((text.get(..mark.start)?, text.get(mark.clone())?, text.get(mark.end..)?));
+    match mark.as_ref().and_then(divided) {
+        Some((before, marked, after)) => {
             write!(to, "{}<mark>{}</mark>{}", lines(before), lines(marked), lines(after))?;
         }
         None => write!(to, "{}", lines(text))?,

@@ -2,18 +2,18 @@
 
 use std::fmt::Write as _;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{
     plural::plural,
-    recording::{Broken, Checked, Unrecorded},
+    recording::{Broken, ChainHead, Checked, Unrecorded},
 };
 
 /// Maximum files, and maximum statements of unrecorded exchanges, that a sentence lists.
 const MAX_LISTED: usize = 20;
 
 /// The result of the check of one trail.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Integrity {
     /// The trail, as it was named.
@@ -36,6 +36,35 @@ pub struct Integrity {
     pub unrecorded: Vec<Unrecorded>,
     /// Files in the trail's folder that are no recording, so that nothing reads them.
     pub unread: Vec<String>,
+    /// Where its segments are in the chain.
+    #[serde(skip)]
+    pub link: Option<Box<TrailLink>>,
+}
+
+/// Where the segments of a trail are in its chain, so that an audit can join those of several parts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TrailLink {
+    /// Number and hash of the chain before the first segment; `None` where a folder was named.
+    pub begin: Option<(u64, String)>,
+    /// The same behind the last one.
+    pub end: (u64, String),
+    /// What is wrong if another segment follows.
+    pub open_end: Option<String>,
+    /// Its recordings among all that are read: how many are before them, and how many they are.
+    pub sources: (usize, usize),
+}
+
+impl TrailLink {
+    /// Of a trail of so many segments, whose chain was checked (`None`: it has none) and ends with this head.
+    #[must_use]
+    pub fn new(checked: Option<&Checked>, end: ChainHead, segments: usize) -> Self {
+        Self {
+            begin: checked.and_then(|checked| checked.begin.as_ref()).map(|begin| (begin.seq, begin.hash.clone())),
+            end: (end.seq, end.hash),
+            open_end: checked.and_then(|checked| checked.open_end.as_ref()).map(Broken::to_string),
+            sources: (0, segments),
+        }
+    }
 }
 
 impl Integrity {
@@ -53,7 +82,38 @@ impl Integrity {
             broken: checked.and_then(|checked| checked.broken.as_ref()).map(Broken::to_string),
             unrecorded: checked.map(|checked| checked.unrecorded.clone()).unwrap_or_default(),
             unread: Vec::new(),
+            link: None,
         }
+    }
+
+    /// Adds the segments of the same trail that follow, as if all had been checked together. `false` if nothing shows
+    /// that they do.
+    pub(super) fn join(&mut self, later: &Self) -> bool {
+        let (Some(held), Some(next)) = (self.link.as_deref_mut(), later.link.as_deref()) else { return false };
+        let follows = next.begin.as_ref() == Some(&held.end) && held.begin.is_some();
+        if !follows || held.sources.0 + held.sources.1 != next.sources.0 {
+            return false;
+        }
+        held.sources.1 += next.sources.1;
+        held.end.clone_from(&next.end);
+        self.trail.clone_from(&later.trail);
+        self.unread.extend(later.unread.iter().cloned());
+        if self.broken.is_some() {
+            return true;
+        }
+        let open_end = std::mem::replace(&mut held.open_end, next.open_end.clone());
+        if open_end.is_some() {
+            (self.broken, self.unsealed) = (open_end, 0);
+            return true;
+        }
+        self.entries = self.entries.zip(later.entries).map(|(held, next)| held + next);
+        self.unsealed = later.unsealed;
+        self.head.clone_from(&later.head);
+        self.broken.clone_from(&later.broken);
+        for unrecorded in later.unrecorded.iter().cloned() {
+            unrecorded.add_to(&mut self.unrecorded);
+        }
+        true
     }
 
     /// One sentence for people.

@@ -21,6 +21,7 @@ pub mod diff;
 mod exemptions;
 mod exit;
 mod facts;
+mod first;
 mod github;
 mod html;
 mod integrity;
@@ -51,7 +52,8 @@ pub use self::{
     exemptions::Exemptions,
     exit::{Exit, Reason},
     facts::{Facts, Title, verdict_name},
-    integrity::Integrity,
+    first::{Dated, First},
+    integrity::{Integrity, TrailLink},
     quote::Quote,
     request::{ReportFormat, Request},
     run::{Denied, Difference, Miss, Missed, Near, Proof, Run, Stale, Unused},

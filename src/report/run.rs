@@ -36,6 +36,8 @@ pub struct Run {
     pub integrity: Vec<Integrity>,
     /// Known secrets that were evicted, whose later copies may have been missed.
     pub evicted: u64,
+    /// What parts of an audit do not decide, a sentence each.
+    pub(super) unmerged: Vec<String>,
     /// The exit status, as soon as it is known.
     pub exit: Option<Exit>,
 }

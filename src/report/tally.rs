@@ -1,10 +1,17 @@
 //! Counts and groups: the same finding (rule, operation, place) once, with a count and one sample.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
-use serde::Serialize;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{Cited, ExchangeRef, Quote};
+use super::{
+    Cited, ExchangeRef, Quote, cited,
+    first::{Dated, First},
+};
 use crate::{
     finding::{Blame, Conclusion, Finding, Kind, Rule, UNDOCUMENTED, Unchecked, UncheckedSet, Verdict},
     redact::{JudgedExchange, Redacted, Redactor},
@@ -53,7 +60,7 @@ impl Unremarkable {
 }
 
 /// What was counted over many exchanges.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Tally {
     /// Exchanges in all.
     pub exchanges: u64,
@@ -64,10 +71,13 @@ pub struct Tally {
     /// Those with a violation.
     pub violates: u64,
     /// Those that no recording answered, whatever the verdict on their request: they are counted nowhere above.
+    #[serde(skip)] // an audit, whose parts are written, has none
     pub misses: u64,
     /// Exchanges of the recordings that are served; they are counted nowhere above.
+    #[serde(skip)]
     pub recorded: Recorded,
     /// Entries that are not HTTP.
+    #[serde(skip)]
     pub skipped: u64,
     /// Exchanges outside the contract's base path; they are among `gap`.
     pub outside: u64,
@@ -77,7 +87,11 @@ pub struct Tally {
     operations: Vec<(Box<str>, Counts)>,
     /// By [`Blame`].
     blame: [u64; Blame::ALL.len()],
+    #[serde(with = "listed")]
     groups: BTreeMap<Key, Group>,
+    /// Groups whose quote is in no part that was merged.
+    #[serde(skip)]
+    unquoted: u64,
     rules: BTreeMap<Rule, u64>,
 }
 
@@ -95,11 +109,12 @@ pub struct Recorded {
 }
 
 /// What was counted of one operation.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 struct Counts {
     /// Exchanges with a documented operation; 0 for what stands for others.
     exchanges: u64,
     /// The same of the recordings that are served.
+    #[serde(skip)]
     recorded: u64,
     /// How long all of them took, as far as it was measured.
     took: Duration,
@@ -126,7 +141,7 @@ struct Key {
 }
 
 /// A finding, counted.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Group {
     /// Which rule.
     pub rule: Rule,
@@ -137,20 +152,63 @@ pub struct Group {
     /// How often.
     pub count: u64,
     /// The one that started first; without instants, the first that was read.
-    pub sample: Sample,
+    pub sample: First<Sample>,
+    /// How many groups came before it.
+    #[serde(skip)]
+    number: usize,
 }
 
 /// One finding of a group, to look at.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sample {
     /// Expected beside seen.
     pub message: String,
     /// The place as it stands in this exchange.
     pub at: String,
     /// The exchange.
+    #[serde(with = "cited::in_part")]
     pub cited: Cited,
     /// Its request and response; only of the first [`MAX_QUOTED`] groups.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub quote: Option<Box<Quote>>,
+}
+
+impl Dated for Sample {
+    fn at(&self) -> Option<SystemTime> {
+        self.cited.at
+    }
+}
+
+impl Key {
+    fn of(group: &Group) -> Self {
+        Self { rule: group.rule, operation: group.operation.clone(), place: group.place.clone() }
+    }
+}
+
+impl Group {
+    fn is_quoted(&self) -> bool {
+        self.number < MAX_QUOTED
+    }
+}
+
+/// The groups as a list, in the order in which they came.
+mod listed {
+    use super::{BTreeMap, Deserialize as _, Deserializer, Group, Key, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(groups: &BTreeMap<Key, Group>, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(super::in_order(groups.values()))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<Key, Group>, D::Error> {
+        let groups = Vec::<Group>::deserialize(deserializer)?.into_iter().enumerate();
+        Ok(groups.map(|(number, group)| (Key::of(&group), Group { number, ..group })).collect())
+    }
+}
+
+fn in_order<'a>(groups: impl Iterator<Item = &'a Group>) -> Vec<&'a Group> {
+    let mut groups: Vec<&Group> = groups.collect();
+    groups.sort_by_key(|group| group.number);
+    groups
 }
 
 impl Tally {
@@ -246,12 +304,12 @@ impl Tally {
             cited: Cited::new(place, judged),
             quote: quoted.then(|| Box::new(Quote::new(judged, finding))),
         };
+        let number = self.groups.len();
         if let Some(group) = self.groups.get_mut(&key) {
             group.count += 1;
-            if group.sample.cited.is_after(judged.exchange.started) {
-                group.sample = sample(group.sample.quote.is_some());
-            }
-        } else if self.groups.len() >= MAX_GROUPS {
+            let is_quoted = group.is_quoted();
+            group.sample.take(judged.exchange.started, || sample(is_quoted));
+        } else if number >= MAX_GROUPS {
             self.ungrouped += 1;
         } else {
             let group = Group {
@@ -259,13 +317,14 @@ impl Tally {
                 operation: key.operation.clone(),
                 place: key.place.clone(),
                 count: 1,
-                sample: sample(self.groups.len() < MAX_QUOTED),
+                sample: First::new(sample(number < MAX_QUOTED)),
+                number,
             };
             self.groups.insert(key, group);
         }
     }
 
-    /// Adds another tally to this one.
+    /// Adds the tally of exchanges that were read later.
     pub(super) fn merge(&mut self, other: Self) {
         self.exchanges += other.exchanges;
         self.conforms += other.conforms;
@@ -288,18 +347,21 @@ impl Tally {
         for (rule, count) in other.rules {
             *self.rules.entry(rule).or_default() += count;
         }
-        for (key, group) in other.groups {
-            let room = self.groups.len() < MAX_GROUPS;
+        self.unquoted += other.unquoted;
+        let mut groups: Vec<(Key, Group)> = other.groups.into_iter().collect();
+        groups.sort_by_key(|(_, group)| group.number);
+        for (key, mut group) in groups {
+            let number = self.groups.len();
+            let is_quoted = self.groups.get(&key).map_or(number < MAX_QUOTED, Group::is_quoted);
+            group.sample.each().filter(|_| !is_quoted).for_each(|sample| sample.quote = None);
             match self.groups.get_mut(&key) {
                 Some(held) => {
+                    let had_quote = held.sample.quote.is_some();
                     held.count += group.count;
-                    if group.sample.cited.is_before(&held.sample.cited) {
-                        held.sample = group.sample;
-                    }
+                    held.sample.merge(group.sample);
+                    self.unquoted += u64::from(had_quote && held.sample.quote.is_none());
                 }
-                None if room => {
-                    self.groups.insert(key, group);
-                }
+                None if number < MAX_GROUPS => _ = self.groups.insert(key, Group { number, ..group }),
                 None => self.ungrouped += group.count,
             }
         }
@@ -308,18 +370,26 @@ impl Tally {
     /// Takes secrets out of the samples that were recognised only after their exchange.
     pub(super) fn redact(&mut self, redactor: &Redactor) {
         for group in self.groups.values_mut() {
-            let sample = &mut group.sample;
-            sample.cited.redact(redactor);
-            if let Some(quote) = &mut sample.quote {
-                quote.redact(redactor);
-            }
-            for text in [&mut group.place, &mut sample.message, &mut sample.at] {
+            let clean = |text: &mut String| {
                 let clean = redactor.text(text);
                 if *clean != *text {
                     *text = clean.into_inner();
                 }
+            };
+            clean(&mut group.place);
+            for sample in group.sample.each() {
+                sample.cited.redact(redactor);
+                if let Some(quote) = &mut sample.quote {
+                    quote.redact(redactor);
+                }
+                [&mut sample.message, &mut sample.at].into_iter().for_each(clean);
             }
         }
+    }
+
+    /// How many groups lack the request and the response of their first exchange, which no merged part holds.
+    pub(super) fn unquoted(&self) -> u64 {
+        self.unquoted
     }
 
     /// The groups of this kind: by rule, then most frequent first.

@@ -325,7 +325,7 @@ fn of_two_options_that_exclude_each_other_the_flag_beats_the_variable_beats_the_
             "record" => &["--upstream", "sandbox", "--out", "fx.har", "--listen", "nowhere"],
             "watch" => &["--upstream", "sandbox", "--listen", "nowhere"],
             "import" => &["missing.har", "--out", "fx.har"],
-            "replay" | "redact" => &["missing.har"],
+            "replay" | "redact" | "audit" => &["missing.har"],
             "contract" => &["--contract", "missing.yaml"],
             other => panic!("`{other}` has options that exclude each other; give it arguments here"),
         };

@@ -35,6 +35,7 @@ mod mistakes;
 mod operations;
 mod outcomes;
 mod output_keys;
+mod parts;
 mod planted;
 mod prose;
 mod proxy;

@@ -170,6 +170,15 @@ pub fn first_link(segment: &Path) -> io::Result<Option<u64>> {
     Ok(begin_of(segment)?.map(|head| head.seq))
 }
 
+/// The end of the chain in a segment, as its last chain line states it. `None` if it has none.
+///
+/// # Errors
+///
+/// The segment cannot be read.
+pub fn last_head(segment: &Path) -> io::Result<Option<ChainHead>> {
+    Ok(end_of(segment)?.0)
+}
+
 /// The heads before and after the first chain line of a segment. `None` if the segment does not begin with one.
 pub(in crate::recording) fn first_heads(segment: &Path) -> io::Result<Option<[ChainHead; 2]>> {
     let mut line = Vec::new();

@@ -60,10 +60,11 @@ pub struct Checked {
     pub unrecorded: Vec<Unrecorded>,
     /// Bytes of each segment that was checked to its end. A live trail has grown since.
     pub lengths: Vec<u64>,
+    /// The chain before the first segment, where that may be any of the trail's.
+    pub begin: Option<ChainHead>,
+    /// What is wrong if another segment follows the last one.
+    pub open_end: Option<Broken>,
 }
-
-/// Maximum statements of unrecorded exchanges that are kept apart; the last one holds the sum of further ones.
-const MAX_UNRECORDED: usize = 1000;
 
 /// Checks the chain of a trail, its segments in order, and that it goes through the heads of it that were kept
 /// elsewhere. `None` if there is no chain in them: they are plain journals. `whole` states that they are all of the
@@ -111,6 +112,12 @@ fn check<R: BufRead + Send>(
     }
     check.checked.unsealed =
         check.pending.iter().filter(|pending| !matches!(pending.kind, LineKind::Blank)).count() as u64;
+    let added = |pending: &Pending| Broken {
+        segment: pending.segment.clone(),
+        line: pending.line,
+        reason: "this line was added".to_owned(),
+    };
+    check.checked.open_end = check.torn.take().or_else(|| check.pending.first().map(added));
     let seq = check.checked.head.seq;
     if let Some(kept) = check.kept.last().filter(|kept| whole && kept.seq > seq) {
         let reason = format!(
@@ -187,6 +194,8 @@ struct Check {
     end: Option<(PathBuf, usize)>,
     /// Whether no segment follows.
     last: bool,
+    /// The last segment ends with a line that is not whole.
+    torn: Option<Broken>,
 }
 
 /// A line of a segment, as far as it can be judged by itself.
@@ -288,8 +297,12 @@ impl Check {
         if number == 1 && self.chained && matches!(content, Content::OtherForm | Content::Other { .. }) {
             return broken("a segment begins with a line of the chain, and this line is another");
         }
-        if self.chained && !self.last && !is_whole {
-            return broken("this line was added: contrail ends a segment with a whole line");
+        if self.chained && !is_whole {
+            let torn = broken("this line was added: contrail ends a segment with a whole line");
+            if !self.last {
+                return torn;
+            }
+            self.torn = torn;
         }
         let link = match content {
             Content::Other { digest, kind } => {
@@ -316,6 +329,7 @@ impl Check {
         if any && number == 1 {
             self.covers = link.seq > 0;
             self.checked.head = ChainHead { seq: link.seq, hash: link.prev.clone(), trail: link.trail.clone() };
+            self.checked.begin = Some(self.checked.head.clone());
         }
         compare(&link, &self.checked.head, &self.pending, segment, number).or_else(|| {
             let held = self.step(link);
@@ -327,10 +341,7 @@ impl Check {
     fn step(&mut self, link: Link) -> Result<(), &'static str> {
         for pending in self.pending.drain(..) {
             match pending.kind {
-                LineKind::Unrecorded(unrecorded) => match self.checked.unrecorded.get_mut(MAX_UNRECORDED - 1) {
-                    Some(last) => last.merge(&unrecorded),
-                    None => self.checked.unrecorded.push(unrecorded),
-                },
+                LineKind::Unrecorded(unrecorded) => unrecorded.add_to(&mut self.checked.unrecorded),
                 LineKind::Blank => {}
                 LineKind::Entry | LineKind::Unknown => self.checked.entries += 1,
             }

@@ -43,6 +43,15 @@ impl Unrecorded {
         Self { exchanges: 1, from: started, to: started }
     }
 
+    /// Adds the statement to those of a trail. Beyond 1,000, the last one holds the sum.
+    pub fn add_to(self, statements: &mut Vec<Self>) {
+        const MAX_APART: usize = 1000;
+        match statements.get_mut(MAX_APART - 1) {
+            Some(last) => last.merge(&self),
+            None => statements.push(self),
+        }
+    }
+
     /// Adds others.
     pub(super) fn merge(&mut self, other: &Self) {
         self.exchanges = self.exchanges.saturating_add(other.exchanges);

@@ -4,10 +4,10 @@ use std::{
     cell::OnceCell,
     collections::BTreeMap,
     io::{self, Write},
-    sync::Arc,
     time::SystemTime,
 };
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{
@@ -20,7 +20,7 @@ use crate::{
     finding::{Conclusion, UNDOCUMENTED},
     plural::plural,
     redact::{JudgedExchange, Redacted, Redactor},
-    report::{Cited, ExchangeRef},
+    report::{Cited, ExchangeRef, cited::Citation, first::First},
     visible::visible,
 };
 
@@ -28,10 +28,10 @@ use crate::{
 const MAX_SCOPES: usize = 2000;
 
 /// What is known of one caller.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Caller {
     /// Those that its tokens held.
-    held: BTreeMap<String, Arc<Cited>>,
+    held: BTreeMap<String, First<Citation>>,
     pub(super) calls: BTreeMap<String, Calls>,
     /// Calls where the documentation does not show the required scope.
     not_shown: u64,
@@ -42,15 +42,15 @@ pub(super) struct Caller {
 /// The first exchange that shows each of these.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Scope<'a> {
-    pub(super) held: Option<&'a Arc<Cited>>,
+    pub(super) held: Option<&'a Cited>,
     /// It is one of the least set that suffices for the calls.
-    pub(super) needed: Option<&'a Arc<Cited>>,
+    pub(super) needed: Option<&'a Cited>,
     /// The token of some call lacked it, even if another token of the caller has it.
-    pub(super) lacked: Option<&'a Arc<Cited>>,
+    pub(super) lacked: Option<&'a Cited>,
 }
 
 /// Calls of one operation.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Calls {
     pub(super) count: u64,
     pub(super) accepted: u64,
@@ -59,29 +59,52 @@ pub(super) struct Calls {
     /// 429.
     pub(super) limited: u64,
     pub(super) violating: u64,
-    pub(super) first: Option<Arc<Cited>>,
+    pub(super) first: Option<First<Citation>>,
     /// Calls that began before the time had passed that a 429 to an earlier one asked for.
     pub(super) early: u64,
-    pub(super) first_early: Option<Arc<Cited>>,
+    pub(super) first_early: Option<First<Citation>>,
     /// Exchanges for which that cannot be known.
     pub(super) early_unchecked: u64,
     needs: Option<Needs>,
 }
 
 /// Which scopes the calls of an operation need.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct Needs {
     /// All scopes of one of these.
     alternatives: Vec<Vec<Box<str>>>,
-    first: Arc<Cited>,
+    first: First<Citation>,
     /// Scopes of the alternatives that a token lacked which suffices for none.
-    lacked: BTreeMap<Box<str>, Arc<Cited>>,
+    lacked: BTreeMap<Box<str>, First<Citation>>,
 }
 
 impl Calls {
     /// Neither accepted, nor refused, nor limited.
     pub(super) fn other(&self) -> u64 {
         self.count - self.accepted - self.refused - self.limited
+    }
+
+    /// Adds calls that were read later.
+    fn merge(&mut self, later: Self) {
+        let Self { count, accepted, refused, limited, violating, first, early, first_early, early_unchecked, needs } =
+            later;
+        self.count += count;
+        self.accepted += accepted;
+        self.refused += refused;
+        self.limited += limited;
+        self.violating += violating;
+        self.early += early;
+        self.early_unchecked += early_unchecked;
+        merge(&mut self.first, first);
+        merge(&mut self.first_early, first_early);
+        match (&mut self.needs, needs) {
+            (Some(held), Some(Needs { first, lacked, .. })) => {
+                held.first.merge(first);
+                merge_all(&mut held.lacked, lacked, usize::MAX);
+            }
+            (None, later) => self.needs = later,
+            (Some(_), None) => {}
+        }
     }
 }
 
@@ -95,7 +118,7 @@ impl Caller {
     ) {
         let exchange = &judged.exchange;
         let cited = OnceCell::new();
-        let cite = || Arc::clone(cited.get_or_init(|| Arc::new(Cited::new(place, judged))));
+        let cite = || cited.get_or_init(|| Citation::new(place, judged)).clone();
         let found = contract.find(exchange.request.method.as_str(), exchange.request.target.path());
         let operation = found.as_ref().map_or_else(|| UNDOCUMENTED.to_owned(), |found| found.operation.id.to_string());
         let calls = self.calls.entry(operation).or_default();
@@ -119,25 +142,24 @@ impl Caller {
         for scope in held {
             let is_full = self.held.len() == MAX_SCOPES;
             match self.held.get_mut(scope) {
-                Some(held) if held.is_after(exchange.started) => *held = cite(),
-                Some(_) => {}
+                Some(held) => held.take(exchange.started, cite),
                 None if is_full => self.further_scopes += 1,
-                None => _ = self.held.insert(scope.clone(), cite()),
+                None => _ = self.held.insert(scope.clone(), First::new(cite())),
             }
         }
         match found.map(|found| &found.operation.security) {
             Some(security) if !security.required => {}
             Some(security) if !security.scopes.is_empty() => {
-                let new = || Needs { alternatives: security.scopes.clone(), first: cite(), lacked: BTreeMap::new() };
+                let alternatives = || security.scopes.clone();
+                let new = || Needs { alternatives: alternatives(), first: First::new(cite()), lacked: BTreeMap::new() };
                 let needs = calls.needs.get_or_insert_with(new);
-                if needs.first.is_after(exchange.started) {
-                    needs.first = cite();
-                }
+                needs.first.take(exchange.started, cite);
                 let holds = |one: &str| held.iter().any(|scope| scope == one);
                 if !security.scopes.iter().any(|all| all.iter().all(|one| holds(one))) {
                     for one in security.scopes.iter().flatten().filter(|one| !holds(one)) {
-                        if needs.lacked.get(one).is_none_or(|lacked| lacked.is_after(exchange.started)) {
-                            needs.lacked.insert(one.clone(), cite());
+                        match needs.lacked.get_mut(one) {
+                            Some(lacked) => lacked.take(exchange.started, cite),
+                            None => _ = needs.lacked.insert(one.clone(), First::new(cite())),
                         }
                     }
                 }
@@ -153,23 +175,39 @@ impl Caller {
             let needs = needs.iter_mut().flat_map(|needs| needs.lacked.values_mut().chain([&mut needs.first]));
             first.iter_mut().chain(first_early).chain(needs)
         });
-        for cited in self.held.values_mut().chain(calls) {
-            if *redactor.text(&cited.url) != *cited.url {
-                Arc::make_mut(cited).redact(redactor);
-            }
+        for first in self.held.values_mut().chain(calls) {
+            first.each().for_each(|cited| cited.redact(redactor));
         }
+    }
+
+    /// Adds the calls of the same caller that were read later.
+    pub(super) fn merge(&mut self, later: Self) {
+        let Self { held, calls, not_shown, further_scopes } = later;
+        self.further_scopes += further_scopes + merge_all(&mut self.held, held, MAX_SCOPES);
+        self.not_shown += not_shown;
+        for (operation, calls) in calls {
+            self.calls.entry(operation).or_default().merge(calls);
+        }
+    }
+
+    /// Whether it held more scopes than are listed.
+    pub(super) fn is_full(&self) -> bool {
+        self.further_scopes > 0
     }
 
     /// The scopes that its tokens held, and those that its calls need: the least set.
     pub(super) fn scopes(&self) -> BTreeMap<&str, Scope<'_>> {
-        let held = |(name, held)| (String::as_str(name), Scope { held: Some(held), ..Scope::default() });
-        let mut scopes: BTreeMap<&str, Scope<'_>> = self.held.iter().map(held).collect();
+        let mut scopes: BTreeMap<&str, Scope<'_>> = BTreeMap::new();
+        for (name, held) in &self.held {
+            scopes.insert(name, Scope { held: Some(held), ..Scope::default() });
+        }
         let needs = || self.calls.values().filter_map(|calls| calls.needs.as_ref());
         let least = least(needs().map(|needs| &*needs.alternatives), |name| self.held.contains_key(name));
         for Needs { alternatives, first, lacked } in needs() {
             for name in suffices(alternatives, &least).into_iter().flatten() {
                 let scope = scopes.entry(name).or_default();
-                for (known, cited) in [(&mut scope.needed, Some(first)), (&mut scope.lacked, lacked.get(name))] {
+                let lacked: Option<&Cited> = lacked.get(name).map(|lacked| &***lacked);
+                for (known, cited) in [(&mut scope.needed, Some(&***first)), (&mut scope.lacked, lacked)] {
                     if known.is_none_or(|known| cited.is_some_and(|cited| cited.is_before(known))) {
                         *known = cited;
                     }
@@ -249,18 +287,14 @@ impl Caller {
         let call = |(operation, calls): (&String, &Calls)| {
             let mut call = json!({"operation": operation, "count": calls.count, "accepted": calls.accepted,
                    "refused": calls.refused, "limited": calls.limited, "other": calls.other(),
-                   "violating": calls.violating, "early": calls.early, "first": calls.first.as_deref(),
-                   "firstEarly": calls.first_early.as_deref()});
+                   "violating": calls.violating, "early": calls.early, "first": cited(calls.first.as_ref()),
+                   "firstEarly": cited(calls.first_early.as_ref())});
             if calls.early_unchecked > 0 {
                 call["earlyUnchecked"] = json!(calls.early_unchecked);
             }
             call
         };
-        let scope = |(name, scope): (&&str, &Scope<'_>)| {
-            let [held, needed, lacked] =
-                [scope.held, scope.needed, scope.lacked].map(|cited| cited.map(|cited| &**cited));
-            json!({"scope": name, "held": held, "needed": needed, "lacked": lacked})
-        };
+        let scope = |(name, scope): (&&str, &Scope<'_>)| json!({"scope": name, "held": scope.held, "needed": scope.needed, "lacked": scope.lacked});
         let scopes = self.scopes();
         let [called, all] = self.rests_on(contract);
         let mut caller = json!({"caller": name,
@@ -280,10 +314,37 @@ impl Caller {
 }
 
 /// Keeps the exchange that started first.
-fn first(held: &mut Option<Arc<Cited>>, started: Option<SystemTime>, cite: impl FnOnce() -> Arc<Cited>) {
-    if held.as_ref().is_none_or(|held| held.is_after(started)) {
-        *held = Some(cite());
+fn first(held: &mut Option<First<Citation>>, started: Option<SystemTime>, cite: impl Fn() -> Citation) {
+    match held {
+        Some(held) => held.take(started, cite),
+        None => *held = Some(First::new(cite())),
     }
+}
+
+fn merge(held: &mut Option<First<Citation>>, later: Option<First<Citation>>) {
+    match (held, later) {
+        (Some(held), Some(later)) => held.merge(later),
+        (held, later) => *held = held.take().or(later),
+    }
+}
+
+/// Adds what was read later to a table of at most so many; how many had no room.
+fn merge_all<K: Ord>(held: &mut BTreeMap<K, First<Citation>>, later: BTreeMap<K, First<Citation>>, most: usize) -> u64 {
+    let mut further = 0;
+    for (name, first) in later {
+        let has_room = held.len() < most;
+        match held.get_mut(&name) {
+            Some(held) => held.merge(first),
+            None if has_room => _ = held.insert(name, first),
+            None => further += 1,
+        }
+    }
+    further
+}
+
+/// The exchange itself.
+pub(super) fn cited(first: Option<&First<Citation>>) -> Option<&Cited> {
+    first.map(|first| &***first)
 }
 
 fn named<'a>(scopes: &BTreeMap<&'a str, Scope<'_>>, is: impl Fn(&Scope<'_>) -> bool) -> Vec<&'a str> {

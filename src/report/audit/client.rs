@@ -11,6 +11,9 @@ const NO_JWT: &str = "a token that is not a JWT";
 const ENCRYPTED: &str = "an encrypted token";
 const UNKNOWN: &str = "unknown (the file lacks Authorization)";
 
+/// The beginning of the name that stands for all callers without one of their own.
+pub(super) const BEYOND: &str = "callers beyond the first ";
+
 /// What else stands where an audit has the name of a client.
 const TAKEN: [&str; 9] = [
     NO_CLIENT,
@@ -61,11 +64,7 @@ pub fn name_of(request: &Request, contract: &Contract) -> String {
 /// The same where the client is known.
 pub(super) fn caller_name(client: Option<&str>, credential: &Credential) -> String {
     if let Some(client) = client {
-        let is_taken = client.is_empty()
-            || client.starts_with(['"', ' '])
-            || client.starts_with("callers beyond the first ")
-            || TAKEN.contains(&client);
-        return if is_taken { serde_json::Value::from(client).to_string() } else { client.to_owned() };
+        return name_of_client(client);
     }
     let without = match credential {
         Credential::Token(_) => NO_CLIENT,
@@ -75,4 +74,11 @@ pub(super) fn caller_name(client: Option<&str>, credential: &Credential) -> Stri
         Credential::Unknown => UNKNOWN,
     };
     without.to_owned()
+}
+
+/// The same of a client.
+pub(super) fn name_of_client(client: &str) -> String {
+    let is_taken =
+        client.is_empty() || client.starts_with(['"', ' ']) || client.starts_with(BEYOND) || TAKEN.contains(&client);
+    if is_taken { serde_json::Value::from(client).to_string() } else { client.to_owned() }
 }

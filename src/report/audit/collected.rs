@@ -11,14 +11,13 @@ use serde_json::{Value, json};
 
 use super::{
     caller::Caller,
-    client::{caller_name, client_of},
+    client::{BEYOND, caller_name, client_of},
     tables,
     waits::Waits,
 };
 use crate::{
     contract::Contract,
     coverage::{ContractParts, Coverage, Touched},
-    exchange::Credential,
     finding::{Kind, Rule, UNDOCUMENTED},
     json::second,
     plural::plural,
@@ -27,6 +26,7 @@ use crate::{
         ExchangeRef, Exemptions, Exit, Facts, Group, Integrity, Reason, ReportFormat, Run, Tally, Title,
         baseline::Listed,
         cases,
+        cited::Citation,
         facts::places,
         page::{self, Page},
         rendered::Report,
@@ -41,19 +41,23 @@ const MAX_NAMES: usize = 10_000;
 /// The calls in a set of recordings, added one exchange at a time.
 #[derive(Debug, Clone)]
 pub struct Audit {
-    first: Option<SystemTime>,
-    last: Option<SystemTime>,
-    tally: Tally,
-    coverage: Coverage,
-    run: Run,
-    callers: BTreeMap<String, Caller>,
-    waits: Waits,
+    pub(super) first: Option<SystemTime>,
+    pub(super) last: Option<SystemTime>,
+    pub(super) tally: Tally,
+    pub(super) coverage: Coverage,
+    pub(super) run: Run,
+    pub(super) callers: BTreeMap<String, Caller>,
+    pub(super) waits: Waits,
     /// Without a chain.
-    unproven: Vec<String>,
-    files: Vec<String>,
+    pub(super) unproven: Vec<String>,
+    pub(super) files: Vec<String>,
     /// What the audit is restricted to, as options.
     filters: Vec<String>,
-    left_out: u64,
+    pub(super) left_out: u64,
+    /// Parts that were put together.
+    pub(super) parts: usize,
+    /// Values that their redaction recognised as secrets.
+    pub(super) secrets: u64,
 }
 
 /// What an audit is about.
@@ -85,12 +89,26 @@ impl Audit {
             files: Vec::new(),
             filters,
             left_out: 0,
+            parts: 0,
+            secrets: 0,
         }
     }
 
-    /// Notes the result of the check of a trail's chain; before its exchanges.
-    pub fn integrity(&mut self, integrity: Integrity) {
-        self.run.integrity.push(integrity);
+    /// The same for a part ([`Audit::into_part`]), which keeps what other parts may need.
+    #[must_use]
+    pub fn for_part(mut self) -> Self {
+        self.waits.keep_calls();
+        self
+    }
+
+    /// Notes the results of the checks of trails' chains; before their recordings, which are read in this order.
+    pub fn integrity(&mut self, mut trails: Vec<Integrity>) {
+        let mut before = self.files.len();
+        for link in trails.iter_mut().filter_map(|trail| trail.link.as_deref_mut()) {
+            link.sources.0 = before;
+            before += link.sources.1;
+        }
+        self.run.integrity.append(&mut trails);
     }
 
     /// Notes that this recording is no trail, so that nothing proves that it is as it was written.
@@ -109,8 +127,9 @@ impl Audit {
         let (exchange, operation) = (&judged.exchange, judged.verdict.operation.as_ref());
         let client = client_of(&exchange.request, contract);
         let client = client.as_deref();
-        if self.waits.take(client, operation, exchange, false).unchecked
-            && let Some(caller) = self.callers.get_mut(&self.listed_name(client, &exchange.request.credential))
+        if self.waits.take(client, operation, exchange, false, None).unchecked
+            && let Some(caller) =
+                self.callers.get_mut(&self.listed_name(caller_name(client, &exchange.request.credential)))
             && let Some(calls) = caller.calls.get_mut(operation.map_or(UNDOCUMENTED, |operation| operation))
         {
             calls.early_unchecked += 1;
@@ -148,6 +167,7 @@ impl Audit {
 
     /// The audit ends with this status.
     pub fn ended(&mut self, exit: Exit) {
+        self.run.unmerged = self.unmerged();
         self.run.exit = Some(exit);
     }
 
@@ -172,17 +192,23 @@ impl Audit {
             self.last = Some(self.last.map_or(started, |last| last.max(started)));
         }
         self.tally.add(place, judged, None);
+        let cited = self.waits.keeps_calls().then(|| Citation::new(place, judged));
         let client = client_of(&exchange.request, contract);
-        let early = self.waits.take(client.as_deref(), judged.verdict.operation.as_ref(), exchange, true);
-        let name = self.listed_name(client.as_deref(), &exchange.request.credential);
-        self.callers.entry(name).or_default().take(place, judged, contract, early);
+        let early = self.waits.take(client.as_deref(), judged.verdict.operation.as_ref(), exchange, true, cited);
+        let name = caller_name(client.as_deref(), &exchange.request.credential);
+        self.caller(name).take(place, judged, contract, early);
     }
 
-    /// The name under which the calls of a client are counted.
-    fn listed_name(&self, client: Option<&str>, credential: &Credential) -> String {
-        let name = caller_name(client, credential);
+    /// The caller of this name; without room for it, that of all further ones.
+    pub(super) fn caller(&mut self, name: String) -> &mut Caller {
+        let name = self.listed_name(name);
+        self.callers.entry(name).or_default()
+    }
+
+    /// The name under which the calls of a caller are counted.
+    pub(super) fn listed_name(&self, name: String) -> String {
         let has_room = self.callers.len() < MAX_NAMES || self.callers.contains_key(&name);
-        if has_room { name } else { format!("callers beyond the first {MAX_NAMES}, counted together") }
+        if has_room { name } else { format!("{BEYOND}{MAX_NAMES}, counted together") }
     }
 
     /// Takes out secrets that were recognised after their exchange.
@@ -284,6 +310,12 @@ impl Audit {
         if let Some(evicted) = self.run.evicted_in_words() {
             writeln!(out, "\n{evicted}")?;
         }
+        for (at, sentence) in self.run.unmerged.iter().enumerate() {
+            if at == 0 {
+                writeln!(out, "\nnot checked across parts")?;
+            }
+            writeln!(out, "  {sentence}")?;
+        }
         for (at, line) in about.exemptions.lines(&self.tally).iter().enumerate() {
             let blank = if at == 0 { "\n" } else { "" };
             writeln!(out, "{blank}{}", visible(line))?;
@@ -324,6 +356,9 @@ impl Audit {
         if self.run.evicted > 0 {
             report["evicted"] = json!(self.run.evicted);
         }
+        if !self.run.unmerged.is_empty() {
+            report["uncheckedAcrossParts"] = json!(self.run.unmerged);
+        }
         if let Some(coverage) = touched::values(&self.coverage) {
             report["coverage"] = coverage;
         }
@@ -336,6 +371,11 @@ impl Audit {
         }
         writeln!(out, "{report:#}")
     }
+}
+
+/// Whether this name stands for all callers without one of their own.
+pub(super) fn is_beyond(name: &str) -> bool {
+    name.starts_with(BEYOND)
 }
 
 /// Groups of findings below a heading.

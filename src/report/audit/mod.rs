@@ -9,10 +9,12 @@ mod caller;
 mod client;
 mod collected;
 mod least;
+mod part;
 mod tables;
 mod waits;
 
 pub use self::{
     client::name_of,
     collected::{About, Audit},
+    part::{Part, PartError},
 };

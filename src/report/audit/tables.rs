@@ -1,8 +1,8 @@
 //! The callers of an audit, as tables of a page and as rows.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::collections::BTreeMap;
 
-use super::caller::{Caller, Calls};
+use super::caller::{self, Caller, Calls};
 use crate::{
     contract::Contract,
     report::{
@@ -26,7 +26,7 @@ fn calls(name: &str, caller: &Caller) -> Option<Part> {
         {
             early.push(Piece::Text(Tone::Dim, format!(" ({} not checked)", calls.early_unchecked)));
         }
-        row.push(cited(calls.first.as_ref()));
+        row.push(cited(caller::cited(calls.first.as_ref())));
         row
     };
     let columns = &["operation", "times", "accepted", "401 or 403", "429", "other", "violating", "too early", "first"];
@@ -43,7 +43,7 @@ fn scopes(name: &str, caller: &Caller, contract: &Contract) -> Option<Part> {
     Part::table(Tone::Plain, heading, &["scope", "held by", "needed by", "lacking in"], rows.collect())
 }
 
-fn cited(cited: Option<&Arc<Cited>>) -> Cell {
+fn cited(cited: Option<&Cited>) -> Cell {
     cited.map(|cited| vec![Piece::Text(Tone::Dim, cited.place())]).unwrap_or_default()
 }
 
@@ -99,10 +99,10 @@ pub(super) fn csv(callers: &BTreeMap<String, Caller>, findings: Vec<&Group>) -> 
     for (name, caller) in callers {
         for (operation, calls) in &caller.calls {
             let names = ["call", name, operation, "", "", ""];
-            add(names, numbers(calls), [false; 3], calls.first.as_deref(), calls.early_unchecked);
+            add(names, numbers(calls), [false; 3], caller::cited(calls.first.as_ref()), calls.early_unchecked);
         }
         for (scope, seen) in caller.scopes() {
-            let cites = [seen.lacked, seen.needed, seen.held].map(|cited| cited.map(|cited| &**cited));
+            let cites = [seen.lacked, seen.needed, seen.held];
             let is = [cites[2].is_some(), cites[1].is_some(), cites[0].is_some()];
             let first = cites.into_iter().flatten().next();
             add(["scope", name, "", scope, "", ""], [const { String::new() }; 7], is, first, 0);
