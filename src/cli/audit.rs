@@ -238,13 +238,17 @@ impl Args {
         bounds.chain(clients).chain(operations).collect()
     }
 
-    /// Whether an exchange counts. One without an instant is on neither side of a bound.
-    fn selects(&self, judged: &JudgedExchange, contract: &Contract) -> bool {
-        let started = judged.exchange.started;
-        let client = || name_of(&judged.exchange.request, contract);
-        let operation = judged.verdict.operation.as_deref().unwrap_or(UNDOCUMENTED);
+    /// Whether an exchange that started then is within `--since` and `--until`. One without an instant is not.
+    fn is_within(&self, started: Option<SystemTime>) -> bool {
         self.since.is_none_or(|since| started.is_some_and(|started| started >= since))
             && self.until.is_none_or(|until| started.is_some_and(|started| started < until))
+    }
+
+    /// Whether an exchange counts.
+    fn selects(&self, judged: &JudgedExchange, contract: &Contract) -> bool {
+        let client = || name_of(&judged.exchange.request, contract);
+        let operation = judged.verdict.operation.as_deref().unwrap_or(UNDOCUMENTED);
+        self.is_within(judged.exchange.started)
             && (self.client.is_empty() || self.client.contains(&client()))
             && (self.operation.is_empty() || self.operation.iter().any(|named| named == operation))
     }
@@ -310,6 +314,10 @@ impl Reading<'_> {
     fn take(&self, source: &str, judged: Judged, audit: &mut Audit) {
         let Judged { index, line, outside, by_contrail, touched, exchange } = judged;
         let judged = self.redactor.redact(exchange);
+        let started = judged.exchange.started;
+        if self.args.is_within(started) {
+            audit.started(started);
+        }
         if self.args.selects(&judged, &self.judge.contract) {
             let place = ExchangeRef { source, entry: index, line, outside, ..ExchangeRef::default() };
             // What contrail wrote went through redaction then.

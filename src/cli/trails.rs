@@ -79,6 +79,8 @@ pub(super) fn inspect(named: &[PathBuf], heads: &[PathBuf]) -> Result<Vec<Inspec
     resolve_copies(&mut found)?;
     let mut inspected = Vec::new();
     let mut seen = HashSet::new();
+    // An earlier argument can name some of them, too.
+    let mut is_new = |source: &Source| File::of(&source.path).is_none_or(|file| seen.insert(file));
     for (at, (path, others)) in arguments.into_iter().enumerate() {
         let trails: Vec<_> = found.iter().filter(|found| found.argument == at).collect();
         let merged = before.iter().filter(|argument| **argument == at).count() > trails.len();
@@ -88,30 +90,32 @@ pub(super) fn inspect(named: &[PathBuf], heads: &[PathBuf]) -> Result<Vec<Inspec
         let mut chained = merged;
         for InspectedTrail { trail, checked, known, .. } in trails {
             chained |= checked.is_some();
-            one.sources.extend(trail.segments.iter().enumerate().map(|(at, segment)| Source {
+            let before = one.sources.len();
+            let segments = trail.segments.iter().enumerate().map(|(at, segment)| Source {
                 path: segment.clone(),
                 length: checked.as_ref().and_then(|checked| checked.lengths.get(at).copied()),
                 chained: checked.is_some(),
                 altered: checked.as_ref().is_some_and(|checked| checked.broken.is_some()),
                 known: known.clone(),
-            }));
+            });
+            one.sources.extend(segments.filter(&mut is_new));
+            let read = one.sources.len() - before;
             let mut integrity = Integrity::new(trail.name.display().to_string(), checked.as_ref(), !heads.is_empty());
             integrity.unread = trail.unread.iter().map(|file| file.display().to_string()).collect();
-            integrity.link = Some(Box::new(link(trail, checked.as_ref())?));
+            integrity.link = Some(Box::new(link(trail, checked.as_ref(), read)?));
             one.trails.push(integrity);
         }
         if !chained && !heads.is_empty() {
             return Err(no_trail(path));
         }
-        one.sources.extend(others.into_iter().map(|path| Source {
+        let others = others.into_iter().map(|path| Source {
             path,
             length: None,
             chained: false,
             altered: false,
             known: Vec::new(),
-        }));
-        // An earlier argument can name some of them, too.
-        one.sources.retain(|source| File::of(&source.path).is_none_or(|file| seen.insert(file)));
+        });
+        one.sources.extend(others.filter(&mut is_new));
         inspected.push(one);
     }
     Ok(inspected)
@@ -257,8 +261,8 @@ impl Own {
     }
 }
 
-/// Where the segments of a trail are in its chain.
-fn link(trail: &TrailFiles, checked: Option<&Checked>) -> Result<TrailLink, Failure> {
+/// Where the segments of a trail are in its chain; so many of them are read.
+fn link(trail: &TrailFiles, checked: Option<&Checked>, read: usize) -> Result<TrailLink, Failure> {
     let end = match (checked, trail.segments.last()) {
         // The check ends where the trail was altered.
         (Some(Checked { broken: Some(_), .. }), Some(last)) => {
@@ -266,7 +270,7 @@ fn link(trail: &TrailFiles, checked: Option<&Checked>) -> Result<TrailLink, Fail
         }
         (checked, _) => checked.map(|checked| checked.head.clone()).unwrap_or_default(),
     };
-    Ok(TrailLink::new(checked, end, trail.segments.len()))
+    Ok(TrailLink::new(checked, end, read))
 }
 
 /// Checks one trail.

@@ -92,6 +92,7 @@ impl Trouble {
             "integrity" => "the trail was altered",
             "unproven" => "nothing proves that the recording is unaltered",
             "unrecorded" => "exchanges could not be recorded",
+            "not-recorded" => "a trail has no exchange in hours in which others have some",
             "unread" => "files of the trail are not recordings",
             "across-parts" => "parts of an audit do not show what one audit of all recordings would",
             "secret" => "a secret is in the file",
@@ -286,6 +287,12 @@ fn integrity(facts: &Facts<'_>) -> Option<Suite> {
             let message = format!("NOT RECORDED: {}", plural(count, "exchange"));
             let trouble = Trouble::new(Level::Note, "unrecorded", message).with_text(lost.join("\n"));
             suite.add(format!("{trail} holds every exchange"), trouble.counted(count));
+        }
+        let missing: Vec<String> = one.not_recorded().collect();
+        if !missing.is_empty() {
+            let message = format!("not recorded: {} of hours that other trails have", plural(missing.len(), "span"));
+            let trouble = Trouble::new(Level::Note, "not-recorded", message).with_text(missing.join("\n"));
+            suite.add(format!("{trail} has exchanges where others have"), trouble.counted(missing.len() as u64));
         }
         let unread: Vec<String> = one.unread().collect();
         if !unread.is_empty() {

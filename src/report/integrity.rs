@@ -1,6 +1,6 @@
 //! Whether a trail is as it was written: the result of the check of its hash chain, for every report.
 
-use std::fmt::Write as _;
+use std::{collections::BTreeSet, fmt::Write as _};
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ use crate::{
     recording::{Broken, ChainHead, Checked, Unrecorded},
 };
 
-/// Maximum files, and maximum statements of unrecorded exchanges, that a sentence lists.
+/// Maximum clauses of one kind that a sentence lists.
 const MAX_LISTED: usize = 20;
 
 /// The result of the check of one trail.
@@ -36,9 +36,23 @@ pub struct Integrity {
     pub unrecorded: Vec<Unrecorded>,
     /// Files in the trail's folder that are no recording, so that nothing reads them.
     pub unread: Vec<String>,
+    /// Hours in which other trails have exchanges and this one has none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_recorded: Vec<NotRecorded>,
     /// Where its segments are in the chain.
     #[serde(skip)]
     pub link: Option<Box<TrailLink>>,
+}
+
+/// A span of hours in which a trail has no exchange and others have some.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotRecorded {
+    /// The beginning of the first hour.
+    pub from: String,
+    /// The end of the last one.
+    pub to: String,
+    /// How many other trails have an exchange in it.
+    pub trails: u64,
 }
 
 /// Where the segments of a trail are in its chain, so that an audit can join those of several parts.
@@ -52,6 +66,10 @@ pub struct TrailLink {
     pub open_end: Option<String>,
     /// Its recordings among all that are read: how many are before them, and how many they are.
     pub sources: (usize, usize),
+    /// The hours since 1970 in which exchanges of it started.
+    pub hours: BTreeSet<u64>,
+    /// There are more of them than are held.
+    pub more_hours: bool,
 }
 
 impl TrailLink {
@@ -63,6 +81,8 @@ impl TrailLink {
             end: (end.seq, end.hash),
             open_end: checked.and_then(|checked| checked.open_end.as_ref()).map(Broken::to_string),
             sources: (0, segments),
+            hours: BTreeSet::new(),
+            more_hours: false,
         }
     }
 }
@@ -82,6 +102,7 @@ impl Integrity {
             broken: checked.and_then(|checked| checked.broken.as_ref()).map(Broken::to_string),
             unrecorded: checked.map(|checked| checked.unrecorded.clone()).unwrap_or_default(),
             unread: Vec::new(),
+            not_recorded: Vec::new(),
             link: None,
         }
     }
@@ -95,6 +116,8 @@ impl Integrity {
             return false;
         }
         held.sources.1 += next.sources.1;
+        held.hours.extend(&next.hours);
+        held.more_hours |= next.more_hours;
         held.end.clone_from(&next.end);
         self.trail.clone_from(&later.trail);
         self.unread.extend(later.unread.iter().cloned());
@@ -147,10 +170,11 @@ impl Integrity {
     /// What the trail does not hold, and what was not read.
     fn missing(&self) -> String {
         let mut text = String::new();
-        for clause in self.lost().take(MAX_LISTED).chain(self.unread().take(MAX_LISTED)) {
+        let clauses = [self.lost().collect(), self.not_recorded().collect(), self.unread().collect::<Vec<_>>()];
+        for clause in clauses.iter().flat_map(|clauses| clauses.iter().take(MAX_LISTED)) {
             let _ = write!(text, "; {clause}");
         }
-        let more = [self.unrecorded.len(), self.unread.len()].map(|count| count.saturating_sub(MAX_LISTED));
+        let more = clauses.map(|clauses| clauses.len()).map(|count| count.saturating_sub(MAX_LISTED));
         if more.iter().any(|count| *count > 0) {
             let _ = write!(text, "; and {} more", more.iter().sum::<usize>());
         }
@@ -162,6 +186,15 @@ impl Integrity {
         self.unrecorded.iter().map(|lost| {
             let exchanges = plural(lost.exchanges, "exchange");
             format!("NOT RECORDED: {exchanges} from {:.3} to {:.3}", lost.from, lost.to)
+        })
+    }
+
+    /// The hours in which other trails have exchanges and this one has none, a clause for each span.
+    pub(super) fn not_recorded(&self) -> impl Iterator<Item = String> {
+        self.not_recorded.iter().map(|NotRecorded { from, to, trails }| {
+            let have =
+                if *trails == 1 { "1 other trail has".to_owned() } else { format!("{trails} other trails have") };
+            format!("not recorded: no exchange from {from} to {to}, where {have} some")
         })
     }
 

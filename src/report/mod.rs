@@ -53,7 +53,7 @@ pub use self::{
     exit::{Exit, Reason},
     facts::{Facts, Title, verdict_name},
     first::{Dated, First},
-    integrity::{Integrity, TrailLink},
+    integrity::{Integrity, NotRecorded, TrailLink},
     quote::Quote,
     request::{ReportFormat, Request},
     run::{Denied, Difference, Miss, Missed, Near, Proof, Run, Stale, Unused},

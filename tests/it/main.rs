@@ -21,6 +21,7 @@ mod documentation;
 mod documented;
 mod explain;
 mod fixtures;
+mod fleet;
 mod folding;
 mod fuzz;
 mod help;

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::{
     caller::Caller,
     client::{BEYOND, caller_name, client_of},
-    tables,
+    hours, tables,
     waits::Waits,
 };
 use crate::{
@@ -23,7 +23,7 @@ use crate::{
     plural::plural,
     redact::{JudgedExchange, Redacted, Redactor},
     report::{
-        ExchangeRef, Exemptions, Exit, Facts, Group, Integrity, Reason, ReportFormat, Run, Tally, Title,
+        ExchangeRef, Exemptions, Exit, Facts, Group, Integrity, Reason, ReportFormat, Run, Tally, Title, TrailLink,
         baseline::Listed,
         cases,
         cited::Citation,
@@ -54,6 +54,8 @@ pub struct Audit {
     /// What the audit is restricted to, as options.
     filters: Vec<String>,
     pub(super) left_out: u64,
+    /// The trail whose recording is read.
+    trail: Option<usize>,
     /// Parts that were put together.
     pub(super) parts: usize,
     /// Values that their redaction recognised as secrets.
@@ -89,6 +91,7 @@ impl Audit {
             files: Vec::new(),
             filters,
             left_out: 0,
+            trail: None,
             parts: 0,
             secrets: 0,
         }
@@ -118,7 +121,18 @@ impl Audit {
 
     /// Notes a file that is read.
     pub fn source(&mut self, name: &str) {
+        let number = self.files.len();
+        let holds = |link: &TrailLink| (link.sources.0..link.sources.0 + link.sources.1).contains(&number);
+        self.trail = self.run.integrity.iter().position(|trail| trail.link.as_deref().is_some_and(holds));
         self.files.push(name.to_owned());
+    }
+
+    /// Notes that an exchange of the recording started then, for the comparison of trails.
+    pub fn started(&mut self, at: Option<SystemTime>) {
+        let trail = self.trail.and_then(|trail| self.run.integrity.get_mut(trail));
+        if let Some(link) = trail.and_then(|trail| trail.link.as_deref_mut()) {
+            hours::note(link, at);
+        }
     }
 
     /// Counts an exchange that the filters leave out. Its wait holds for the others, too.
@@ -168,6 +182,7 @@ impl Audit {
     /// The audit ends with this status.
     pub fn ended(&mut self, exit: Exit) {
         self.run.unmerged = self.unmerged();
+        hours::compare(&mut self.run.integrity);
         self.run.exit = Some(exit);
     }
 

@@ -8,6 +8,7 @@
 mod caller;
 mod client;
 mod collected;
+mod hours;
 mod least;
 mod part;
 mod tables;
