@@ -136,17 +136,8 @@ fn audit(args: &Args) -> Result<Outcome, Failure> {
 }
 
 impl Args {
-    /// Refuses options that have no effect on parts.
+    /// Refuses options that have no effect on a part.
     pub(super) fn misplaced(&self, typed: &dyn Fn(&str) -> bool) -> Option<String> {
-        let option = if self.partial.is_some() { "--partial" } else { "--merge" };
-        if self.partial.is_none() && !self.merge {
-            return None;
-        }
-        if !self.head.is_empty() {
-            return Some(format!(
-                "--head cannot be used with {option}: a part does not hold the chain; check the trail with `contrail verify --head`"
-            ));
-        }
         let of_report = ["format", "report", "deny", "allow", "baseline"].into_iter().find(|option| typed(option));
         let idle = of_report.filter(|_| self.partial.is_some())?;
         Some(format!("--{idle} has no effect with --partial, which writes no report; give it to --merge"))
@@ -174,7 +165,7 @@ impl Args {
     fn collect(&self, judge: &Judge, redactor: &Redactor, audit: &mut Audit) -> Result<(), Failure> {
         let reading = Reading { args: self, judge, redactor };
         let mut progress = Progress::new();
-        for inspected in trails::inspect(&self.recordings, &self.head)? {
+        for inspected in trails::inspect(&self.recordings, &self.head, self.partial.is_some())? {
             progress.files(inspected.sources.len());
             // A folder without a trail counts as one recording.
             let is_one = inspected.trails.is_empty() && !inspected.merged;
@@ -210,7 +201,7 @@ impl Args {
             let part = Part::parse(&text, judge.contract.hash(), &options);
             part.and_then(|part| audit.add(part)).map_err(|error| format!("the part `{shown}`: {error}"))?;
         }
-        Ok(())
+        trails::hold(audit.trails_mut(), &self.head)
     }
 
     /// The options that all parts of an audit have to share, besides the contract.
@@ -219,9 +210,10 @@ impl Args {
         if !self.clock_skew.is_zero() {
             options.push(format!("--clock-skew {}", self.clock_skew.as_secs()));
         }
-        if let Some(file) = &self.jwks {
-            let keys = fs::read(file).map_err(|error| format!("cannot read `{}`: {error}", file.display()))?;
-            options.push(format!("--jwks (SHA-256 {})", hex(digest(&SHA256, &keys).as_ref())));
+        let files = self.jwks.iter().map(|file| ("--jwks", file)).chain(self.head.iter().map(|file| ("--head", file)));
+        for (option, file) in files {
+            let text = fs::read(file).map_err(|error| format!("cannot read `{}`: {error}", file.display()))?;
+            options.push(format!("{option} (SHA-256 {})", hex(digest(&SHA256, &text).as_ref())));
         }
         options.extend(self.secrets.given());
         Ok(options)

@@ -47,8 +47,9 @@ pub(super) struct Source {
     pub(super) known: Vec<Arc<TrailLines>>,
 }
 
-/// Checks the trails among these recordings against the heads that these files keep.
-pub(super) fn inspect(named: &[PathBuf], heads: &[PathBuf]) -> Result<Vec<Inspected>, Failure> {
+/// Checks the trails among these recordings against the heads that these files keep. In a part of an audit, heads of
+/// other trails are those of other parts: see [`hold`].
+pub(super) fn inspect(named: &[PathBuf], heads: &[PathBuf], is_part: bool) -> Result<Vec<Inspected>, Failure> {
     let heads = heads.iter().map(|file| kept_heads(file)).collect::<Result<Vec<_>, Failure>>()?;
     let (mut arguments, mut all) = (Vec::new(), Vec::new());
     for path in recordings(named)? {
@@ -70,7 +71,7 @@ pub(super) fn inspect(named: &[PathBuf], heads: &[PathBuf]) -> Result<Vec<Inspec
         found.push((argument, (trail, id)));
     }
     let readable = found.iter().map(|(_, trail)| trail).filter(|(trail, _)| !trail.segments.is_empty());
-    let own = Own::of(&heads, &readable)?;
+    let own = Own::of(&heads, &readable.map(|(trail, id)| (trail.whole, id.as_deref())), is_part)?;
     let found = found.into_iter().map(|(argument, (trail, id))| {
         let checked = check(&trail, id.as_deref(), &own)?;
         Ok(InspectedTrail { argument, trail, id, checked, known: Vec::new() })
@@ -217,17 +218,19 @@ struct Own {
 }
 
 impl Own {
+    /// Those of these files, for trails of which all segments were named or not, and which have these ids.
     fn of<'a>(
         kept: &[KeptHeads],
-        trails: &(impl Iterator<Item = &'a (TrailFiles, Option<String>)> + Clone),
+        trails: &(impl Iterator<Item = (bool, Option<&'a str>)> + Clone),
+        is_part: bool,
     ) -> Result<Self, Failure> {
         let mut own = Self::default();
-        let ids: Vec<&str> = trails.clone().filter_map(|(_, id)| id.as_deref()).collect();
-        let several = trails.clone().filter(|(trail, _)| trail.whole).count() > 1;
+        let ids: Vec<&str> = trails.clone().filter_map(|(_, id)| id).collect();
+        let several = trails.clone().filter(|(whole, _)| *whole).count() > 1;
         for file in kept {
             for head in &file.heads {
                 match &head.trail {
-                    Some(trail) if !ids.contains(&trail.as_str()) => {
+                    Some(trail) if !is_part && !ids.contains(&trail.as_str()) => {
                         own.orphan.get_or_insert_with(|| (trail.clone(), file.file.clone()));
                     }
                     None if several => {
@@ -244,7 +247,8 @@ impl Own {
             own.heads.extend(file.heads.iter().cloned());
         }
         // Heads of a trail that is not there accuse a trail that has none: it may have been put in its place.
-        let has_head = |id: &Option<String>| own.heads.iter().any(|head| head.trail.is_some() && head.trail == *id);
+        let has_head =
+            |id: Option<&str>| own.heads.iter().any(|head| head.trail.is_some() && head.trail.as_deref() == id);
         match &own.orphan {
             Some((trail, file)) if trails.clone().all(|(_, id)| has_head(id)) => Err(format!(
                 "`{}` keeps heads of the trail {trail}, which was not named; name that trail too",
@@ -259,6 +263,37 @@ impl Own {
     fn heads(&self, id: Option<&str>) -> Vec<ChainHead> {
         self.heads.iter().filter(|head| head.trail.is_none() || head.trail.as_deref() == id).cloned().collect()
     }
+
+    /// What is wrong with a trail that has no head, where another trail with heads was not named.
+    fn accusation(&self, whole: bool, id: Option<&str>) -> Option<String> {
+        // A segment of an earlier version does not name its trail.
+        let (orphan, file) = self.orphan.as_ref().filter(|_| whole || id.is_some())?;
+        Some(format!(
+            "no kept head belongs to this trail; `{}` keeps heads of the trail {orphan}: this trail was rewritten, or \
+             replaced it",
+            file.display()
+        ))
+    }
+}
+
+/// Holds the trails of merged parts to the heads that these files keep. The parts compared each trail with its own.
+pub(super) fn hold(trails: &mut [Integrity], heads: &[PathBuf]) -> Result<(), Failure> {
+    let heads = heads.iter().map(|file| kept_heads(file)).collect::<Result<Vec<_>, Failure>>()?;
+    let readable = trails.iter().filter_map(|trail| {
+        let link = trail.link.as_deref().filter(|link| link.first.is_some())?;
+        Some((link.whole, trail.id.as_deref()))
+    });
+    let own = Own::of(&heads, &readable, false)?;
+    for trail in trails.iter_mut().filter(|trail| trail.entries.is_some() && trail.broken.is_none()) {
+        let Some(TrailLink { first: Some(segment), whole, .. }) = trail.link.as_deref() else { continue };
+        if let Some(reason) = own.accusation(*whole, trail.id.as_deref())
+            && own.heads(trail.id.as_deref()).is_empty()
+        {
+            let broken = Broken { segment: segment.clone(), line: 1, reason };
+            trail.broken = Some(broken.to_string());
+        }
+    }
+    Ok(())
 }
 
 /// Where the segments of a trail are in its chain; so many of them are read.
@@ -270,7 +305,7 @@ fn link(trail: &TrailFiles, checked: Option<&Checked>, read: usize) -> Result<Tr
         }
         (checked, _) => checked.map(|checked| checked.head.clone()).unwrap_or_default(),
     };
-    Ok(TrailLink::new(checked, end, read))
+    Ok(TrailLink::new(trail, checked, end, read))
 }
 
 /// Checks one trail.
@@ -281,13 +316,7 @@ fn check(trail: &TrailFiles, id: Option<&str>, own: &Own) -> Result<Option<Check
     let Some(found) = checked.as_mut().filter(|found| found.broken.is_none() && heads.is_empty()) else {
         return Ok(checked);
     };
-    // A segment of an earlier version does not name its trail.
-    if let Some((orphan, file)) = own.orphan.as_ref().filter(|_| trail.whole || id.is_some()) {
-        let reason = format!(
-            "no kept head belongs to this trail; `{}` keeps heads of the trail {orphan}: this trail was rewritten, or \
-             replaced it",
-            file.display()
-        );
+    if let Some(reason) = own.accusation(trail.whole, id) {
         let segment = trail.segments.first().cloned().unwrap_or_default();
         found.broken = Some(Broken { segment, line: 1, reason });
     }

@@ -88,7 +88,7 @@ fn verify(args: &Args) -> Result<Outcome, Failure> {
     let redactor = args.secrets.redactor(&judge.contract)?;
 
     let mut progress = Progress::new();
-    for inspected in trails::inspect(&args.recordings, &args.head)? {
+    for inspected in trails::inspect(&args.recordings, &args.head, false)? {
         progress.files(inspected.sources.len());
         let chained = integrity(inspected.trails, &mut collector);
         for other in inspected.others.iter().filter(|_| chained) {

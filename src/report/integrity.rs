@@ -1,12 +1,12 @@
 //! Whether a trail is as it was written: the result of the check of its hash chain, for every report.
 
-use std::{collections::BTreeSet, fmt::Write as _};
+use std::{collections::BTreeSet, fmt::Write as _, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use crate::{
     plural::plural,
-    recording::{Broken, ChainHead, Checked, Unrecorded},
+    recording::{Broken, ChainHead, Checked, TrailFiles, Unrecorded},
 };
 
 /// Maximum clauses of one kind that a sentence lists.
@@ -58,6 +58,10 @@ pub struct NotRecorded {
 /// Where the segments of a trail are in its chain, so that an audit can join those of several parts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrailLink {
+    /// The first segment; `None` where nothing can be read.
+    pub first: Option<PathBuf>,
+    /// Whether a folder with all segments was named.
+    pub whole: bool,
     /// Number and hash of the chain before the first segment; `None` where a folder was named.
     pub begin: Option<(u64, String)>,
     /// The same behind the last one.
@@ -73,14 +77,16 @@ pub struct TrailLink {
 }
 
 impl TrailLink {
-    /// Of a trail of so many segments, whose chain was checked (`None`: it has none) and ends with this head.
+    /// Of a trail whose chain was checked (`None`: it has none) and ends with this head; so many segments are read.
     #[must_use]
-    pub fn new(checked: Option<&Checked>, end: ChainHead, segments: usize) -> Self {
+    pub fn new(trail: &TrailFiles, checked: Option<&Checked>, end: ChainHead, read: usize) -> Self {
         Self {
+            first: trail.segments.first().cloned(),
+            whole: trail.whole,
             begin: checked.and_then(|checked| checked.begin.as_ref()).map(|begin| (begin.seq, begin.hash.clone())),
             end: (end.seq, end.hash),
             open_end: checked.and_then(|checked| checked.open_end.as_ref()).map(Broken::to_string),
-            sources: (0, segments),
+            sources: (0, read),
             hours: BTreeSet::new(),
             more_hours: false,
         }
@@ -112,7 +118,9 @@ impl Integrity {
     pub(super) fn join(&mut self, later: &Self) -> bool {
         let (Some(held), Some(next)) = (self.link.as_deref_mut(), later.link.as_deref()) else { return false };
         let follows = next.begin.as_ref() == Some(&held.end) && held.begin.is_some();
-        if !follows || held.sources.0 + held.sources.1 != next.sources.0 {
+        // A kept head before the first entry counts for nothing, and the later part does not know that there is none.
+        let is_first = self.entries == Some(0) && later.kept_heads.is_some_and(|heads| heads > 0);
+        if !follows || is_first || held.sources.0 + held.sources.1 != next.sources.0 {
             return false;
         }
         held.sources.1 += next.sources.1;
@@ -130,6 +138,7 @@ impl Integrity {
             return true;
         }
         self.entries = self.entries.zip(later.entries).map(|(held, next)| held + next);
+        self.kept_heads = self.kept_heads.zip(later.kept_heads).map(|(held, next)| held + next);
         self.unsealed = later.unsealed;
         self.head.clone_from(&later.head);
         self.broken.clone_from(&later.broken);

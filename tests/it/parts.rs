@@ -224,8 +224,8 @@ fn secrets_that_a_part_recognised_are_in_no_part_and_the_merge_lists_what_they_l
     assert!(!fs::read_to_string(folder.path().join(&written[0])).unwrap().contains(token.rsplit('.').next().unwrap()));
     let merged = [vec!["--merge".to_owned()], written].concat();
     let (_, text, _) = audited(folder.path(), &merged);
-    let listed = "\nnot checked across parts\n  1 secret of one part in the texts of another: labels are numbered in \
-                  each part\n";
+    let listed = "\nnot checked across parts\n  whether a text of one part holds a secret of another (1 secret); each \
+                  part numbers its labels\n";
     assert!(text.contains(listed), "{text}");
     // One part is the whole.
     assert_same(folder.path(), &[], &[&a]);
@@ -288,6 +288,40 @@ fn the_segments_of_a_trail_in_several_parts_are_one_chain_unaltered_or_not() {
         let text = assert_same(folder.path(), &[], &groups);
         assert!(text.contains("ALTERED: the trail was altered at `trail/trail-00000002.journal`"), "{text}");
     }
+}
+
+#[test]
+fn kept_heads_prove_the_trails_of_parts_as_they_prove_the_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str| {
+        let arguments = ["watch", "--upstream", "sandbox", "--listen", "127.0.0.1:0", "--trail", name, "--head-to"];
+        let heads = format!("{name}.heads");
+        let ran = run_in(folder.path(), arguments.into_iter().chain([&*heads, "--", "sh", "-c", CALL]));
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+    };
+    ["a", "a", "b", "c"].into_iter().for_each(write);
+    let segments = ["a/trail-00000001.journal", "a/trail-00000002.journal"].map(|name| names(&[name]));
+    let [a, b, c] = ["a", "b", "c"].map(|name| names(&[name]));
+    let both = ["--head", "a.heads", "--head", "b.heads"];
+    let text = assert_same(folder.path(), &both, &[&a, &b]);
+    assert!(text.contains("through 3 kept heads") && text.contains("through 1 kept head"), "{text}");
+    assert_same(folder.path(), &both, &[&segments[0], &segments[1], &b]);
+    // The trail of the heads `b` is not there, and that without heads may stand in its place.
+    let text = assert_same(folder.path(), &both, &[&a, &c]);
+    assert!(
+        text.contains("ALTERED: the trail was altered at `c/trail-00000001.journal`, line 1: no kept head"),
+        "{text}"
+    );
+    let other = ["--head", "a.heads"];
+    let written = parts(folder.path(), &other, &[&a, &b]);
+    let message = refused(folder.path(), ["--merge", "--head", "b.heads", &written[0], &written[1]]);
+    assert!(message.contains("it was made with `--head (SHA-256 "), "{message}");
+    // One that was cut off.
+    let segment = folder.path().join(&segments[1][0]);
+    let text = fs::read_to_string(&segment).unwrap();
+    fs::write(&segment, text.split_inclusive('\n').take(1).collect::<String>()).unwrap();
+    let text = assert_same(folder.path(), &both, &[&b, &a]);
+    assert!(text.contains("the end was cut off"), "{text}");
 }
 
 #[test]
@@ -361,8 +395,7 @@ fn options_that_do_not_go_with_parts_are_refused() {
         ("--partial p.json --format json a.journal", "--format has no effect with --partial, which writes no report"),
         ("--partial p.json --report json=x a.journal", "--report has no effect with --partial"),
         ("--partial p.json --deny gaps a.journal", "--deny has no effect with --partial"),
-        ("--partial p.json --head heads a.journal", "--head cannot be used with --partial"),
-        ("--merge --head heads p.json", "--head cannot be used with --merge"),
+        ("--partial p.json --head heads a.journal", "`heads` holds no head"),
         ("--partial a.journal a.journal", "--partial: a.journal belongs to the recording `a.journal`"),
         ("--partial nosuch/p.json a.journal", "--partial: cannot write to nosuch/p.json"),
         ("--partial p.json", "FILE"),

@@ -150,6 +150,11 @@ impl Audit {
         }
     }
 
+    /// The results of the checks of trails' chains.
+    pub fn trails_mut(&mut self) -> &mut [Integrity] {
+        &mut self.run.integrity
+    }
+
     /// Whether a trail was altered.
     #[must_use]
     pub fn altered(&self) -> bool {

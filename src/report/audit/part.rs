@@ -298,7 +298,7 @@ impl Audit {
         let further = self.callers.values().any(Caller::is_full);
         let beyond = self.callers.keys().any(|name| is_beyond(name));
         let secrets = format!(
-            "{} of one part in the texts of another: labels are numbered in each part",
+            "whether a text of one part holds a secret of another ({}); each part numbers its labels",
             plural(self.secrets, "secret")
         );
         let quotes = format!(
