@@ -28,7 +28,7 @@ const STAGES: [(&str, &str); 5] = [
     ("match", "contrail::replay::Replay::answer"),
     ("check", "contrail::contract::documents::Contract::check"),
     ("redaction", "contrail::redact::redactor::Redactor>::redact"),
-    ("entry", "contrail::pipeline::journal::Journal>::add"),
+    ("entry", "contrail::pipeline::journal::Encode>::encode"),
 ];
 
 /// Three that pass on after one that does nothing else.

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-/// Counters of the journal. Whoever writes holds the journal's lock; the page reads without it.
+/// Counters of the journal. The page reads them without a lock.
 #[derive(Debug, Default)]
 pub struct JournalMetrics {
     /// Entries that joined a batch.

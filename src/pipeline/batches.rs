@@ -2,7 +2,7 @@
 
 use std::{
     sync::{
-        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     thread::{self, ThreadId},
@@ -11,10 +11,12 @@ use std::{
 use http::header::CONTENT_ENCODING;
 use tokio::sync::{Notify, oneshot};
 
+use super::journal::Encode;
 use crate::{
     exchange::{Body, Exchange, Headers},
     metrics::Exchanges,
     proxy::{Committed, Completed},
+    recording::EntryBatch,
     upstream::Problem,
 };
 
@@ -74,6 +76,16 @@ pub(super) struct Batch {
     idle: Condvar,
     /// What was counted of its exchanges; its own thread takes the lock once per batch, a scrape once.
     exchanges: Mutex<Exchanges>,
+    outgoing: Mutex<Outgoing>,
+}
+
+/// What a batch becomes; no other event loop waits for it.
+#[derive(Debug, Default)]
+pub(super) struct Outgoing {
+    /// `None` until there are entries.
+    pub(super) encoder: Option<Box<dyn Encode>>,
+    pub(super) entries: EntryBatch,
+    pub(super) lines: Vec<u8>,
 }
 
 #[derive(Debug, Default)]
@@ -160,6 +172,11 @@ impl Batch {
         self.exchanges.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// What becomes of it, while its exchanges are put into words.
+    pub(super) fn outgoing(&self) -> MutexGuard<'_, Outgoing> {
+        self.outgoing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn queue(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -177,21 +194,30 @@ impl Queue {
 pub(super) struct Batches {
     /// What ends on a thread that takes nothing up is taken up by the first one that does.
     first: Arc<Batch>,
-    /// Those that do, the first one first.
-    all: Mutex<Vec<(ThreadId, Arc<Batch>)>>,
+    /// Those that do, the first one first. The list only grows, and is read without a lock.
+    loops: OnceLock<Box<EventLoop>>,
+}
+
+/// A thread that takes up what ends on it.
+#[derive(Debug)]
+struct EventLoop {
+    thread: ThreadId,
+    batch: Arc<Batch>,
+    next: OnceLock<Box<EventLoop>>,
 }
 
 impl Batches {
     /// From now on this thread's event loop takes up what ends on it.
     pub(super) fn begin(&self) -> Arc<Batch> {
-        let mut all = self.all();
         let here = thread::current().id();
-        if !all.iter().any(|(thread, _)| *thread == here) {
-            let turn = if all.is_empty() { Arc::clone(&self.first) } else { Arc::default() };
-            all.push((here, turn));
-        }
-        drop(all);
-        let turn = self.here();
+        let (mut place, mut batch) = (&self.loops, Arc::clone(&self.first));
+        let turn = loop {
+            let found = place.get_or_init(|| Box::new(EventLoop { thread: here, batch, next: OnceLock::new() }));
+            if found.thread == here {
+                break Arc::clone(&found.batch);
+            }
+            (place, batch) = (&found.next, Arc::default());
+        };
         turn.runs.store(true, Ordering::Relaxed);
         // For what came before there was anybody.
         turn.wake();
@@ -199,30 +225,27 @@ impl Batches {
     }
 
     /// The batch of this thread's event loop.
-    pub(super) fn here(&self) -> Arc<Batch> {
-        let all = self.all();
-        if all.len() > 1 {
+    pub(super) fn here(&self) -> &Arc<Batch> {
+        if self.are_several() {
             let here = thread::current().id();
-            if let Some((_, turn)) = all.iter().find(|(thread, _)| *thread == here) {
-                return Arc::clone(turn);
+            if let Some(found) = self.loops().find(|found| found.thread == here) {
+                return &found.batch;
             }
         }
-        Arc::clone(&self.first)
+        &self.first
     }
 
     /// Whether there are several event loops.
     pub(super) fn are_several(&self) -> bool {
-        self.all().len() > 1
+        self.loops.get().is_some_and(|first| first.next.get().is_some())
     }
 
     /// The batches of all of them, the first one's even before it is there.
-    pub(super) fn each(&self) -> Vec<Arc<Batch>> {
-        let mut each = vec![Arc::clone(&self.first)];
-        each.extend(self.all().iter().skip(1).map(|(_, turn)| Arc::clone(turn)));
-        each
+    pub(super) fn each(&self) -> impl Iterator<Item = &Arc<Batch>> {
+        std::iter::once(&self.first).chain(self.loops().skip(1).map(|found| &found.batch))
     }
 
-    fn all(&self) -> MutexGuard<'_, Vec<(ThreadId, Arc<Batch>)>> {
-        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+    fn loops(&self) -> impl Iterator<Item = &EventLoop> {
+        std::iter::successors(self.loops.get(), |found| found.next.get()).map(|found| &**found)
     }
 }

@@ -7,26 +7,21 @@ use std::{
 
 use super::judge::Attestation;
 use crate::{
-    recording,
+    recording::{self, Encoder, EntryBatch},
     redact::{JudgedExchange, Redacted},
 };
 
-/// Where entries go. Both methods are called from the event loop and must not block longer than a write does.
+/// Where entries go. What it does must not block longer than a write does.
 pub trait Journal: Send + fmt::Debug {
-    /// Adds an entry to the batch.
-    fn add(&mut self, judged: &Redacted<JudgedExchange>, attestation: Attestation);
+    /// What encodes its entries.
+    fn encoder(&self) -> Box<dyn Encode>;
 
-    /// Gives the batch to the kernel, in one write.
+    /// Gives entries to the kernel, in one write; the batch is empty then.
     ///
     /// # Errors
     ///
     /// The batch was not written, or not whole; the journal stays usable.
-    fn write(&mut self) -> io::Result<()>;
-
-    /// Bytes in the batch.
-    fn queued(&self) -> usize {
-        0
-    }
+    fn write(&mut self, batch: &mut EntryBatch) -> io::Result<()>;
 
     /// What waits until all that was written so far is on the disk. It runs on another thread.
     fn unsynced(&mut self) -> Sync {
@@ -39,6 +34,25 @@ pub trait Journal: Send + fmt::Debug {
     }
 }
 
+/// Encodes entries; each event loop has its own.
+pub trait Encode: Send + std::marker::Sync + fmt::Debug {
+    /// One for another event loop.
+    fn another(&self) -> Box<dyn Encode>;
+
+    /// Adds an entry to a batch.
+    fn encode(&mut self, judged: &Redacted<JudgedExchange>, attestation: &Attestation, batch: &mut EntryBatch);
+}
+
+impl Encode for Encoder {
+    fn another(&self) -> Box<dyn Encode> {
+        Box::new(Self::another(self))
+    }
+
+    fn encode(&mut self, judged: &Redacted<JudgedExchange>, attestation: &Attestation, batch: &mut EntryBatch) {
+        Self::encode(self, judged, attestation.attested.as_ref(), batch);
+    }
+}
+
 /// See [`Journal::unsynced`].
 pub type Sync = Box<dyn FnOnce() -> io::Result<()> + Send>;
 
@@ -46,17 +60,14 @@ pub type Sync = Box<dyn FnOnce() -> io::Result<()> + Send>;
 pub type SharedJournal = Arc<Mutex<recording::Journal>>;
 
 impl Journal for SharedJournal {
-    fn add(&mut self, judged: &Redacted<JudgedExchange>, attestation: Attestation) {
+    fn encoder(&self) -> Box<dyn Encode> {
+        Box::new(self.lock().unwrap_or_else(PoisonError::into_inner).encoder())
+    }
+
+    fn write(&mut self, batch: &mut EntryBatch) -> io::Result<()> {
         let mut journal = self.lock().unwrap_or_else(PoisonError::into_inner);
-        journal.add(judged, attestation.attested.as_ref());
-    }
-
-    fn write(&mut self) -> io::Result<()> {
-        self.lock().unwrap_or_else(PoisonError::into_inner).write()
-    }
-
-    fn queued(&self) -> usize {
-        self.lock().unwrap_or_else(PoisonError::into_inner).queued()
+        journal.take(batch);
+        journal.write()
     }
 
     fn unsynced(&mut self) -> Sync {

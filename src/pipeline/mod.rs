@@ -3,8 +3,11 @@
 //! A [`Pipeline`] is the proxy's observer. The exchanges that end in one turn of an event loop form a batch, which is
 //! processed at the end of the turn ([`Pipeline::run`]): all are judged, then all are redacted, then their entries and
 //! lines are written with one call each. Going stage by stage keeps each stage's code and data in the processor's
-//! caches. Only then do the ends of their responses go out. Each event loop processes its own batch; the first one that
-//! ends its turn writes for all.
+//! caches. Only then do the ends of their responses go out.
+//!
+//! Each event loop processes its own batch, up to encoded entries and lines. It numbers, counts and queues them under a
+//! lock that is held for no more than that. One thread at a time writes what is queued, in that order; the others do
+//! not wait for it.
 //!
 //! A checker that panics costs one exchange its verdict, never the recording. A journal that cannot be written stops no
 //! traffic: an alarm, the summary and the exit status report it.
@@ -34,7 +37,7 @@ pub use self::{
     console::LineFormat,
     counts::{Counts, Queue},
     enforce::Enforce,
-    journal::{Journal, SharedJournal, Sync},
+    journal::{Encode, Journal, SharedJournal, Sync},
     judge::{Attestation, Checker, Judge},
     lines::Console,
     run::{Outcome, Parts, Pipeline},

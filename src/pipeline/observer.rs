@@ -35,7 +35,7 @@ impl Observer for Pipeline {
 
     fn is_slow_to_admit(&self, exchange: &Exchange) -> bool {
         // A refusal waits for what is being judged in any batch.
-        self.batches.each().iter().any(|turn| self.defers(turn, exchange))
+        self.batches.each().any(|turn| self.defers(turn, exchange))
     }
 
     fn admit_request(&self, exchange: &mut Exchange) -> Result<(), Problem> {

@@ -6,12 +6,12 @@ use std::{
 };
 
 use super::{
-    batches::{Batch, Pending, Waiting},
+    batches::{Batch, Outgoing, Pending, Waiting},
     console,
     disk::unrecorded,
     enforce::{self, HeldMessage},
     judge::Attestation,
-    run::{Pipeline, RunState},
+    run::Pipeline,
     writing::MAX_QUEUED,
 };
 use crate::{
@@ -73,7 +73,7 @@ impl Pipeline {
     pub fn process_batches(&self) {
         for turn in self.batches.each() {
             let (pending, _busy) = turn.take_all();
-            self.process(&turn, pending);
+            self.process(turn, pending);
         }
     }
 
@@ -91,12 +91,12 @@ impl Pipeline {
             return Committed::now();
         }
         let turn = self.batches.here();
-        let later = self.defers(&turn, &ended.exchange);
+        let later = self.defers(turn, &ended.exchange);
         // An exchange in another event loop could use a secret before this batch is processed; and clients that wait
         // for a thread send no more than it can judge.
         let waits = ended.held
             || later
-            || self.records && (self.durable || self.is_recorded(&ended.meta))
+            || self.encoder.is_some() && (self.durable || self.is_recorded(&ended.meta))
             || self.batches.are_several();
         let (waiting, written) = if waits {
             let (waiting, written) = Waiting::new();
@@ -106,9 +106,9 @@ impl Pipeline {
         };
         let alone = ended.alone;
         let full = turn.add(Pending { ended, waiting }, later);
-        let processed = (alone || full) && self.process_batch(&turn);
+        let processed = (alone || full) && self.process_batch(turn);
         if alone && processed {
-            self.write(&mut self.lock());
+            self.write();
         }
         turn.wake();
         written
@@ -121,7 +121,7 @@ impl Pipeline {
 
     /// Whether an exchange gets an entry; a recorded answer is in a recording already.
     fn is_recorded(&self, meta: &AnswerMeta) -> bool {
-        self.records && !meta.response_judged_elsewhere
+        self.encoder.is_some() && !meta.response_judged_elsewhere
     }
 
     /// Processes the batch of an event loop on it; `false` where that would hold it up.
@@ -141,11 +141,21 @@ impl Pipeline {
                 self.count(&mut exchanges, judged);
             }
         }
-        let redacted: Vec<_> = judged.into_iter().map(|judged| self.redacted(judged)).collect();
-        let mut state = self.lock();
-        for redacted in redacted {
-            self.queue(&mut state, redacted);
+        let mut redacted: Vec<_> = judged.into_iter().map(|judged| self.redacted(judged)).collect();
+        let mut outgoing = turn.outgoing();
+        // What a panic left of another batch.
+        outgoing.entries.clear();
+        outgoing.lines.clear();
+        let mut queued = 0;
+        for next in 0..redacted.len() {
+            self.put_into_words(&redacted[next], &mut outgoing);
+            if outgoing.entries.size() >= MAX_QUEUED {
+                self.queue(&mut redacted[queued..=next], &mut outgoing);
+                queued = next + 1;
+                self.write();
+            }
         }
+        self.queue(&mut redacted[queued..], &mut outgoing);
     }
 
     fn judged(&self, Pending { ended, waiting }: Pending) -> Processing<(JudgedExchange, bool)> {
@@ -206,47 +216,55 @@ impl Pipeline {
         Processing { of: redacted, meta, took, held, waiting, captured }
     }
 
-    /// Counts an exchange, and queues its line and its entry.
-    fn queue(&self, state: &mut RunState, redacted: Processing<Ready>) {
-        let Processing { of, meta, took, waiting, held: _, captured: _ } = redacted;
-        let Some(Ready { judged, attestation, panicked, touched }) = of else {
-            state.counts.unredacted += 1;
+    /// Adds the line and the entry of an exchange.
+    fn put_into_words(&self, redacted: &Processing<Ready>, outgoing: &mut Outgoing) {
+        let Some(Ready { judged, attestation, .. }) = &redacted.of else {
             self.internal_error();
-            console::unredacted(&mut state.line_batch, self.lines);
-            if let Some(waiting) = waiting {
-                let refused = self.durable && state.journal.is_some();
-                let problem = || unrecorded("redaction failed on this exchange; please report it");
-                waiting.answer(if refused { Err(problem()) } else { Ok(()) });
-            }
-            return;
+            return console::unredacted(&mut outgoing.lines, self.lines);
         };
-        state.counts.exchange(&judged.exchange, &meta, panicked);
-        if let Some(touched) = touched {
-            state.collector.touched(&touched);
+        console::line(&mut outgoing.lines, self.lines, judged, &redacted.meta, redacted.took);
+        if let Some(encoder) = self.encoder.as_ref().filter(|_| self.is_recorded(&redacted.meta)) {
+            let own = outgoing.encoder.get_or_insert_with(|| encoder.another());
+            own.encode(judged, attestation, &mut outgoing.entries);
         }
-        let miss = meta.miss.as_deref().map(report_miss);
-        let entry = usize::try_from(state.counts.exchanges - 1).unwrap_or(0);
-        let place = ExchangeRef { source: LIVE, entry, miss: miss.as_ref(), ..ExchangeRef::default() };
-        if let Err(error) = state.collector.exchange(place, &judged, None) {
-            tracing::warn!(%error, "the report's temporary file cannot be written");
-        }
-        console::line(&mut state.line_batch, self.lines, &judged, &meta, took);
-        match state.journal.as_mut().filter(|_| self.is_recorded(&meta)) {
-            Some(journal) => {
-                journal.add(&judged, attestation);
+    }
+
+    /// Numbers and counts exchanges, and queues their entries and lines in that order.
+    fn queue(&self, redacted: &mut [Processing<Ready>], outgoing: &mut Outgoing) {
+        let mut state = self.lock();
+        let state = &mut *state;
+        // First: who waits for an entry is not to be released without it, whatever panics.
+        state.queued.entries.append(&mut outgoing.entries);
+        state.line_batch.append(&mut outgoing.lines);
+        for Processing { of, meta, waiting, .. } in redacted {
+            let is_recorded = self.is_recorded(meta);
+            let Some(Ready { judged, panicked, touched, .. }) = of else {
+                state.counts.unredacted += 1;
+                let refused = self.durable && self.encoder.is_some();
+                let problem = || unrecorded("redaction failed on this exchange; please report it");
+                if let Some(waiting) = waiting.take() {
+                    waiting.answer(if refused { Err(problem()) } else { Ok(()) });
+                }
+                continue;
+            };
+            state.counts.exchange(&judged.exchange, meta, *panicked);
+            if let Some(touched) = touched {
+                state.collector.touched(touched);
+            }
+            let miss = meta.miss.as_deref().map(report_miss);
+            let entry = usize::try_from(state.counts.exchanges - 1).unwrap_or(0);
+            let place = ExchangeRef { source: LIVE, entry, miss: miss.as_ref(), ..ExchangeRef::default() };
+            if let Err(error) = state.collector.exchange(place, judged, None) {
+                tracing::warn!(%error, "the report's temporary file cannot be written");
+            }
+            if is_recorded {
                 if let Some(metrics) = &self.metrics {
                     metrics.journal.added();
                 }
-                state.journal_batch = true;
-                state.waiting.extend(waiting);
-                if state.journal.as_ref().is_some_and(|journal| journal.queued() >= MAX_QUEUED) {
-                    self.write(state);
-                }
-            }
-            None => {
-                if let Some(waiting) = waiting {
-                    waiting.answer(Ok(()));
-                }
+                state.queued.is_wanted = true;
+                state.queued.waiting.extend(waiting.take());
+            } else if let Some(waiting) = waiting.take() {
+                waiting.answer(Ok(()));
             }
         }
     }

@@ -13,7 +13,7 @@ use super::{
     counts::Counts,
     disk::Disk,
     enforce::Enforce,
-    journal::Journal,
+    journal::{Encode, Journal},
     judge::Judge,
     lines::Console,
 };
@@ -21,6 +21,7 @@ use crate::{
     contract::Contract,
     coverage::{ContractParts, Touched},
     metrics::{Exchanges, Metrics},
+    recording::EntryBatch,
     redact::{Counters, JudgedExchange, Redacted, Redactor},
     report::{Collector, ExchangeRef, Title},
 };
@@ -62,8 +63,12 @@ pub struct Pipeline {
     pub(super) console: Arc<Console>,
     pub(super) durable: bool,
     pub(super) max_inline: usize,
-    pub(super) records: bool,
+    /// Where there is a journal.
+    pub(super) encoder: Option<Box<dyn Encode>>,
     pub(super) batches: Batches,
+    /// Locked for as long as a write takes; see [`Self::write`].
+    pub(super) journal: Mutex<Option<Box<dyn Journal>>>,
+    /// Never locked while anything is judged, redacted, encoded, or written to the journal.
     pub(super) state: Mutex<RunState>,
     pub(super) to_sync: Condvar,
     pub(super) syncer: Mutex<Option<JoinHandle<()>>>,
@@ -73,12 +78,21 @@ pub struct Pipeline {
 #[derive(Debug)]
 pub(super) struct RunState {
     pub(super) collector: Collector,
-    pub(super) journal: Option<Box<dyn Journal>>,
+    pub(super) queued: Queued,
+    /// A thread writes.
+    pub(super) is_writing: bool,
     pub(super) line_batch: Vec<u8>,
-    pub(super) journal_batch: bool,
-    pub(super) waiting: Vec<Waiting>,
     pub(super) disk: Disk,
     pub(super) counts: Counts,
+}
+
+/// Entries that the next write takes.
+#[derive(Debug, Default)]
+pub(super) struct Queued {
+    /// There are some, or the journal is to be written all the same.
+    pub(super) is_wanted: bool,
+    pub(super) entries: EntryBatch,
+    pub(super) waiting: Vec<Waiting>,
 }
 
 /// The result of a run.
@@ -112,14 +126,14 @@ impl Pipeline {
             console: Arc::new(console),
             durable,
             max_inline,
-            records: journal.is_some(),
+            encoder: journal.as_ref().map(|journal| journal.encoder()),
             batches: Batches::default(),
+            journal: Mutex::new(journal),
             state: Mutex::new(RunState {
                 collector,
-                journal,
+                queued: Queued::default(),
+                is_writing: false,
                 line_batch: Vec::new(),
-                journal_batch: false,
-                waiting: Vec::new(),
                 disk: Disk::default(),
                 counts: Counts::default(),
             }),
@@ -174,6 +188,7 @@ impl Pipeline {
     pub fn flush(&self) {
         self.process_batches();
         self.write_out();
+        drop(self.not_writing());
     }
 
     /// Where exchanges are counted for `--metrics`, if they are.
@@ -254,8 +269,8 @@ impl Pipeline {
             let _ = syncer.join();
         }
         let nothing = Collector::new(Title::default(), Vec::new(), false);
+        *self.journal() = None;
         let mut state = self.lock();
-        state.journal = None;
         state.collector.redact(&self.redactor);
         state.collector.evicted(self.redactor.counters().forgotten);
         Outcome {
@@ -264,6 +279,10 @@ impl Pipeline {
             secrets: self.redactor.counters(),
             console: Arc::clone(&self.console),
         }
+    }
+
+    pub(super) fn journal(&self) -> MutexGuard<'_, Option<Box<dyn Journal>>> {
+        self.journal.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, RunState> {

@@ -1,6 +1,11 @@
 //! Writing a batch of entries, and syncing it under `--durable`.
 
-use std::{io, sync::PoisonError, time::Instant};
+use std::{
+    io,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{MutexGuard, PoisonError},
+    time::Instant,
+};
 
 use super::{
     batches::Waiting,
@@ -15,64 +20,116 @@ pub(super) const MAX_QUEUED: usize = 4 << 20;
 
 impl Pipeline {
     pub(super) fn write_out(&self) {
+        self.write();
         let mut state = self.lock();
         let state = &mut *state;
-        self.write(state);
         if !state.line_batch.is_empty() {
             self.console.push(&mut state.line_batch);
         }
     }
 
-    /// Gives the batch of entries to the kernel, and releases those who wait for no more than that.
-    pub(super) fn write(&self, state: &mut RunState) {
-        let Some(journal) = state.journal.as_mut().filter(|_| std::mem::take(&mut state.journal_batch)) else { return };
-        let queue = &mut state.counts.queue;
-        queue.most_bytes = queue.most_bytes.max(journal.queued());
-        queue.most_exchanges = queue.most_exchanges.max(state.waiting.len() + state.disk.syncing.len());
-        queue.writes += 1;
+    /// Gives what is queued to the kernel, and releases those who wait for no more than that. If another thread writes,
+    /// that one takes it up, and this one waits only where too much is queued.
+    pub(super) fn write(&self) {
+        let mut state = self.lock();
+        if state.is_writing {
+            if state.queued.entries.size() < MAX_QUEUED {
+                return;
+            }
+            drop(state);
+            state = self.not_writing();
+        }
+        while std::mem::take(&mut state.queued.is_wanted) {
+            state = self.write_queued(state);
+        }
+    }
+
+    /// The state, when no thread writes.
+    pub(super) fn not_writing(&self) -> MutexGuard<'_, RunState> {
+        loop {
+            let state = self.lock();
+            if !state.is_writing {
+                return state;
+            }
+            drop(state);
+            // It has the journal for as long as it writes.
+            drop(self.journal());
+        }
+    }
+
+    fn write_queued<'a>(&'a self, mut state: MutexGuard<'a, RunState>) -> MutexGuard<'a, RunState> {
+        let RunState { queued, disk, counts, is_writing, .. } = &mut *state;
+        let (mut entries, mut waiting) = (std::mem::take(&mut queued.entries), std::mem::take(&mut queued.waiting));
+        counts.queue.most_bytes = counts.queue.most_bytes.max(entries.size());
+        counts.queue.most_exchanges = counts.queue.most_exchanges.max(waiting.len() + disk.syncing.len());
+        *is_writing = true;
+        let mut journal = self.journal();
+        drop(state);
         let begun = Instant::now();
-        let written = journal.write();
+        let written = journal.as_mut().map_or(Ok(()), |journal| {
+            let written = catch_unwind(AssertUnwindSafe(|| journal.write(&mut entries)));
+            written.unwrap_or_else(|_| Err(io::Error::other("contrail failed to write an entry; please report it")))
+        });
         let took = begun.elapsed();
-        queue.slowest = queue.slowest.max(took);
+        let alarms = journal.as_mut().map(|journal| journal.alarms()).unwrap_or_default();
+        drop(journal);
         if let Some(metrics) = &self.metrics {
             metrics.journal.wrote(took);
         }
-        for alarm in journal.alarms() {
+        if written.is_ok() && !self.durable {
+            // Before the lock: to wake another event loop takes a system call.
+            self.recorded(waiting.len());
+            release(&mut waiting, &Ok(()));
+        }
+        let mut state = self.lock();
+        state.is_writing = false;
+        state.counts.queue.writes += 1;
+        state.counts.queue.slowest = state.counts.queue.slowest.max(took);
+        for alarm in alarms {
             console::alarm(&mut state.line_batch, self.lines, &alarm, None);
         }
-        if let Err(error) = written {
-            return self.lost(state, &error);
+        match written {
+            Ok(()) => self.wrote(&mut state, &mut waiting),
+            Err(error) => self.lost(&mut state, &error, &mut waiting),
         }
+        entries.clear();
+        if !state.queued.is_wanted {
+            // For their room.
+            (state.queued.entries, state.queued.waiting) = (entries, waiting);
+        }
+        state
+    }
+
+    /// A batch is in the journal.
+    fn wrote(&self, state: &mut RunState, waiting: &mut Vec<Waiting>) {
         if let Some(metrics) = self.metrics.as_ref().filter(|_| !state.disk.sync_failed) {
             metrics.journal.works();
         }
         if !self.durable {
-            self.recorded(state.waiting.len());
-            release(&mut state.waiting, &Ok(()));
             return;
         }
         if !state.disk.sync_failed {
             state.disk.refusing = None;
         }
         // Those whose client has gone already wait for nothing.
-        let all = state.waiting.len();
-        state.waiting.retain(|waiting| !waiting.is_gone());
-        self.recorded(all - state.waiting.len());
-        state.disk.syncing.append(&mut state.waiting);
+        let all = waiting.len();
+        waiting.retain(|waiting| !waiting.is_gone());
+        self.recorded(all - waiting.len());
+        state.disk.syncing.append(waiting);
         state.disk.sync_wanted = true;
         self.to_sync.notify_one();
     }
 
     /// A batch is not in the journal.
-    fn lost(&self, state: &mut RunState, error: &io::Error) {
-        state.counts.unwritten += state.waiting.len() as u64;
+    fn lost(&self, state: &mut RunState, error: &io::Error, waiting: &mut Vec<Waiting>) {
+        state.counts.unwritten += waiting.len() as u64;
         if let Some(metrics) = &self.metrics {
-            metrics.journal.lost(state.waiting.len());
+            metrics.journal.lost(waiting.len());
             metrics.journal.fails(&error.to_string());
         }
         self.alarm(state, error);
         let answer = if self.durable { Err(state.disk.refuse(error.to_string())) } else { Ok(()) };
-        release(&mut state.waiting, &answer);
+        release(waiting, &answer);
     }
 
     /// Counts entries that are as safe as they will be.
@@ -85,9 +142,9 @@ impl Pipeline {
     /// Writes a journal again that could not be written: with the next batch, or now the line that states what was
     /// lost.
     pub fn write_again(&self) {
-        let mut state = self.lock();
-        state.journal_batch = true;
-        self.write(&mut state);
+        self.not_writing().queued.is_wanted = self.encoder.is_some();
+        self.write();
+        drop(self.not_writing());
     }
 
     /// Reports once that the journal cannot be written.
@@ -119,8 +176,8 @@ impl Pipeline {
                 continue;
             }
             let mut waiting = std::mem::take(&mut state.disk.syncing);
-            let sync = state.journal.as_mut().map(|journal| journal.unsynced());
             drop(state);
+            let sync = self.journal().as_mut().map(|journal| journal.unsynced());
             let begun = Instant::now();
             let synced = sync.map_or(Ok(()), |sync| sync());
             let took = begun.elapsed();

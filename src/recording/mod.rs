@@ -47,7 +47,7 @@ pub(crate) use journal::segments::{is_in_trail, is_trail_lock};
 pub use journal::set_aside::SetAside;
 pub use journal::trail::TrailOptions;
 pub use journal::unrecorded::Unrecorded;
-pub use journal::{Journal, Leftover, Unsynced};
+pub use journal::{Encoder, EntryBatch, Journal, Leftover, Unsynced};
 pub use read::copies::TrailLines;
 pub use read::entry_texts::{Head, is_journal, unsearchable};
 pub(crate) use read::folders::{Folders, links_of};

@@ -146,8 +146,9 @@ fn a_clock_that_jumps_reorders_nothing_and_panics_nowhere() {
         assert!(!panicked);
         let (redacted, attestation) =
             pipeline.judge.redact(&pipeline.redactor, judged, &AnswerMeta::default(), true).unwrap();
-        Journal::add(&mut journal, &redacted, attestation);
-        Journal::write(&mut journal).unwrap();
+        let mut batch = EntryBatch::default();
+        Journal::encoder(&journal).encode(&redacted, &attestation, &mut batch);
+        Journal::write(&mut journal, &mut batch).unwrap();
     }
     let paths: Vec<String> =
         recording::open(&path).unwrap().map(|entry| entry.unwrap().exchange.request.target.path().to_owned()).collect();

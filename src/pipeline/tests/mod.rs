@@ -1,5 +1,6 @@
 mod durable;
 mod enforce;
+mod several;
 
 use std::{
     future::Future as _,
@@ -18,7 +19,7 @@ use crate::{
     contract::{CheckOptions, Contract},
     exchange::{Body, Credential, DecodeLimits, Exchange, Headers, Request, Response, Target, Timings, Transport},
     proxy::{Committed, Completed, Observer as _},
-    recording,
+    recording::{self, EntryBatch},
     redact::{JudgedExchange, Plan, Redacted, Redactor},
     report::{Collector, Title},
     token::TokenCache,
@@ -37,51 +38,68 @@ struct Memory {
     panics: Arc<AtomicBool>,
     /// Bytes of each entry.
     entry: usize,
-    queued: usize,
     durable: bool,
     disk: Option<Disk>,
+    gate: Option<Disk>,
 }
 
-/// A disk that syncs when the test lets it, with the result that the test gives.
+/// A disk that syncs, or is written, when the test lets it, with the result that the test gives.
 #[derive(Debug, Clone)]
 struct Disk {
     begun: Sender<()>,
     result: Arc<Mutex<Receiver<io::Result<()>>>>,
 }
 
+impl Disk {
+    fn new() -> (Self, Receiver<()>, Sender<io::Result<()>>) {
+        let (begun, beginning) = channel();
+        let (tell, result) = channel();
+        (Self { begun, result: Arc::new(Mutex::new(result)) }, beginning, tell)
+    }
+
+    fn act(&self) -> io::Result<()> {
+        self.begun.send(()).unwrap();
+        self.result.lock().unwrap().recv().unwrap()
+    }
+}
+
 impl Memory {
     /// One whose disk the test controls: when a sync begins, and its result.
     fn durable() -> (Self, Receiver<()>, Sender<io::Result<()>>) {
-        let (begun, beginning) = channel();
-        let (tell, result) = channel();
-        let disk = Disk { begun, result: Arc::new(Mutex::new(result)) };
+        let (disk, beginning, tell) = Disk::new();
         (Self { durable: true, disk: Some(disk), ..Self::default() }, beginning, tell)
     }
 }
 
-impl Journal for Memory {
-    fn add(&mut self, _: &Redacted<JudgedExchange>, _: Attestation) {
+impl Encode for Memory {
+    fn another(&self) -> Box<dyn Encode> {
+        Box::new(self.clone())
+    }
+
+    fn encode(&mut self, _: &Redacted<JudgedExchange>, _: &Attestation, batch: &mut EntryBatch) {
         assert!(!self.panics.load(Ordering::Relaxed), "a bug");
         self.entries.fetch_add(1, Ordering::Relaxed);
-        self.queued += self.entry;
+        batch.lines.extend(vec![b' '; self.entry]);
+    }
+}
+
+impl Journal for Memory {
+    fn encoder(&self) -> Box<dyn Encode> {
+        Box::new(self.clone())
     }
 
-    fn write(&mut self) -> io::Result<()> {
+    fn write(&mut self, batch: &mut EntryBatch) -> io::Result<()> {
         self.writes.fetch_add(1, Ordering::Relaxed);
-        self.queued = 0;
+        batch.clear();
+        if let Some(gate) = &self.gate {
+            gate.act()?;
+        }
         if self.full.load(Ordering::Relaxed) { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
-    }
-
-    fn queued(&self) -> usize {
-        self.queued
     }
 
     fn unsynced(&mut self) -> Sync {
         let Some(disk) = self.disk.clone() else { return Box::new(|| Ok(())) };
-        Box::new(move || {
-            disk.begun.send(()).unwrap();
-            disk.result.lock().unwrap().recv().unwrap()
-        })
+        Box::new(move || disk.act())
     }
 }
 

@@ -84,6 +84,11 @@ impl ChainHead {
         let lines = memchr_iter(b'\n', batch)
             .map(|end| line_digest(&batch[std::mem::replace(&mut begin, end + 1)..end]))
             .collect();
+        self.link(lines, out);
+    }
+
+    /// Appends the chain line for lines with these digests and steps on.
+    pub(in crate::recording) fn link(&mut self, lines: Vec<String>, out: &mut Vec<u8>) {
         self.step(lines, None, out);
     }
 

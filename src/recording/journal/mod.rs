@@ -3,6 +3,7 @@
 //! A killed process loses at most the torn last line; the next start drops it. One process at a time: the file (of a
 //! trail, the folder) is locked as long as the journal is open.
 
+mod batch;
 pub(super) mod chain;
 pub(super) mod check;
 mod doubt;
@@ -22,6 +23,7 @@ pub(super) mod trail;
 pub(super) mod unrecorded;
 mod writer;
 
+pub use batch::{Encoder, EntryBatch};
 pub use file::Unsynced;
 pub use recovery::Leftover;
 pub use writer::Journal;

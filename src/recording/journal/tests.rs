@@ -21,6 +21,12 @@ fn open(path: &Path) -> (Journal, Leftover) {
     Journal::open(path, context()).unwrap()
 }
 
+/// Adds a line to the batch, as an encoder does.
+fn queue(journal: &mut Journal, line: &str) {
+    journal.batch.lines.extend(line.as_bytes());
+    journal.batch.digests.push(chain::line_digest(line.as_bytes()));
+}
+
 #[test]
 fn the_journal_stands_beside_the_fixture_in_both_layouts() {
     for (fixture, journal) in [("a/name/", "a/name.journal"), ("a/name", "a/name.journal"), ("x.har", "x.har.journal")]
@@ -38,7 +44,7 @@ fn a_torn_last_line_is_dropped_at_the_next_start_and_nothing_else() {
         fs::write(&path, text).unwrap();
         let (mut journal, leftover) = open(&path);
         assert_eq!(leftover, Leftover { entries, torn: (text.len() - kept.len()) as u64, renewal: None });
-        journal.batch.extend(b"{4}\n");
+        queue(&mut journal, "{4}\n");
         journal.write().unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), format!("{kept}{{4}}\n"));
     }
@@ -113,7 +119,7 @@ fn a_journal_that_was_folded_is_empty_at_the_next_start() {
 fn trail(folder: &Path, batches: &[&[&str]]) -> (Vec<PathBuf>, ChainHead) {
     let (mut journal, _) = Journal::open_trail(folder, context(), &TrailOptions::default()).unwrap();
     for batch in batches {
-        journal.batch.extend(batch.iter().flat_map(|line| format!("{line}\n").into_bytes()));
+        batch.iter().for_each(|line| queue(&mut journal, &format!("{line}\n")));
         journal.write().unwrap();
     }
     (journal.segments(), journal.head().unwrap().clone())
@@ -151,7 +157,7 @@ fn a_trail_goes_on_in_a_new_segment_when_one_is_full() {
     let options = TrailOptions { segment: 300, ..TrailOptions::default() };
     let (mut journal, _) = Journal::open_trail(folder.path(), context(), &options).unwrap();
     for _ in 0..4 {
-        journal.batch.extend(b"{1}\n");
+        queue(&mut journal, "{1}\n");
         journal.write().unwrap();
     }
     assert!(journal.segments().len() > 1);
@@ -250,14 +256,14 @@ fn a_batch_that_cannot_be_written_is_reported_and_the_next_one_can_be() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("x.journal");
     let (mut journal, _) = open(&path);
-    journal.batch.extend(b"{1}\n");
+    queue(&mut journal, "{1}\n");
     journal.write().unwrap();
     let full = File::options().write(true).open("/dev/full").unwrap();
     let own = std::mem::replace(&mut journal.file, JournalFile::new(Path::new("/dev/full"), full, 0));
-    journal.batch.extend(b"{2}\n");
+    queue(&mut journal, "{2}\n");
     assert!(journal.write().is_err());
     journal.file = own;
-    journal.batch.extend(b"{3}\n");
+    queue(&mut journal, "{3}\n");
     journal.write().unwrap();
     assert_eq!(fs::read_to_string(&path).unwrap(), "{1}\n{3}\n");
 }
@@ -267,13 +273,13 @@ fn a_journal_that_was_moved_away_is_made_anew_with_all_that_it_holds_after_a_few
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("x.journal");
     let (mut journal, _) = open(&path);
-    journal.batch.extend(b"{1}\n");
+    queue(&mut journal, "{1}\n");
     journal.write().unwrap();
     fs::rename(&path, folder.path().join("elsewhere")).unwrap();
     let mut expected = "{1}\n".to_owned();
     while !path.exists() {
         assert!(expected.len() < 100, "nobody looked");
-        journal.batch.extend(b"{2}\n");
+        queue(&mut journal, "{2}\n");
         expected.push_str("{2}\n");
         journal.write().unwrap();
     }

@@ -1,5 +1,4 @@
-//! An open journal: [`Journal::add`] encodes into a batch, [`Journal::write`] gives the batch to the kernel in one
-//! write.
+//! An open journal: [`Journal::write`] gives a batch of entries to the kernel in one write.
 
 use std::{
     io,
@@ -7,7 +6,8 @@ use std::{
 };
 
 use super::{
-    chain::ChainHead,
+    batch::{Encoder, EntryBatch},
+    chain::{ChainHead, line_digest},
     file::{JournalFile, Unsynced},
     pending,
     recovery::Leftover,
@@ -15,10 +15,7 @@ use super::{
     unrecorded::{self, Unrecorded},
 };
 use crate::{
-    recording::{
-        Attested, JournalContext, WriteError,
-        entry::{encode, encode_note::Tokens},
-    },
+    recording::{Attested, JournalContext, WriteError},
     redact::{JudgedExchange, Redacted},
 };
 
@@ -27,13 +24,10 @@ use crate::{
 pub struct Journal {
     pub(super) file: JournalFile,
     pub(super) kind: JournalKind,
-    pub(super) batch: Vec<u8>,
-    /// The exchanges of the batch.
-    batched: Option<Unrecorded>,
+    pub(super) batch: EntryBatch,
+    encoder: Encoder,
     /// Exchanges of batches that could not be written, to be stated once writing works again.
     unrecorded: Option<Unrecorded>,
-    context: JournalContext,
-    tokens: Tokens,
     alarms: Vec<String>,
 }
 
@@ -65,16 +59,8 @@ impl Journal {
     }
 
     pub(super) fn new(file: JournalFile, kind: JournalKind, context: JournalContext) -> Self {
-        Self {
-            file,
-            kind,
-            batch: Vec::new(),
-            batched: None,
-            unrecorded: None,
-            context,
-            tokens: Tokens::default(),
-            alarms: Vec::new(),
-        }
+        let encoder = Encoder::new(context, matches!(kind, JournalKind::Trail { .. }));
+        Self { file, kind, batch: EntryBatch::default(), encoder, unrecorded: None, alarms: Vec::new() }
     }
 
     /// The journal of a trail from which a fixture is to be folded. The fixture's journal, which stays open with it,
@@ -101,12 +87,6 @@ impl Journal {
     /// What was written since this was last asked, to be synced; of a journal that was [set so](Self::set_durable).
     pub fn unsynced(&mut self) -> Unsynced {
         self.file.unsynced()
-    }
-
-    /// Bytes in the batch.
-    #[must_use]
-    pub fn queued(&self) -> usize {
-        self.batch.len()
     }
 
     /// What happened to the files since this was last asked that people have to know, though nothing was lost.
@@ -150,10 +130,20 @@ impl Journal {
         }
     }
 
-    /// Adds an entry to the batch.
+    /// What encodes entries for this journal on a thread of its own; [`Self::take`] takes them.
+    #[must_use]
+    pub fn encoder(&self) -> Encoder {
+        self.encoder.another()
+    }
+
+    /// Encodes an entry, and adds it to the batch.
     pub fn add(&mut self, judged: &Redacted<JudgedExchange>, attested: Option<&Attested>) {
-        encode::encode_next(judged, attested, &self.context, &mut self.tokens, &mut self.batch);
-        unrecorded::add(&mut self.batched, Unrecorded::one(judged.exchange.started));
+        self.encoder.encode(judged, attested, &mut self.batch);
+    }
+
+    /// Adds entries to the batch; `more` is empty then.
+    pub fn take(&mut self, more: &mut EntryBatch) {
+        self.batch.append(more);
     }
 
     /// Gives the batch to the kernel, in one write.
@@ -163,18 +153,17 @@ impl Journal {
     /// The system's. The batch is dropped and what got into the file of it is taken back, so that the journal stays
     /// usable. The next batch that can be written begins with a line that states how many exchanges were dropped.
     pub fn write(&mut self) -> io::Result<()> {
-        if self.batch.is_empty() && self.unrecorded.is_none() {
+        if self.batch.lines.is_empty() && self.unrecorded.is_none() {
             return Ok(());
         }
         if let Some(unrecorded) = &self.unrecorded {
             let mut line = Vec::new();
             unrecorded.write(&mut line);
-            self.batch.splice(0..0, line);
+            self.batch.digests.insert(0, line_digest(&line));
+            self.batch.lines.splice(0..0, line);
         }
         let written = self.write_batch();
-        self.batch.clear();
-        self.batch.shrink_to(1 << 20);
-        let batched = self.batched.take();
+        let batched = self.batch.clear();
         if written.is_err() {
             if let Some(batched) = batched {
                 unrecorded::add(&mut self.unrecorded, batched);
@@ -191,12 +180,11 @@ impl Journal {
         if self.file.wants_look() {
             self.ensure()?;
         }
-        let JournalKind::Trail { trail, .. } = &mut self.kind else { return self.file.append(&self.batch) };
+        let Self { file, kind, batch, .. } = self;
+        let JournalKind::Trail { trail, .. } = kind else { return file.append(&batch.lines) };
         let mut head = trail.head.clone();
-        let mut line = Vec::new();
-        head.seal(&self.batch, &mut line);
-        self.batch.extend_from_slice(&line);
-        self.file.append(&self.batch)?;
+        head.link(std::mem::take(&mut batch.digests), &mut batch.lines);
+        file.append(&batch.lines)?;
         trail.head = head;
         Ok(())
     }
