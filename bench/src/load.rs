@@ -77,12 +77,13 @@ pub struct Traffic {
 impl Traffic {
     /// A mix, sent with so many different tokens.
     pub fn of(mix: Mix, tokens: usize) -> Result<Self, Error> {
-        let value = |n| Ok(HeaderValue::try_from(format!("Bearer {}", traffic::token(n)))?);
-        Ok(Self { mix, tokens: (0..tokens.max(1)).map(value).collect::<Result<_, Error>>()? })
+        let value = |n| Ok(HeaderValue::try_from(format!("Bearer {}", traffic::token_with(n, &mix.scopes)))?);
+        let tokens = (0..tokens.max(1)).map(value).collect::<Result<_, Error>>()?;
+        Ok(Self { mix, tokens })
     }
 }
 
-/// Sends `requests` of a mix over `connections`, and fails on any answer but 200. The connections share the mix out, so
+/// Sends `requests` of a mix over `connections`, and fails on any answer that has not the status of the mix. The connections share the mix out, so
 /// that each request of it is asked before one is again.
 pub async fn burst(
     traffic: &Traffic,
@@ -123,29 +124,52 @@ async fn connection(
         let wanted = traffic.mix.request(n + first);
         // A connection is one client's, unless there are more clients than connections.
         let token = if tokens.len() > FEW_TOKENS { first + n } else { number };
-        let mut request = Request::builder().method(wanted.method);
-        request = if http2 {
-            request.uri(format!("http://{target}{}", wanted.path))
-        } else {
-            // First, as clients have it (RFC 9112, section 3.2).
-            request.uri(wanted.path).header("host", target.to_string())
-        };
-        request = request
-            .header("user-agent", "contrail-bench")
-            .header("accept", "*/*")
-            .header("authorization", &tokens[token % tokens.len()]);
-        if let Some(body) = wanted.body {
-            request = request.header("content-type", &body.media_type);
-        }
-        let body = wanted.body.map(|body| body.content.clone()).unwrap_or_default();
+        let expected = wanted.status;
+        let request = request(wanted, &tokens[token % tokens.len()], target, http2)?;
         let asked = Instant::now();
-        let response = sender.send(request.body(Full::new(body))?).await?;
+        let response = sender.send(request).await?;
         let status = response.status();
         let body = response.into_body().collect().await?.to_bytes();
         latencies.push(asked.elapsed());
-        if status != 200 {
+        if status != expected {
             return Err(format!("{status}: {}", String::from_utf8_lossy(&body)).into());
         }
     }
     Ok(latencies)
+}
+
+/// Sends the `n`-th request of a mix.
+pub async fn ask(
+    traffic: &Traffic,
+    n: usize,
+    target: SocketAddr,
+) -> Result<(hyper::http::response::Parts, Bytes), Error> {
+    let mut sender = Sender::open(target, false, &Shake::Plain).await?;
+    let request = request(traffic.mix.request(n), &traffic.tokens[0], target, false)?;
+    let (head, body) = sender.send(request).await?.into_parts();
+    Ok((head, body.collect().await?.to_bytes()))
+}
+
+fn request(
+    wanted: traffic::Request<'_>,
+    token: &HeaderValue,
+    target: SocketAddr,
+    http2: bool,
+) -> Result<Request<Full<Bytes>>, Error> {
+    let mut request = Request::builder().method(wanted.method);
+    request = if http2 {
+        request.uri(format!("http://{target}{}", wanted.path))
+    } else {
+        // First, as clients have it (RFC 9112, section 3.2).
+        request.uri(wanted.path).header("host", target.to_string())
+    };
+    request = request.header("user-agent", "contrail-bench").header("accept", "*/*").header("authorization", token);
+    for (name, value) in wanted.headers {
+        request = request.header(name, value);
+    }
+    if let Some(body) = wanted.body {
+        request = request.header("content-type", &body.media_type);
+    }
+    let body = wanted.body.map(|body| body.content.clone()).unwrap_or_default();
+    Ok(request.body(Full::new(body))?)
 }

@@ -2,14 +2,14 @@
 //!
 //! ```text
 //! contrail-bench measure --contrail PATH [--rounds N] [--requests N] [--connections N] [--front http1|http2|tls]
-//!     [--mix NAME|all] [--tokens N] [--console file|null] [SYSTEM…]
+//!     [--mix NAME|all | --mix vendor --contract FILE] [--tokens N] [--console file|null] [SYSTEM…]
 //! contrail-bench verify --contrail PATH [--megabytes N] [--rounds N]
 //! contrail-bench long --contrail PATH [--entries N] [--requests N]
 //! contrail-bench memory --contrail PATH [--connections N] [--seconds N] [--megabytes N]
 //! contrail-bench make journal|har|pretty FILE [--megabytes N | --entries N] [--identities N]
 //! contrail-bench instructions --contrail PATH [--expected FILE [--update true]]
 //! contrail-bench load MIX TARGET CONNECTIONS REQUESTS
-//! contrail-bench origin | bare UPSTREAM [FRONT]     (the parts, each printing its address)
+//! contrail-bench origin [MIX-FILE] | bare UPSTREAM [FRONT]     (the parts, each printing its address)
 //! ```
 //!
 //! The process under test is pinned to one core; origin and load generator share the others. CPU time is read from
@@ -29,6 +29,7 @@ mod peers;
 mod process;
 mod recordings;
 mod traffic;
+mod vendor;
 mod verify;
 
 use std::net::SocketAddr;
@@ -39,7 +40,7 @@ type Error = Box<dyn std::error::Error + Send + Sync>;
 async fn main() -> Result<(), Error> {
     let mut args = std::env::args().skip(1);
     match args.next().as_deref() {
-        Some("origin") => origin::serve().await,
+        Some("origin") => origin::serve(args.next().as_deref().map(std::path::Path::new)).await,
         Some("bare") => {
             let upstream: SocketAddr = args.next().ok_or("bare UPSTREAM")?.parse()?;
             bare::serve(upstream, front::Front::from_arguments(&args.collect::<Vec<_>>())?).await

@@ -20,6 +20,7 @@ use crate::{
     peers,
     recordings::{self, Form, Until},
     traffic::{self, Mix},
+    vendor,
 };
 
 struct Options {
@@ -30,6 +31,8 @@ struct Options {
     front: String,
     /// A mix, or `all`.
     mix: String,
+    /// What the mix `vendor` is made of.
+    contract: Option<PathBuf>,
     tokens: usize,
     console: Console,
     systems: Vec<String>,
@@ -96,16 +99,22 @@ pub async fn run(args: &[String]) -> Result<(), Error> {
         if options.console == Console::Null { "/dev/null" } else { "a file" }
     );
     for mix in mixes {
-        mix_of(&options, Mix::named(&mix)?, &front, &scratch).await?;
+        match &options.contract {
+            Some(contract) => {
+                let file = vendor::make(&options.contrail, contract, &scratch).await?;
+                mix_of(&options, Mix::of(&file)?, Some(&file), &front, &scratch).await?;
+            }
+            None => mix_of(&options, Mix::named(&mix)?, None, &front, &scratch).await?,
+        }
     }
     let _ = std::fs::remove_dir_all(&scratch);
     Ok(())
 }
 
-/// Measures one mix.
-async fn mix_of(options: &Options, mix: Mix, front: &Front, scratch: &Path) -> Result<(), Error> {
+/// Measures one mix; its file, if it is none of the bench's.
+async fn mix_of(options: &Options, mix: Mix, file: Option<&Path>, front: &Front, scratch: &Path) -> Result<(), Error> {
     let traffic = Traffic::of(mix, options.tokens)?;
-    let origin = origin(Some(1))?;
+    let origin = start(Command::new(std::env::current_exe()?).arg("origin").args(file), Some(1), "")?;
     let mut systems = Vec::new();
     for name in &options.systems {
         let running = if peers::ALL.contains(&name.as_str()) {
@@ -184,9 +193,6 @@ pub fn command(
         Front::Http1 | Front::Http2 => command.args(["--listen", "127.0.0.1:0"]),
         Front::Tls(files) => command.args(["--tls-listen", "127.0.0.1:0", "--cert", &files.cert, "--key", &files.key]),
     };
-    if !mix.contracts.is_empty() {
-        command.args(["--contract", "built-in"]);
-    }
     for contract in &mix.contracts {
         command.arg("--contract").arg(contract);
     }
@@ -361,6 +367,7 @@ fn parse(args: &[String]) -> Result<Options, Error> {
         connections: 32,
         front: "http1".into(),
         mix: traffic::DEFAULT.into(),
+        contract: None,
         tokens: TOKENS,
         console: Console::File,
         systems: Vec::new(),
@@ -375,6 +382,7 @@ fn parse(args: &[String]) -> Result<Options, Error> {
             "--connections" => options.connections = value()?.parse()?,
             "--front" => options.front = value()?.clone(),
             "--mix" => options.mix = value()?.clone(),
+            "--contract" => options.contract = Some(value()?.into()),
             "--tokens" => options.tokens = value()?.parse()?,
             "--console" => {
                 options.console = match value()?.as_str() {
@@ -389,6 +397,13 @@ fn parse(args: &[String]) -> Result<Options, Error> {
     }
     if options.systems.is_empty() {
         options.systems = ALL.map(str::to_owned).to_vec();
+    }
+    if options.contract.is_some() != (options.mix == traffic::VENDOR) {
+        return Err(format!(
+            "`--mix {0}` and `--contract FILE` go together: {0} is the mix of a contract",
+            traffic::VENDOR
+        )
+        .into());
     }
     if options.systems.iter().any(|system| system == "replay") {
         options.mix = traffic::RECORDED.into();

@@ -3,6 +3,7 @@
 use std::{
     collections::HashMap,
     convert::Infallible,
+    path::Path,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
@@ -11,9 +12,9 @@ use std::{
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Either, Full};
 use hyper::{
-    Method, Request, Response,
+    HeaderMap, Method, Request, Response, StatusCode,
     body::{Body, Frame, Incoming, SizeHint},
-    header::HeaderValue,
+    header::{HeaderName, HeaderValue},
     server::conn::http1,
     service::service_fn,
 };
@@ -22,7 +23,7 @@ use tokio::net::TcpListener;
 
 use crate::{
     Error,
-    traffic::{Message, Mix},
+    traffic::{self, Message, Mix},
 };
 
 const FIELDS: [(&str, &str); 4] = [
@@ -32,22 +33,44 @@ const FIELDS: [(&str, &str); 4] = [
     ("cache-control", "private, no-store"),
 ];
 
-/// An answer: its body and the fields that describe it.
+/// An answer, as it is sent.
 struct Answer {
-    media_type: HeaderValue,
-    encoding: Option<HeaderValue>,
+    status: StatusCode,
+    headers: HeaderMap,
     body: Bytes,
 }
 
-/// Serves until the process is ended; prints its address first.
-pub async fn serve() -> Result<(), Error> {
+impl TryFrom<traffic::Answer> for Answer {
+    type Error = Error;
+
+    fn try_from(answer: traffic::Answer) -> Result<Self, Error> {
+        let Message { media_type, encoding, content } = answer.message;
+        let mut headers = HeaderMap::new();
+        if media_type.contains(';') {
+            headers.insert("content-type", media_type.try_into()?);
+        } else if !media_type.is_empty() {
+            headers.insert("content-type", format!("{media_type}; charset=utf-8").try_into()?);
+        }
+        if let Some(encoding) = encoding {
+            headers.insert("content-encoding", encoding.try_into()?);
+        }
+        for (name, value) in FIELDS {
+            headers.insert(name, HeaderValue::from_static(value));
+        }
+        for (name, value) in answer.headers {
+            headers.insert(HeaderName::try_from(name)?, value.try_into()?);
+        }
+        Ok(Self { status: StatusCode::from_u16(answer.status)?, headers, body: content })
+    }
+}
+
+/// Serves all mixes, or the one in a file, until the process is ended; prints its address first.
+pub async fn serve(mix: Option<&Path>) -> Result<(), Error> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     println!("{}", listener.local_addr()?);
     let mut answers = HashMap::new();
-    for (request, Message { media_type, encoding, content }) in Mix::answers()? {
-        let media_type = HeaderValue::try_from(format!("{media_type}; charset=utf-8"))?;
-        let encoding = encoding.map(HeaderValue::try_from).transpose()?;
-        answers.insert(request, Answer { media_type, encoding, body: content });
+    for (request, answer) in Mix::answers(mix)? {
+        answers.insert(request, Answer::try_from(answer)?);
     }
     let answers = Arc::new(answers);
     loop {
@@ -75,15 +98,11 @@ async fn answer(
     let mut response = Response::new(Either::Left(Full::default()));
     match answers.get(&(method, path)) {
         Some(answer) => {
+            *response.status_mut() = answer.status;
+            response.headers_mut().clone_from(&answer.headers);
             *response.body_mut() = Either::Left(Full::new(answer.body.clone()));
-            let headers = response.headers_mut();
-            headers.insert("content-type", answer.media_type.clone());
-            headers.extend(answer.encoding.clone().map(|encoding| (hyper::header::CONTENT_ENCODING, encoding)));
-            for (name, value) in FIELDS {
-                headers.insert(name, HeaderValue::from_static(value));
-            }
         }
-        None => *response.status_mut() = hyper::StatusCode::NOT_FOUND,
+        None => *response.status_mut() = StatusCode::NOT_FOUND,
     }
     Ok(response)
 }

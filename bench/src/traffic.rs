@@ -12,7 +12,10 @@ use std::{
     sync::Arc,
 };
 
-use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use base64::{
+    Engine as _,
+    engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD},
+};
 use bytes::Bytes;
 use flate2::{Compression, write::GzEncoder};
 use hyper::Method;
@@ -26,6 +29,9 @@ pub const DEFAULT: &str = "default";
 /// The mix of which recordings are made.
 pub const RECORDED: &str = "recorded";
 
+/// The mix of any contract, which `--contract` names; see [`crate::vendor`].
+pub const VENDOR: &str = "vendor";
+
 /// How many ids there are, where recordings ask for no others.
 pub const IDS: usize = 100;
 
@@ -34,8 +40,10 @@ pub const IDS: usize = 100;
 pub struct Mix {
     pub name: String,
     pub summary: String,
-    /// Contracts besides the built-in one.
+    /// Contracts in force; the built-in one alone if there is none.
     pub contracts: Vec<PathBuf>,
+    /// Scopes of the clients' tokens.
+    pub scopes: String,
     exchanges: Arc<[Exchange]>,
     /// Indices into the exchanges, spread so that no kind comes in a burst.
     order: Arc<[usize]>,
@@ -49,8 +57,20 @@ struct Exchange {
     operation: String,
     method: Method,
     path: String,
+    headers: Fields,
     body: Option<Message>,
-    answer: Message,
+    answer: Answer,
+}
+
+/// Names and values of header fields besides those of every message.
+type Fields = Vec<(String, String)>;
+
+/// What the origin answers.
+#[derive(Clone)]
+pub struct Answer {
+    pub status: u16,
+    pub headers: Fields,
+    pub message: Message,
 }
 
 /// A body with its media type and content coding.
@@ -66,7 +86,10 @@ pub struct Request<'m> {
     pub operation: &'m str,
     pub method: Method,
     pub path: String,
+    pub headers: &'m [(String, String)],
     pub body: Option<&'m Message>,
+    /// Status of its answer.
+    pub status: u16,
 }
 
 /// A mix as its file has it.
@@ -74,8 +97,16 @@ struct File {
     name: String,
     summary: String,
     weight: usize,
-    contract: Option<PathBuf>,
+    contracts: Vec<PathBuf>,
+    scopes: Option<String>,
     exchanges: Vec<Exchange>,
+}
+
+/// Scopes that the operations of the built-in contract need.
+const SCOPES: &str = "read:rate_limit_policies read:connections update:actions";
+
+fn path_of(name: &str) -> PathBuf {
+    folder().join(format!("{name}.json"))
 }
 
 fn folder() -> PathBuf {
@@ -85,18 +116,29 @@ fn folder() -> PathBuf {
 impl Mix {
     /// By its name.
     pub fn named(name: &str) -> Result<Self, Error> {
+        if name == VENDOR {
+            return Err(
+                format!("the mix `{VENDOR}` is that of a contract: `measure --mix {VENDOR} --contract FILE`").into()
+            );
+        }
         if name != DEFAULT {
-            let mut file = File::read(name)?;
-            file.weight = file.exchanges.len();
-            let (name, summary) = (file.name.clone(), file.summary.clone());
-            return Ok(Self { name, summary, ..Self::weighted(vec![file]) });
+            return Self::of(&path_of(name));
         }
         let mut files = Vec::new();
         for name in Self::names()? {
-            files.push(File::read(&name)?);
+            files.push(File::read(&path_of(&name))?);
         }
         files.retain(|file| file.weight > 0);
         Ok(Self::weighted(files))
+    }
+
+    /// By its file.
+    pub fn of(path: &Path) -> Result<Self, Error> {
+        let mut file = File::read(path)?;
+        file.weight = file.exchanges.len();
+        let (name, summary) = (file.name.clone(), file.summary.clone());
+        let scopes = file.scopes.clone().unwrap_or_else(|| SCOPES.to_owned());
+        Ok(Self { name, summary, scopes, ..Self::weighted(vec![file]) })
     }
 
     /// The mix of which recordings are made, with so many entries and identities.
@@ -107,7 +149,7 @@ impl Mix {
     /// The mixes that there are, but the default one and those without a weight in it.
     pub fn all() -> Result<Vec<String>, Error> {
         let names = Self::names()?.into_iter();
-        Ok(names.filter(|name| File::read(name).is_ok_and(|file| file.weight > 0)).collect())
+        Ok(names.filter(|name| File::read(&path_of(name)).is_ok_and(|file| file.weight > 0)).collect())
     }
 
     fn names() -> Result<Vec<String>, Error> {
@@ -124,7 +166,8 @@ impl Mix {
         let total: usize = files.iter().map(|file| file.weight).sum();
         let shares: Vec<String> =
             files.iter().map(|file| format!("{} {} %", file.name, file.weight * 100 / total.max(1))).collect();
-        let contracts = files.iter().filter_map(|file| file.contract.clone()).collect();
+        let mut contracts: Vec<PathBuf> = files.iter().flat_map(|file| file.contracts.clone()).collect();
+        contracts.dedup();
         // Each mix takes its turns at equal distances.
         let mut turns: Vec<(f64, usize)> = Vec::new();
         let mut exchanges: Vec<Exchange> = Vec::new();
@@ -139,6 +182,7 @@ impl Mix {
             name: DEFAULT.to_owned(),
             summary: shares.join(", "),
             contracts,
+            scopes: SCOPES.to_owned(),
             exchanges: exchanges.into(),
             order: turns.into_iter().map(|(_, exchange)| exchange).collect(),
             entries: usize::MAX,
@@ -164,24 +208,31 @@ impl Mix {
             operation: &exchange.operation,
             method: exchange.method.clone(),
             path: exchange.path.replace("{n}", &id),
+            headers: &exchange.headers,
             body: exchange.body.as_ref(),
+            status: exchange.answer.status,
         }
     }
 
     /// The answer to the `n`-th request.
     pub fn answer(&self, n: usize) -> Message {
         let (exchange, id) = self.exchange(n);
-        exchange.answer.with_id(&id)
+        exchange.answer.message.with_id(&id)
     }
 
-    /// The answers to every request of every mix.
-    pub fn answers() -> Result<HashMap<(Method, String), Message>, Error> {
+    /// The answers to every request of every mix, or of the mix in this file.
+    pub fn answers(only: Option<&Path>) -> Result<HashMap<(Method, String), Answer>, Error> {
         let mut answers = HashMap::new();
-        for name in Self::names()? {
-            for exchange in File::read(&name)?.exchanges {
+        let files = match only {
+            Some(path) => vec![path.to_owned()],
+            None => Self::names()?.iter().map(|name| path_of(name)).collect(),
+        };
+        for file in files {
+            for exchange in File::read(&file)?.exchanges {
                 for id in (0..IDS).map(|id| format!("{id:018}")) {
                     let asked = (exchange.method.clone(), exchange.path.replace("{n}", &id));
-                    answers.insert(asked, exchange.answer.with_id(&id));
+                    let message = exchange.answer.message.with_id(&id);
+                    answers.insert(asked, Answer { message, ..exchange.answer.clone() });
                 }
             }
         }
@@ -190,18 +241,22 @@ impl Mix {
 }
 
 impl File {
-    fn read(name: &str) -> Result<Self, Error> {
-        let path = folder().join(format!("{name}.json"));
+    fn read(path: &Path) -> Result<Self, Error> {
         let in_file = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
-        let text = std::fs::read_to_string(&path).map_err(|error| in_file(&error))?;
+        let text = std::fs::read_to_string(path).map_err(|error| in_file(&error))?;
         let file: Value = serde_json::from_str(&text).map_err(|error| in_file(&error))?;
         let list = file["exchanges"].as_array().ok_or_else(|| in_file(&"it has no `exchanges`"))?;
         let exchanges: Result<Vec<Exchange>, Error> = list.iter().map(Exchange::read).collect();
         Ok(Self {
-            name: name.to_owned(),
+            name: path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
             summary: file["summary"].as_str().unwrap_or_default().to_owned(),
             weight: usize::try_from(file["weight"].as_u64().unwrap_or_default())?,
-            contract: file["contract"].as_str().map(|file| folder().join(file)),
+            contracts: match file["contract"].as_str().map(|file| folder().join(file)) {
+                // A contract of a mix of the bench comes in addition.
+                Some(contract) if contract.starts_with(folder()) => vec!["built-in".into(), contract],
+                other => other.into_iter().collect(),
+            },
+            scopes: file["scopes"].as_str().map(str::to_owned),
             exchanges: exchanges.map_err(|error| in_file(&error))?,
         })
     }
@@ -212,13 +267,22 @@ impl Exchange {
         let text =
             |key: &str| held[key].as_str().map(str::to_owned).ok_or_else(|| format!("an exchange has no `{key}`"));
         let body = held.get("body").map(Message::read).transpose()?;
-        let answer = Message::read(&held["answer"])?;
-        Ok(Self { operation: text("operation")?, method: text("method")?.parse()?, path: text("path")?, body, answer })
+        let answer = &held["answer"];
+        let status = u16::try_from(answer["status"].as_u64().unwrap_or(200))?;
+        let answer = Answer { status, headers: fields(answer), message: Message::read(answer)? };
+        let (method, headers) = (text("method")?.parse()?, fields(held));
+        Ok(Self { operation: text("operation")?, method, path: text("path")?, headers, body, answer })
     }
 }
 
+/// The member `headers`: pairs of a name and a value.
+fn fields(held: &Value) -> Fields {
+    let pairs = held["headers"].as_array().into_iter().flatten();
+    pairs.filter_map(|pair| Some((pair[0].as_str()?.to_owned(), pair[1].as_str()?.to_owned()))).collect()
+}
+
 impl Message {
-    /// `json`, the members of a `form`, or the `parts` of a multipart body.
+    /// `json`, the members of a `form`, the `parts` of a multipart body, or any bytes as `base64`.
     fn read(held: &Value) -> Result<Self, Error> {
         let media_type = held["type"].as_str().unwrap_or("application/json");
         let content = if let Some(value) = held.get("json") {
@@ -241,14 +305,21 @@ impl Message {
                 format!("--{boundary}\r\ncontent-disposition: form-data; name=\"{name}\"\r\n\r\n{text}\r\n")
             };
             parts.iter().map(part).collect::<String>() + &format!("--{boundary}--\r\n")
+        } else if let Some(bytes) = held.get("base64").and_then(Value::as_str) {
+            let content = STANDARD.decode(bytes)?.into();
+            return Ok(Self { media_type: media_type.to_owned(), encoding: None, content });
         } else {
-            return Err("a body has one of `json`, `form`, `parts`".into());
+            return Err("a body has one of `json`, `form`, `parts`, `base64`".into());
         };
         let encoding = held["encoding"].as_str().map(str::to_owned);
         Ok(Self { media_type: media_type.to_owned(), encoding, content: content.into() })
     }
 
     fn with_id(&self, id: &str) -> Self {
+        let holds_id = self.content.windows(3).any(|three| three == b"{n}");
+        if !holds_id && self.encoding.is_none() {
+            return self.clone();
+        }
         let text = String::from_utf8_lossy(&self.content).replace("{n}", id);
         let content = match self.encoding.as_deref() {
             None => text.into(),
@@ -288,12 +359,17 @@ fn expanded(value: &Value, number: &str) -> Value {
     }
 }
 
-/// A bearer token (structure of a real one, signature of no key): valid until 2100, all scopes needed.
+/// A bearer token of the built-in contract, with the scopes that are needed.
 pub fn token(n: usize) -> String {
+    token_with(n, SCOPES)
+}
+
+/// A bearer token (structure of a real one, signature of no key): valid until 2100.
+pub fn token_with(n: usize, scopes: &str) -> String {
     let part = |text: &str| URL_SAFE_NO_PAD.encode(text);
     let header = part(r#"{"alg":"RS256","typ":"JWT","kid":"bench"}"#);
     let claims = part(&format!(
-        r#"{{"iss":"https://tenant.example/","sub":"client{n}@clients","aud":"https://tenant.example/api/v2/","iat":1700000000,"exp":4102444800,"scope":"read:rate_limit_policies read:connections update:actions","gty":"client-credentials","azp":"client{n}"}}"#
+        r#"{{"iss":"https://tenant.example/","sub":"client{n}@clients","aud":"https://tenant.example/api/v2/","iat":1700000000,"exp":4102444800,"scope":"{scopes}","gty":"client-credentials","azp":"client{n}"}}"#
     ));
     format!("{header}.{claims}.{}", URL_SAFE_NO_PAD.encode(signature(n)))
 }
