@@ -9,7 +9,7 @@ use std::{
 
 use super::{
     leftovers::Leftovers,
-    proof::{self, Gist},
+    proof::{self, Verdicts},
 };
 use crate::{
     cli::{
@@ -215,7 +215,7 @@ impl FixtureBuilder {
         journal: &Journal,
         earlier: bool,
         renew: Renew<'_>,
-        before: &[Gist],
+        before: &Verdicts,
     ) -> Result<Proven, FoldError> {
         let found = RefCell::new(None);
         let journals = journal.segments();
@@ -278,7 +278,7 @@ impl FixtureBuilder {
     }
 
     /// The verdicts of what the fixture holds now, for [`FixtureBuilder::fold_and_prove`].
-    pub(in crate::cli) fn verdicts(&self) -> Result<Vec<Gist>, Failure> {
+    pub(in crate::cli) fn verdicts(&self) -> Result<Verdicts, Failure> {
         proof::verdicts(&self.har()?, &self.contract, &self.options)
     }
 

@@ -148,7 +148,7 @@ impl Ending<'_> {
         let earlier = self.before.fixture && (unanswered || !args.overwrite);
         let before = match earlier.then(|| self.builder.verdicts()).transpose() {
             // What is to be replaced may be broken.
-            Err(_) if args.overwrite => Vec::new(),
+            Err(_) if args.overwrite => BTreeMap::new(),
             verdicts => verdicts?.unwrap_or_default(),
         };
         let mut journal = journal.lock().unwrap_or_else(PoisonError::into_inner);

@@ -14,23 +14,29 @@ use crate::{
     contract::{CheckOptions, Contract},
     exchange::{Request, TenantFacts},
     finding::{UNDOCUMENTED, Verdict},
-    recording::{self, ReadError, Staged, reconcile},
+    recording::{self, Entry, ReadError, Staged, reconcile},
     redact::{self, Redactor},
     replay::{Builder, Settings, Unproven},
 };
 
 /// A verdict without what a fixture leaves out: operation, and rule and place of each finding, without labels' numbers.
-pub(in crate::cli) type Gist = (Option<String>, Vec<(&'static str, String)>);
+type Gist = (Option<String>, Vec<(&'static str, String)>);
 
-/// The verdicts that a recording gives when it is verified, in its order.
-pub(super) fn verdicts(har: &Path, contract: &Contract, options: &CheckOptions) -> Result<Vec<Gist>, Failure> {
-    let mut verdicts = Vec::new();
+/// Verdicts, and how often each was given.
+pub(in crate::cli) type Verdicts = BTreeMap<Gist, usize>;
+
+/// The verdicts that a recording gives when it is verified.
+pub(super) fn verdicts(har: &Path, contract: &Contract, options: &CheckOptions) -> Result<Verdicts, Failure> {
+    let mut verdicts = Verdicts::new();
     for entry in recording::open(har)? {
-        let entry = entry?;
-        let attested = entry.note.as_ref().and_then(|note| note.attested.as_ref());
-        verdicts.push(gist(&reconcile(contract.check(&entry.exchange, options), attested, contract.hash())));
+        *verdicts.entry(verdict(&entry?, contract, options)).or_default() += 1;
     }
     Ok(verdicts)
+}
+
+fn verdict(entry: &Entry, contract: &Contract, options: &CheckOptions) -> Gist {
+    let attested = entry.note.as_ref().and_then(|note| note.attested.as_ref());
+    gist(&reconcile(contract.check(&entry.exchange, options), attested, contract.hash()))
 }
 
 fn gist(verdict: &Verdict) -> Gist {
@@ -43,7 +49,7 @@ fn gist(verdict: &Verdict) -> Gist {
 pub(super) fn prove(
     fixture: &Staged,
     journals: &[PathBuf],
-    before: &[Gist],
+    before: &Verdicts,
     contract: &Arc<Contract>,
     options: &CheckOptions,
     redactor: &Redactor,
@@ -89,14 +95,11 @@ fn scanned(fixture: &Staged, redactor: &Redactor) -> Result<Vec<String>, Failure
 fn verified(
     har: &Path,
     journals: &[PathBuf],
-    before: &[Gist],
+    before: &Verdicts,
     contract: &Contract,
     options: &CheckOptions,
 ) -> Result<Vec<String>, Failure> {
-    let mut given: BTreeMap<Gist, usize> = BTreeMap::new();
-    for gist in before {
-        *given.entry(gist.clone()).or_default() += 1;
-    }
+    let mut given = before.clone();
     for journal in journals {
         for entry in recording::open(journal)? {
             if let Some(note) = entry?.note {
@@ -105,7 +108,8 @@ fn verified(
         }
     }
     let mut problems = Vec::new();
-    for (index, gist) in verdicts(har, contract, options)?.into_iter().enumerate() {
+    for (index, entry) in recording::open(har)?.enumerate() {
+        let gist = verdict(&entry?, contract, options);
         match given.get_mut(&gist) {
             Some(left) if *left > 0 => *left -= 1,
             _ => problems.push(format!(
@@ -129,7 +133,7 @@ pub(in crate::cli) fn replayed(har: &Path, name: &str, contract: &Arc<Contract>)
         has_label: Arc::new(redact::has_label),
         redact: Arc::new(Request::clone), // it is the recording that is asked
         redact_failure: Arc::new(str::to_owned),
-        max_kept: Settings::MAX_KEPT,
+        max_kept: 0, // no answer goes out
     })?;
     let mut recording = recording::open(har)?;
     builder.source(name, recording.rereader());

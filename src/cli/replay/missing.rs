@@ -3,6 +3,7 @@
 //! The one exception to "replay opens no socket": it prints that, and CI refuses it unless it is forced.
 
 use std::{
+    collections::BTreeMap,
     env,
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
@@ -139,7 +140,7 @@ impl Missing {
             rows.extend(remove(self.journal));
             return Ok(Added { rows, ..Added::default() });
         }
-        let before = if self.earlier { self.builder.verdicts()? } else { Vec::new() };
+        let before = if self.earlier { self.builder.verdicts()? } else { BTreeMap::new() };
         let folded = {
             let mut journal = self.journal.lock().unwrap_or_else(PoisonError::into_inner);
             journal.ensure()?;
