@@ -5,7 +5,7 @@
 
 use std::{
     borrow::Cow,
-    collections::{HashMap, HashSet},
+    collections::{HashMap, HashSet, hash_map::Entry},
     sync::{Arc, OnceLock},
 };
 
@@ -15,13 +15,14 @@ use super::{
     grant::Learned,
     ignore::{Ignore, IgnoreSet},
     mask::{Key, Keys, Mask},
-    serve::{self, Answer, Digested, KeptAnswers, Plain},
+    numbers::Numbers,
+    serve::{self, Answer, AnswerId, Digested, KeptAnswers, Plain},
 };
 use crate::recording::fixture::request_parts::Parts;
 use crate::{
     digest::Digests,
     exchange::{Credential, Request, TenantFacts},
-    recording::{Entry, EntryRef, ReadError, ReadFault, Rereader},
+    recording::{self, EntryRef, ReadError, ReadFault, Rereader},
 };
 
 /// The documented operation of a method and raw path, if there is one.
@@ -38,8 +39,6 @@ pub type RedactFailure = Arc<dyn Fn(&str) -> String + Send + Sync>;
 pub(super) struct RecordedExchange {
     /// Method and target of its request, without the origin. Holds no secret.
     pub(super) asked: Box<str>,
-    /// Its index in its recording.
-    index: usize,
     /// Which fixture, as an index into the sources.
     pub(super) source: u32,
     pub(super) caller: CallerId,
@@ -50,16 +49,24 @@ pub(super) struct RecordedExchange {
     pub(super) by_contrail: bool,
     /// Its request counts as redaction makes it.
     redacted: bool,
-    /// Why it is never served; `None` if it can be.
-    pub(super) unfit: Option<Box<str>>,
-    /// Its answer, if that is kept in memory.
-    answer: Option<Answer>,
+    /// It is never served.
+    pub(super) is_unfit: bool,
+    /// Its answer among those that are kept in memory, if it is there.
+    answer: Option<AnswerId>,
     kept: Kept,
 }
 
-#[cfg(test)]
 impl RecordedExchange {
+    /// Its index in its recording.
+    fn index(&self) -> usize {
+        match &self.kept {
+            Kept::Here(entry) => entry.index,
+            Kept::There(entry_ref) => entry_ref.index(),
+        }
+    }
+
     /// Whether its answer is in memory.
+    #[cfg(test)]
     pub(super) fn has_answer(&self) -> bool {
         self.answer.is_some()
     }
@@ -69,7 +76,7 @@ impl RecordedExchange {
 #[derive(Debug)]
 enum Kept {
     /// In memory.
-    Here(Box<Entry>),
+    Here(Box<recording::Entry>),
     /// In its source, which reads it again.
     There(EntryRef),
 }
@@ -86,7 +93,6 @@ pub(super) struct Source {
 /// An entry with all that can be worked out without the entries before it.
 pub struct Prepared {
     asked: Box<str>,
-    index: usize,
     line: Key,
     key: Key,
     mask: Mask,
@@ -148,7 +154,7 @@ impl Rules {
     }
 
     /// Works an entry out. With an `entry_ref` it is read again when it is asked for, and not kept.
-    pub(super) fn prepare(&self, entry: Entry, redact: bool, entry_ref: Option<EntryRef>) -> Prepared {
+    pub(super) fn prepare(&self, entry: recording::Entry, redact: bool, entry_ref: Option<EntryRef>) -> Prepared {
         let exchange = &entry.exchange;
         let clean = redact.then(|| (self.redact)(&exchange.request));
         let request = clean.as_ref().unwrap_or(&exchange.request);
@@ -165,7 +171,6 @@ impl Rules {
         let answer = answer.map(|answer| Digested::new(answer, &self.digests));
         Prepared {
             asked: asked(request).into(),
-            index: entry.index,
             line,
             key: self.keys.request(line, &parts, &mask, &ignored),
             shape: (!mask.segments.is_empty()).then(|| (method.to_owned(), parts.path.split('/').count())),
@@ -192,10 +197,10 @@ pub(super) fn asked(request: &Request) -> String {
 }
 
 /// Entries of one identity.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Bucket {
     /// In recorded order.
-    pub(super) entries: Vec<u32>,
+    pub(super) entries: Numbers,
     pub(super) mask: u32,
     /// One of them was recorded under conditions.
     pub(super) conditional: bool,
@@ -205,9 +210,9 @@ pub(super) struct Bucket {
 #[derive(Debug)]
 pub(super) struct RouteEntries {
     /// The masks in use, most specific first.
-    masks: Vec<u32>,
+    masks: Numbers,
     /// In recorded order.
-    pub(super) entries: Vec<u32>,
+    pub(super) entries: Numbers,
     ignored: u16,
 }
 
@@ -219,19 +224,21 @@ pub(super) struct Index {
     pub(super) callers: Callers,
     caller_cache: CallerCache<CallerId>,
     pub(super) buckets: Vec<Bucket>,
-    pub(super) lines: HashMap<Key, RouteEntries>,
-    /// The lines in recorded order, for looking for near ones.
-    pub(super) line_order: Vec<Key>,
+    /// In recorded order.
+    lines: Vec<RouteEntries>,
+    by_line: HashMap<Key, u32>,
+    /// Why exchanges are never served.
+    unfit: HashMap<u32, Box<str>>,
     masks: Vec<Mask>,
     mask_ids: HashMap<Mask, u32>,
     by_key: HashMap<Key, u32>,
     /// Path masks that are not empty, by method and number of segments.
     path_masks: HashMap<(String, usize), Vec<Vec<usize>>>,
     ignore_sets: Vec<IgnoreSet>,
-    kept_answers: KeptAnswers,
+    answers: KeptAnswers,
     /// The hosts, with ports, that the recorded requests went to.
     pub(super) hosts: HashSet<String>,
-    /// The lines by their documented operation, as places in `line_order`; made when a request misses.
+    /// The lines by their documented operation, as places in `lines`; made when a request misses.
     by_operation: OnceLock<HashMap<Option<Arc<str>>, Vec<usize>>>,
 }
 
@@ -244,14 +251,15 @@ impl Index {
             callers: Callers::default(),
             caller_cache: CallerCache::default(),
             buckets: Vec::new(),
-            lines: HashMap::new(),
-            line_order: Vec::new(),
+            lines: Vec::new(),
+            by_line: HashMap::new(),
+            unfit: HashMap::new(),
             masks: vec![Mask::default()],
             mask_ids: HashMap::from([(Mask::default(), 0)]),
             by_key: HashMap::new(),
             path_masks: HashMap::new(),
             ignore_sets: Vec::new(),
-            kept_answers: KeptAnswers::new(max_kept),
+            answers: KeptAnswers::new(max_kept),
             hosts: HashSet::new(),
             by_operation: OnceLock::new(),
         }
@@ -265,7 +273,7 @@ impl Index {
     /// Takes in an entry of the fixture started last.
     pub(super) fn push(&mut self, prepared: Prepared) {
         let number = u32::try_from(self.held.len()).unwrap_or(u32::MAX);
-        let Prepared { line: line_key, mask, ignored, .. } = prepared;
+        let Prepared { mask, ignored, .. } = prepared;
         let mask_id = self.mask_id(&mask);
         if let Some(shape) = prepared.shape {
             let shapes = self.path_masks.entry(shape).or_default();
@@ -273,38 +281,52 @@ impl Index {
                 shapes.push(mask.segments);
             }
         }
-        if !self.lines.contains_key(&line_key) {
-            let ignored = self.ignore_set(ignored);
-            self.lines.insert(line_key, RouteEntries { masks: Vec::new(), entries: Vec::new(), ignored });
-            self.line_order.push(line_key);
-        }
-        if let Some(line) = self.lines.get_mut(&line_key) {
-            line.entries.push(number);
-            if !line.masks.contains(&mask_id) {
-                line.masks.push(mask_id);
-                let masks = &self.masks;
-                line.masks.sort_by(|left, right| masks[*left as usize].cmp(&masks[*right as usize]));
+        let ignored = self.ignore_set(ignored);
+        match self.by_line.entry(prepared.line) {
+            Entry::Vacant(line) => {
+                line.insert(u32::try_from(self.lines.len()).unwrap_or(u32::MAX));
+                let (masks, entries) = (Numbers::one(mask_id), Numbers::one(number));
+                self.lines.push(RouteEntries { masks, entries, ignored });
+            }
+            Entry::Occupied(line) => {
+                let line = &mut self.lines[*line.get() as usize];
+                line.entries.push(number);
+                if !line.masks.contains(&mask_id) {
+                    line.masks.push(mask_id);
+                    let masks = &self.masks;
+                    line.masks.sort_by(|left, right| masks[*left as usize].cmp(&masks[*right as usize]));
+                }
             }
         }
-        let bucket = *self.by_key.entry(prepared.key).or_insert_with(|| {
-            self.buckets.push(Bucket { mask: mask_id, ..Bucket::default() });
-            u32::try_from(self.buckets.len() - 1).unwrap_or(u32::MAX)
-        });
-        let bucket = &mut self.buckets[bucket as usize];
-        bucket.entries.push(number);
-        bucket.conditional |= prepared.conditions.any();
+        let conditional = prepared.conditions.any();
+        match self.by_key.entry(prepared.key) {
+            Entry::Vacant(bucket) => {
+                bucket.insert(u32::try_from(self.buckets.len()).unwrap_or(u32::MAX));
+                self.buckets.push(Bucket { entries: Numbers::one(number), mask: mask_id, conditional });
+            }
+            Entry::Occupied(bucket) => {
+                let bucket = &mut self.buckets[*bucket.get() as usize];
+                bucket.entries.push(number);
+                bucket.conditional |= conditional;
+            }
+        }
         if let Some(source) = self.sources.last_mut() {
             source.carries_authorization |= prepared.carries_authorization;
         }
-        self.hosts.insert(prepared.host);
+        if !self.hosts.contains(&prepared.host) {
+            self.hosts.insert(prepared.host);
+        }
+        let is_unfit = prepared.unfit.is_some();
+        if let Some(why) = prepared.unfit {
+            self.unfit.insert(number, why);
+        }
         // What is in memory anyway answers from there.
         let answer = match prepared.kept {
-            Kept::There(_) if self.kept_answers.is_full() => None,
-            _ => prepared.answer.and_then(|answer| self.kept_answers.keep(answer)),
+            Kept::There(_) if self.answers.is_full() => None,
+            _ => prepared.answer.and_then(|answer| self.answers.keep(answer)),
         };
         self.held.push(RecordedExchange {
             asked: prepared.asked,
-            index: prepared.index,
             source: u32::try_from(self.sources.len().saturating_sub(1)).unwrap_or(u32::MAX),
             caller: self
                 .caller_cache
@@ -313,7 +335,7 @@ impl Index {
             conditions: prepared.conditions,
             by_contrail: prepared.by_contrail,
             redacted: prepared.redacted,
-            unfit: prepared.unfit,
+            is_unfit,
             answer,
             kept: prepared.kept,
         });
@@ -321,12 +343,12 @@ impl Index {
 
     /// Everything was taken in.
     pub(super) fn complete(&mut self) {
-        self.kept_answers = KeptAnswers::new(0);
+        self.answers.complete();
         self.caller_cache = CallerCache::default();
     }
 
     /// A recorded exchange, whole.
-    pub(super) fn entry(&self, number: u32) -> Result<Cow<'_, Entry>, ReadError> {
+    pub(super) fn entry(&self, number: u32) -> Result<Cow<'_, recording::Entry>, ReadError> {
         let held = &self.held[number as usize];
         match (&held.kept, &self.sources[held.source as usize].rereader) {
             (Kept::Here(entry), _) => Ok(Cow::Borrowed(entry)),
@@ -334,7 +356,7 @@ impl Index {
             // An entry with an `entry_ref` was pushed under a source without a rereader.
             (Kept::There(_), None) => Err(ReadError {
                 source_name: self.sources[held.source as usize].name.to_string(),
-                fault: ReadFault::Changed { index: held.index },
+                fault: ReadFault::Changed { index: held.index() },
             }),
         }
     }
@@ -348,16 +370,26 @@ impl Index {
 
     /// The answer that a recorded exchange gives; `None` if it gives none.
     pub(super) fn answer(&self, number: u32) -> Result<Option<Answer>, ReadError> {
-        match &self.held[number as usize].answer {
-            Some(answer) => Ok(Some(answer.clone())),
+        match self.held[number as usize].answer {
+            Some(answer) => Ok(Some(self.answers.get(answer).clone())),
             None => Ok(serve::answer(&self.entry(number)?.exchange).map(Plain::ready)),
         }
+    }
+
+    /// Why an exchange is never served; `None` if it can be.
+    pub(super) fn unfit(&self, number: u32) -> Option<&str> {
+        self.unfit.get(&number).map(|why| &**why)
+    }
+
+    /// The entries of the line with this key.
+    pub(super) fn line(&self, key: Key) -> Option<&RouteEntries> {
+        self.by_line.get(&key).map(|line| &self.lines[*line as usize])
     }
 
     /// The bucket that answers `parts`: the most specific one whose mask it fits.
     pub(super) fn find(&self, parts: &Parts) -> Option<u32> {
         self.lines_of(parts).find_map(|line_key| {
-            let line = self.lines.get(&line_key)?;
+            let line = self.line(line_key)?;
             let ignored = &self.ignore_sets[usize::from(line.ignored)];
             line.masks.iter().find_map(|id| {
                 let mask = &self.masks[*id as usize];
@@ -388,9 +420,8 @@ impl Index {
     pub(super) fn lines_near(&self, operation: Option<&Arc<str>>) -> impl Iterator<Item = (bool, &RouteEntries)> {
         let lines = self.by_operation.get_or_init(|| {
             let mut lines: HashMap<Option<Arc<str>>, Vec<usize>> = HashMap::new();
-            for (place, key) in self.line_order.iter().enumerate() {
-                let first = self.lines.get(key).and_then(|line| line.entries.first());
-                let asked = first.map_or("", |entry| &*self.held[*entry as usize].asked);
+            for (place, line) in self.lines.iter().enumerate() {
+                let asked = &*self.held[line.entries[0] as usize].asked;
                 let (method, target) = asked.split_once(' ').unwrap_or_default();
                 let path = target.split_once('?').map_or(target, |(path, _)| path);
                 lines.entry(self.operation(method, path)).or_default().push(place);
@@ -398,9 +429,9 @@ impl Index {
             lines
         });
         let own = lines.get(&operation.cloned()).map(Vec::as_slice).unwrap_or_default();
-        let others = (0..self.line_order.len()).filter(|place| own.binary_search(place).is_err());
+        let others = (0..self.lines.len()).filter(|place| own.binary_search(place).is_err());
         let places = own.iter().map(|place| (false, *place)).chain(others.map(|place| (true, place)));
-        places.filter_map(|(other, place)| Some((other, self.lines.get(&self.line_order[place])?)))
+        places.map(|(other, place)| (other, &self.lines[place]))
     }
 
     pub(super) fn mask(&self, bucket: u32) -> &Mask {
@@ -415,7 +446,7 @@ impl Index {
     /// `checkout.har entry 3`.
     pub(super) fn name(&self, entry: u32) -> String {
         let held = &self.held[entry as usize];
-        format!("{} entry {}", self.sources[held.source as usize].name, held.index)
+        format!("{} entry {}", self.sources[held.source as usize].name, held.index())
     }
 
     fn mask_id(&mut self, mask: &Mask) -> u32 {

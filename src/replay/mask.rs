@@ -100,7 +100,7 @@ impl Mask {
 pub(super) struct Keys(RandomState, RandomState);
 
 /// A keyed hash of a request, or of its method and path.
-pub(super) type Key = u128;
+pub(super) type Key = [u8; 16];
 
 impl Keys {
     /// The key of method and path, with the segments at `masked` left out.
@@ -145,7 +145,7 @@ impl Keys {
     /// The key of a request whose method and path have the key `line`, under `mask`.
     pub(super) fn request(&self, line: Key, parts: &Parts, mask: &Mask, ignored: &IgnoreSet) -> Key {
         let mut sink = self.sink();
-        sink.put(&line.to_ne_bytes());
+        sink.put(&line);
         if !mask.is_exact() {
             sink.value(mask);
         }
@@ -238,14 +238,15 @@ impl<H: Hasher> Sink<H> {
 
     fn key(mut self) -> Key {
         self.flush();
-        u128::from(self.hashers.0.finish()) << 64 | u128::from(self.hashers.1.finish())
+        let key = u128::from(self.hashers.0.finish()) << 64 | u128::from(self.hashers.1.finish());
+        key.to_ne_bytes()
     }
 
     fn sent(self) -> Sent {
         if !self.hashed {
             return Sent { held: self.held, length: self.length };
         }
-        let key = self.key().to_ne_bytes();
+        let key = self.key();
         let mut held = [0; HELD];
         held[..key.len()].copy_from_slice(&key);
         Sent { held, length: key.len() }

@@ -165,7 +165,7 @@ fn nearest(index: &Index, parts: &Parts) -> Vec<Near> {
 
 /// The recorded exchanges that are compared with a request in full, and how far their lines are from it.
 fn candidates(index: &Index, parts: &Parts) -> Vec<(Distance, u32)> {
-    let same = index.lines_of(parts).filter_map(|key| index.lines.get(&key)).flat_map(|line| &line.entries);
+    let same = index.lines_of(parts).filter_map(|key| index.line(key)).flat_map(|line| line.entries.iter());
     let same: Vec<_> = same.take(MAX_COMPARED).map(|entry| (Distance::default(), *entry)).collect();
     if !same.is_empty() {
         return same;

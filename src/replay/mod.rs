@@ -18,6 +18,7 @@ mod index;
 mod mask;
 mod miss;
 mod missing;
+mod numbers;
 mod recordings;
 mod sequence;
 mod serve;

@@ -165,7 +165,7 @@ impl Replay {
     /// Whether a request is one to the tenant by its method and path: one with both is recorded, or documented.
     pub(crate) fn resembles(&self, request: &Request) -> bool {
         let parts = Parts::of(request);
-        let recorded = self.index.lines_of(&parts).any(|line| self.index.lines.contains_key(&line));
+        let recorded = self.index.lines_of(&parts).any(|line| self.index.line(line).is_some());
         recorded || (self.index.rules.operation_of)(request.method.as_str(), request.target.path()).is_some()
     }
 
@@ -231,7 +231,7 @@ impl Replay {
         let mut sequence = Sequence::default();
         let mut unproven = Vec::new();
         for (entry, held) in (0_u32..).zip(&self.index.held) {
-            if held.unfit.is_some() || self.is_token_line(&held.asked) {
+            if held.is_unfit || self.is_token_line(&held.asked) {
                 continue;
             }
             let instead = match self.index.request(entry) {
@@ -263,7 +263,7 @@ impl Replay {
         let state = self.state();
         (0_u32..)
             .zip(&self.index.held)
-            .filter(|(entry, held)| held.unfit.is_none() && state.sequence.served(*entry) == 0)
+            .filter(|(entry, held)| !held.is_unfit && state.sequence.served(*entry) == 0)
             .map(|(entry, held)| (self.index.name(entry), held.asked.to_string()))
             .collect()
     }
@@ -273,7 +273,7 @@ impl Replay {
     pub fn unfit(&self) -> BTreeMap<String, Vec<(String, String)>> {
         let mut reasons: BTreeMap<String, Vec<(String, String)>> = BTreeMap::new();
         for (entry, held) in (0_u32..).zip(&self.index.held) {
-            if let Some(why) = &held.unfit {
+            if let Some(why) = self.index.unfit(entry) {
                 reasons.entry(why.to_string()).or_default().push((self.index.name(entry), held.asked.to_string()));
             }
         }
@@ -281,8 +281,7 @@ impl Replay {
     }
 
     fn unservable_miss(&self, entry: u32, redacted: &Request) -> Miss {
-        let unfit = self.index.held[entry as usize].unfit.as_deref();
-        let why = unfit.unwrap_or("no answer was recorded").to_owned();
+        let why = self.index.unfit(entry).unwrap_or("no answer was recorded").to_owned();
         let advice = self.index.entry(entry).map_or("", |entry| serve::advice(&entry.exchange));
         Miss::of_entry(&self.index, Reason::Unservable { entry: self.index.name(entry), why, advice }, redacted, entry)
     }

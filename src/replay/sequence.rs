@@ -52,7 +52,7 @@ impl Cursor {
             all = conditions::nearest(asked, &all, |entry| (held(entry).conditions, held(entry).status));
         }
         let none = all.first().map_or(Choice::Conditional(first), |first| Choice::Unservable(*first));
-        all.retain(|entry| held(*entry).unfit.is_none());
+        all.retain(|entry| !held(*entry).is_unfit);
         Self { entries: all, none, next: 0, round: 0 }
     }
 }
@@ -83,7 +83,7 @@ impl Sequence {
             self.served.resize(index.held.len(), 0);
         }
         let all = &index.buckets[bucket as usize];
-        if let ([only], false) = (all.entries.as_slice(), all.conditional) {
+        if let ([only], false) = (&*all.entries, all.conditional) {
             return self.only(index, *only, exhausted);
         }
         let asked = if all.conditional { Conditions::of(headers) } else { Conditions::default() };
@@ -134,7 +134,7 @@ impl Sequence {
 
     /// The common case without a cursor: a request that was recorded once.
     fn only(&mut self, index: &Index, entry: u32, exhausted: Exhausted) -> Choice {
-        if index.held[entry as usize].unfit.is_some() {
+        if index.held[entry as usize].is_unfit {
             return Choice::Unservable(entry);
         }
         let served = &mut self.served[entry as usize];

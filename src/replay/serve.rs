@@ -2,6 +2,7 @@
 
 use std::{
     collections::{HashMap, hash_map::Entry},
+    num::NonZero,
     sync::Arc,
 };
 
@@ -77,11 +78,17 @@ impl Digested {
     }
 }
 
-/// Answers that are kept in memory, ready to go out, up to a bound; equal heads and equal bodies once.
+/// An answer among those that are kept.
+pub(super) type AnswerId = NonZero<u32>;
+
+/// Answers that are kept in memory, ready to go out, up to a bound; equal ones, equal heads and equal bodies once.
 #[derive(Debug, Default)]
 pub(super) struct KeptAnswers {
+    answers: Vec<Answer>,
     heads: HashMap<u64, (Headers, Arc<HeaderMap>)>,
     bodies: HashMap<u64, Bytes>,
+    /// By status, head and body.
+    ids: HashMap<(u16, u64, u64), AnswerId>,
     bytes: usize,
     /// Maximum bytes of heads and bodies that are kept, as far as they are counted.
     max_bytes: usize,
@@ -90,13 +97,15 @@ pub(super) struct KeptAnswers {
 impl KeptAnswers {
     /// What a head takes, beside its texts, for each field.
     const FIELD: usize = 96;
+    /// What an answer takes, beside its head and the text of its body.
+    const ANSWER: usize = 200;
 
     pub(super) fn new(max_bytes: usize) -> Self {
         Self { max_bytes, ..Self::default() }
     }
 
-    /// The answer as it is kept; `None` if there is no room for it any more.
-    pub(super) fn keep(&mut self, digested: Digested) -> Option<Answer> {
+    /// Where the answer is kept; `None` if there is no room for it any more.
+    pub(super) fn keep(&mut self, digested: Digested) -> Option<AnswerId> {
         let Digested { answer: Plain { status, headers, body }, head, body: digest } = digested;
         // An equal digest is not taken for equality: the writer of a recording writes both.
         let headers = match self.heads.entry(head) {
@@ -115,7 +124,29 @@ impl KeptAnswers {
                 entry.insert_entry(body).get().clone()
             }
         });
-        (self.bytes <= self.max_bytes).then_some(Answer { status, headers, body })
+        if self.is_full() {
+            return None;
+        }
+        let key = (status, head, digest);
+        let same = |held: &Answer| Arc::ptr_eq(&held.headers, &headers) && held.body == body;
+        if let Some(id) = self.ids.get(&key).filter(|id| same(self.get(**id))) {
+            return Some(*id);
+        }
+        self.bytes += Self::ANSWER;
+        self.answers.push(Answer { status, headers, body });
+        let id = NonZero::new(u32::try_from(self.answers.len()).ok()?)?;
+        self.ids.insert(key, id);
+        Some(id)
+    }
+
+    /// An answer that is kept.
+    pub(super) fn get(&self, id: AnswerId) -> &Answer {
+        &self.answers[id.get() as usize - 1]
+    }
+
+    /// No further answer comes.
+    pub(super) fn complete(&mut self) {
+        *self = Self { answers: std::mem::take(&mut self.answers), ..Self::default() };
     }
 
     /// Whether there is no room for any further answer.

@@ -1,6 +1,6 @@
 //! Reads an entry from its text.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{num::NonZero, path::PathBuf, sync::Arc};
 
 use crate::{
     digest::Digests,
@@ -75,7 +75,10 @@ impl Reader {
 /// Where an entry stands in its file, and what it was when it was first read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EntryRef {
-    pub(super) position: EntryPosition,
+    /// As of [`EntryPosition`], in as few bytes as a file of four billion entries needs.
+    index: u32,
+    line: Option<NonZero<u32>>,
+    offset: u64,
     pub(super) length: usize,
     digest: u64,
 }
@@ -94,6 +97,19 @@ fn digest(digests: &Digests, text: &[u8], entry: &Entry, has_files: bool) -> u64
 
 impl EntryRef {
     fn new(position: EntryPosition, length: usize, digest: u64) -> Self {
-        Self { position, length, digest }
+        let EntryPosition { index, line, offset } = position;
+        let short = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        Self { index: short(index), line: line.and_then(|line| NonZero::new(short(line))), offset, length, digest }
+    }
+
+    /// Its index in its recording.
+    #[must_use]
+    pub fn index(&self) -> usize {
+        self.index as usize
+    }
+
+    pub(super) fn position(&self) -> EntryPosition {
+        let line = self.line.map(|line| line.get() as usize);
+        EntryPosition { index: self.index(), line, offset: self.offset }
     }
 }

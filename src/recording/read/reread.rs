@@ -29,13 +29,14 @@ impl Rereader {
     ///
     /// [`ReadFault::Changed`] if it is not what it was any more; others if it can no longer be read at all.
     pub fn entry(&self, entry_ref: &EntryRef) -> Result<Entry, ReadError> {
+        let position = entry_ref.position();
         let mut text = vec![0; entry_ref.length];
-        let read = self.file.read_exact_at(&mut text, entry_ref.position.offset);
+        let read = self.file.read_exact_at(&mut text, position.offset);
         let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
-        read.map_err(|_| reader.fail(ReadFault::Changed { index: entry_ref.position.index }))?;
-        match reader.placed(&text, entry_ref.position) {
+        read.map_err(|_| reader.fail(ReadFault::Changed { index: position.index }))?;
+        match reader.placed(&text, position) {
             Ok(Some((entry, found))) if found == *entry_ref => Ok(entry),
-            Ok(_) | Err(_) => Err(reader.fail(ReadFault::Changed { index: entry_ref.position.index })),
+            Ok(_) | Err(_) => Err(reader.fail(ReadFault::Changed { index: position.index })),
         }
     }
 }
