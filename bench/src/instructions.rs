@@ -3,7 +3,8 @@
 //!
 //! One connection asks one request after the other; what the start and the end of a process cost is not counted. The
 //! figures to compare with stand in a file of `NAME COUNT` lines: `SYSTEM` and `SYSTEM/STAGE` for the mix of which
-//! recordings are made (a stage is all that is done inside one function), and `SYSTEM/MIX` for every other one.
+//! recordings are made (a stage is all that is done inside one function), `SYSTEM/MIX` and `SYSTEM/MIX/STAGE` for every
+//! other one.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -106,7 +107,7 @@ pub async fn run(args: &[String]) -> Result<(), Error> {
     .into())
 }
 
-/// Counts one system's instructions per request into `counts`, for each mix; the first one's by stage.
+/// Counts one system's instructions per request into `counts`, for each mix, in all and by stage.
 async fn count(
     system: &str,
     mixes: &[&str],
@@ -150,17 +151,14 @@ async fn count(
     drop(running);
     for (index, (mix, requests)) in mixes.iter().zip(requests).enumerate() {
         let profile = Profile::read(&out.with_extension((index + 1).to_string()))?;
-        if index > 0 {
-            counts.insert(format!("{system}/{mix}"), profile.total / requests as u64);
-            continue;
-        }
-        counts.insert(system.to_owned(), profile.total / requests as u64);
+        let name = if index > 0 { format!("{system}/{mix}") } else { system.to_owned() };
         for (stage, function) in STAGES {
             let inclusive = profile.inclusive(function);
             if inclusive > 0 {
-                counts.insert(format!("{system}/{stage}"), inclusive / requests as u64);
+                counts.insert(format!("{name}/{stage}"), inclusive / requests as u64);
             }
         }
+        counts.insert(name, profile.total / requests as u64);
     }
     Ok(())
 }
