@@ -1,12 +1,12 @@
 //! The parts of a contract, and what is needed to find them in an exchange.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, panic::resume_unwind, sync::Arc};
 
 use super::{
     listing::Listing,
     shape::{Listed, Node, OperationShape},
 };
-use crate::contract::{Contract, ContractDocument};
+use crate::contract::{Contract, ContractDocument, schema::with_deep_stack};
 
 /// The parts of a contract.
 #[derive(Debug)]
@@ -22,9 +22,13 @@ impl ContractParts {
     /// Lists them.
     #[must_use]
     pub fn of(contract: &Arc<Contract>) -> Arc<Self> {
-        let mut listing = Listing::default();
-        let documents = contract.documents();
-        let operations = (0..).zip(documents).map(|(number, document)| listing.document(number, document)).collect();
+        let list = || {
+            let (mut listing, documents) = (Listing::default(), (0..).zip(contract.documents()));
+            let operations = documents.map(|(number, document)| listing.document(number, document)).collect();
+            (listing, operations)
+        };
+        let (listing, operations) =
+            with_deep_stack("contrail-parts", list).unwrap_or_else(|panic| resume_unwind(panic));
         let Listing { parts, nodes, .. } = listing;
         Arc::new(Self { contract: Arc::clone(contract), parts, operations, nodes })
     }

@@ -27,7 +27,7 @@ pub(super) struct Call<'a> {
 impl Call<'_> {
     /// Takes from the request what the document relates to it (`x-contrail-relations`).
     pub(super) fn relate(&self, value: &mut Value) {
-        for relation in &self.operation.relations {
+        for relation in &*self.operation.relations {
             match relation {
                 Relation::Identity { parameter, response } => {
                     let raw = self.matched.raw.iter().find(|(name, _)| *name == &**parameter).map(|(_, raw)| *raw);

@@ -9,6 +9,8 @@ use crate::{contract::refs, json::unescape_pointer};
 const MAX_DEPTH: usize = 24;
 /// Nesting beyond which optional members and items are left out.
 const MAX_OPTIONAL_DEPTH: usize = 4;
+/// Maximum choices that lead to one another at one place.
+const MAX_CHOICES: usize = 128;
 /// Maximum schemas that one value takes.
 const MAX_STEPS: usize = 20_000;
 /// Maximum characters of a text that is filled to its `minLength`.
@@ -76,7 +78,7 @@ impl<'d> Generator<'d> {
         }
         let mut flat = Flat::default();
         self.flatten(schema, &mut flat, 0)?;
-        self.choose(flat, depth)
+        self.choose(flat, depth, 0)
     }
 
     /// Follows references and merges the parts of `allOf`; `None` where nothing is allowed.
@@ -111,7 +113,10 @@ impl<'d> Generator<'d> {
     }
 
     /// Takes a branch of the last choice that is left.
-    fn choose(&mut self, mut flat: Flat, depth: usize) -> Option<Value> {
+    fn choose(&mut self, mut flat: Flat, depth: usize, chosen: usize) -> Option<Value> {
+        if chosen > MAX_CHOICES {
+            return None;
+        }
         let Some((branches, discriminator)) = flat.choices.pop() else { return self.plain(&flat.keywords, depth) };
         // In the depths, what ends is better than what comes next.
         let first = if depth < MAX_OPTIONAL_DEPTH { self.style.salt } else { 0 };
@@ -124,7 +129,7 @@ impl<'d> Generator<'d> {
             if self.flatten(branch, &mut with, 0).is_none() {
                 continue;
             }
-            if let Some(value) = self.choose(with, depth) {
+            if let Some(value) = self.choose(with, depth, chosen + 1) {
                 return Some(value);
             }
         }

@@ -5,6 +5,7 @@
 //! document, and its traffic turns from conforms to gap. The fast path decides most values before both.
 
 mod adapt;
+mod deep_stack;
 mod discriminator;
 mod errors;
 mod fast_path;
@@ -22,6 +23,7 @@ mod tests;
 mod verdict;
 mod violation;
 
+pub(crate) use deep_stack::with_deep_stack;
 pub(super) use discriminator::Discriminators;
 pub use formats::ASSERTED_FORMATS;
 pub use gaps::{Applicable, Gap, GapKind, NamePattern, NamePatterns, Types, is_known_value};

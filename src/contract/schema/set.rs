@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 
 use super::{
     adapt::{self, Side},
+    deep_stack::with_deep_stack,
     fast_path::FastPath,
     gaps::{self, Coverage},
     inspect::Inspection,
@@ -22,9 +23,6 @@ use super::{
     resources::{Copies, Resolved},
 };
 use crate::contract::{UnusablePlace, refs};
-
-/// Stack for the build, in bytes: its recursion is as deep as the longest chain of references.
-const BUILD_STACK: usize = 256 << 20;
 
 /// The schemas of one document.
 pub struct Schemas {
@@ -169,13 +167,7 @@ impl Schemas {
             let Prepared { document, places, inspection } = self.prepared();
             let document = document.as_ref().unwrap_or(self.document());
             let build = || Compiled::of(document, inspection, places);
-            std::thread::scope(|scope| {
-                let builder = std::thread::Builder::new().name("contrail-schemas".to_owned()).stack_size(BUILD_STACK);
-                match builder.spawn_scoped(scope, build) {
-                    Ok(thread) => thread.join().unwrap_or_else(|_| Compiled::none(places.len())),
-                    Err(_) => build(),
-                }
-            })
+            with_deep_stack("contrail-schemas", build).unwrap_or_else(|_| Compiled::none(places.len()))
         })
     }
 }
