@@ -67,7 +67,7 @@ impl<'a> FromIterator<&'a str> for Catalogue {
 }
 
 /// One documented operation.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Operation {
     /// `operationId`, or method and path where the document has none.
     pub id: Arc<str>,
@@ -78,17 +78,17 @@ pub struct Operation {
     /// The path as the document writes it, without the base path.
     pub path: Box<str>,
     /// Its parameters, those of the path item included.
-    pub parameters: Vec<Arc<Parameter>>,
+    pub parameters: Arc<[Arc<Parameter>]>,
     /// What the document states about a request body.
     pub request_body: RequestBody,
     /// Documented responses.
-    pub responses: Responses,
+    pub responses: Arc<Responses>,
     /// What the operation asks of a caller.
     pub security: Arc<Security>,
     /// Aspects that the document does not show and that come back as unchecked (`x-contrail-not-shown`).
     pub not_shown: UncheckedSet,
     /// Rules across request and response (`x-contrail-relations`).
-    pub relations: Vec<Relation>,
+    pub relations: Arc<[Relation]>,
     /// This is the token endpoint of the document's OAuth 2.0 scheme: never a violation, but gaps.
     pub token_endpoint: bool,
 }
@@ -149,7 +149,7 @@ pub(crate) enum ObjectStyle {
     /// The keys of the object, as names of their own (the style `form`, exploded).
     Keys {
         /// Those that the document names.
-        named: Box<[Box<str>]>,
+        named: Arc<[Box<str>]>,
         /// There may be others, so that any name that nothing else claims is one.
         open: bool,
     },
@@ -208,7 +208,7 @@ pub enum ParameterIn {
 }
 
 /// What the document states about a request body.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub enum RequestBody {
     /// There is none.
     #[default]

@@ -21,6 +21,8 @@ struct Given<'p, 'q> {
     fields: Vec<(Cow<'q, str>, Cow<'q, str>)>,
     /// The first text whose encoding is broken.
     bad: Option<Cow<'q, str>>,
+    /// A name belongs to another parameter, and is that of a member of this one, too.
+    is_ambiguous: bool,
 }
 
 impl<'a> Check<'a> {
@@ -75,8 +77,9 @@ impl<'a> Check<'a> {
         let mut undocumented: Vec<Cow<'_, str>> = Vec::new();
         let mut known: HashSet<Cow<'_, str>> = HashSet::new();
         let parameters = self.parameters(ParameterIn::Query);
-        let mut given: Vec<Given<'_, '_>> =
-            parameters.map(|parameter| Given { parameter, texts: Vec::new(), fields: Vec::new(), bad: None }).collect();
+        let mut given: Vec<Given<'_, '_>> = parameters
+            .map(|parameter| Given { parameter, texts: Vec::new(), fields: Vec::new(), bad: None, is_ambiguous: false })
+            .collect();
         for pair in params::pairs(raw.as_bytes()) {
             let slot = pair.name.as_ref().ok().and_then(|name| slot(&mut given, name));
             if let Some((slot, own)) = slot {
@@ -111,8 +114,12 @@ impl<'a> Check<'a> {
     }
 
     fn query_parameter<'q>(&mut self, given: Given<'_, 'q>, undocumented: &mut Vec<Cow<'q, str>>) {
-        let Given { parameter, texts, fields, bad } = given;
+        let Given { parameter, texts, fields, bad, is_ambiguous } = given;
         let name = &*parameter.name;
+        if is_ambiguous {
+            self.unchecked.insert(Unchecked::RequestParameters);
+            return;
+        }
         if let Some(bad) = bad {
             self.find(Finding::new(Rule::QueryParameter, name, BadEncoding::EXPECTED).seen(bad));
             return;
@@ -248,8 +255,11 @@ impl<'a> Check<'a> {
 /// The parameter that a name of the query belongs to, and whether the name is its own.
 fn slot<'g, 'p, 'q>(given: &'g mut [Given<'p, 'q>], name: &str) -> Option<(&'g mut Given<'p, 'q>, bool)> {
     let own = given.iter().position(|given| given.parameter.is_named(name));
-    let index = own.or_else(|| given.iter().position(|given| given.parameter.spreads_to(name)))?;
-    Some((&mut given[index], own.is_some()))
+    let spread = given.iter().position(|given| given.parameter.spreads_to(name));
+    if let (Some(_), Some(object)) = (own, spread) {
+        given[object].is_ambiguous = true;
+    }
+    Some((&mut given[own.or(spread)?], own.is_some()))
 }
 
 fn joined<'t>(pairs: impl Iterator<Item = (&'t str, &'t str)>) -> String {

@@ -22,7 +22,7 @@ impl Check<'_> {
             return;
         }
         let operation = self.operation;
-        for relation in &operation.relations {
+        for relation in &*operation.relations {
             match relation {
                 Relation::Identity { parameter, response: at } => self.identity(parameter, at, &response),
                 Relation::PageSize { parameter, default, response: at } => {

@@ -40,13 +40,13 @@ impl Messages<'_, '_> {
     }
 
     fn parameters(&mut self, was: &Operation, is: &Operation) {
-        for parameter in &was.parameters {
+        for parameter in &*was.parameters {
             if !is.parameters.iter().any(|other| are_the_same(was, parameter, is, other)) {
                 let message = "the contract does not have the parameter any more";
                 self.add(Impact::Unclear, "request-parameter-removed", &named(parameter), message);
             }
         }
-        for parameter in &is.parameters {
+        for parameter in &*is.parameters {
             let place = named(parameter);
             let Some(old) = was.parameters.iter().find(|old| are_the_same(was, old, is, parameter)) else {
                 let (impact, kind, message) = if parameter.required {

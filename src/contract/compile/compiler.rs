@@ -8,6 +8,7 @@ use std::{
 
 use serde_json::Value;
 
+use super::keys::Keys;
 use crate::contract::{
     ContractError,
     model::{Content, Header, Model, Parameter, Security},
@@ -86,6 +87,10 @@ pub(super) struct Compiler<'d> {
 /// What several operations may refer to or inherit, compiled once, by its place in the document.
 #[derive(Default)]
 pub(super) struct Shared {
+    /// The keys that a schema names for a parameter.
+    pub(super) keys: HashMap<String, Arc<Keys>>,
+    /// The first operation of a place, by its index: a path item may be that of several paths.
+    pub(super) operations: HashMap<String, usize>,
     /// By the place that may have `servers`.
     pub(super) groups: HashMap<String, Option<Group>>,
     pub(super) security: HashMap<String, Arc<Security>>,

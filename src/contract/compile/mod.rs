@@ -5,6 +5,7 @@
 
 mod compiler;
 mod elsewhere;
+mod keys;
 mod members;
 mod messages;
 mod parameters;
@@ -94,6 +95,7 @@ pub(super) fn compile(document: &Arc<Value>, reasons: &Reasons) -> Compiled {
         let other = path.strip_suffix('/').map_or_else(|| format!("{path}/"), str::to_owned);
         let _ = compiler.router.add(group, method, &other, RouteTarget { operation: index, other_spelling: true });
     }
+    compiler.router.sort();
     compiler.elsewhere();
     model.error_bodies = model.operations.iter().any(|operation| operation.responses.show_error_bodies());
     let Compiler { schemas, router, token_paths, mut not_implemented, mut unusable, mut undeclared_scopes, .. } =
@@ -128,7 +130,7 @@ impl<'d> Compiler<'d> {
         let place = child("/paths", path);
         let Some((at, item)) = self.usable(refs::follow(self.document, &place, item)) else { return };
         let Some(item) = self.usable(members(item, &at)) else { return };
-        let shared = self.parameters(&at);
+        let (item_at, mut shared) = (at.clone(), None);
         let group = self.group(&at).unwrap_or(group);
         for (at, method, operation) in self.methods(&at, item) {
             if self.usable(members(operation, &at)).is_none() {
@@ -156,7 +158,18 @@ impl<'d> Compiler<'d> {
                 );
                 continue;
             }
-            let mut compiled = self.operation(&at, operation, &method, path, &shared);
+            let mut compiled = match self.shared.operations.get(&at) {
+                Some(index) => {
+                    let id = operation.get("operationId").and_then(Value::as_str);
+                    let id = id.map_or_else(|| format!("{method} {path}"), str::to_owned);
+                    Operation { id: id.into(), path: path.into(), ..operations[*index].clone() }
+                }
+                None => {
+                    let shared = shared.get_or_insert_with(|| self.parameters(&item_at));
+                    self.operation(&at, operation, &method, path, shared)
+                }
+            };
+            self.shared.operations.entry(at.clone()).or_insert(operations.len());
             compiled.token_endpoint = self.token_templates.get(&group).is_some_and(|held| held.contains(path));
             if compiled.token_endpoint {
                 token_endpoints.push((group, operations.len()));
@@ -241,12 +254,12 @@ impl<'d> Compiler<'d> {
             at: at.into(),
             method: method.clone(),
             path: path.into(),
-            parameters,
+            parameters: parameters.into(),
             request_body,
-            responses: self.responses(at, operation, &mut not_shown),
+            responses: Arc::new(self.responses(at, operation, &mut not_shown)),
             security,
             not_shown,
-            relations,
+            relations: relations.into(),
             token_endpoint: false,
         }
     }

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::{
     compiler::Compiler,
+    keys::Keys,
     members::{child, flag, members, text},
 };
 use crate::{
@@ -18,9 +19,6 @@ use crate::{
     },
     exchange::media,
 };
-
-/// Maximum schemas that are searched for the keys of one parameter.
-const MAX_SCHEMAS: usize = 256;
 
 impl<'d> Compiler<'d> {
     /// The parameters of a path item or an operation, with their places, references followed, and whether these are
@@ -39,7 +37,12 @@ impl<'d> Compiler<'d> {
         });
         let usable: Vec<_> = followed.filter_map(|followed| self.usable(followed)).collect();
         let is_whole = usable.len() == parameters.len();
-        (usable, is_whole)
+        let mut known = HashSet::new();
+        let (first, twins): (Vec<_>, Vec<_>) = usable.into_iter().partition(|(_, one)| known.insert(identity(one)));
+        for (at, _) in twins {
+            self.unusable(&at, "a parameter of this name and place precedes it in the list");
+        }
+        (first, is_whole)
     }
 
     /// The parameters of an operation, `shared` those of its path item, and whether these are all.
@@ -57,7 +60,6 @@ impl<'d> Compiler<'d> {
             return (Vec::new(), false);
         };
         self.parameters_left = left;
-        let identity = |parameter: &'d Value| ["name", "in"].map(|key| parameter.get(key).and_then(Value::as_str));
         let replaced: HashSet<_> = own.iter().map(|(_, own)| identity(own)).collect();
         let inherited = shared.iter().filter(|(_, shared)| !replaced.contains(&identity(shared)));
         (inherited.chain(&own).cloned().collect(), is_whole && *all_shared)
@@ -107,7 +109,7 @@ impl<'d> Compiler<'d> {
             self.object_style(at, notation)
         } else {
             // What is not read may have any names.
-            (!is_read && place == ParameterIn::Query).then(|| ObjectStyle::Keys { named: Box::default(), open: true })
+            (!is_read && place == ParameterIn::Query).then(|| ObjectStyle::Keys { named: Arc::default(), open: true })
         };
         Ok(Some(Parameter {
             name: name.into(),
@@ -191,70 +193,37 @@ impl<'d> Compiler<'d> {
     /// Whether a member of the values of a schema may be an object.
     pub(super) fn may_be_object(&self, schema: &str, member: &str) -> bool {
         let mut applicable = HashSet::new();
-        Keys::default().gather(self.document, schema, &mut applicable);
-        let mut keys = Keys::default();
-        for schema in applicable {
-            let property = refs::below(&schema, &["properties", member]);
-            keys.gather(self.document, &property, &mut HashSet::new());
-        }
-        keys.is_object
+        Keys::default().gather(self.document, schema, &mut applicable, &mut Vec::new());
+        applicable.iter().any(|schema| {
+            let mut keys = Keys::default();
+            let property = refs::below(schema, &["properties", member]);
+            keys.gather(self.document, &property, &mut HashSet::new(), &mut Vec::new());
+            keys.is_object
+        })
     }
 
     /// Which names belong to a parameter with this schema, where it may be an object.
-    fn object_style(&self, at: &str, notation: Notation) -> Option<ObjectStyle> {
+    fn object_style(&mut self, at: &str, notation: Notation) -> Option<ObjectStyle> {
         if notation.style == Style::DeepObject {
             return Some(ObjectStyle::Brackets);
         }
-        let mut keys = Keys::default();
-        keys.gather(self.document, &child(at, "schema"), &mut HashSet::new());
+        let place = child(at, "schema");
+        let schema = refs::at(self.document, &place)?;
+        let place = refs::follow(self.document, &place, schema).map_or(place, |(place, _)| place);
+        let keys = match self.shared.keys.get(&place) {
+            Some(known) => Arc::clone(known),
+            None => {
+                let keys = Arc::new(Keys::of(self.document, &place));
+                self.shared.keys.insert(place, Arc::clone(&keys));
+                keys
+            }
+        };
         (notation.explode && keys.is_object && !keys.is_other)
-            .then(|| ObjectStyle::Keys { named: keys.named.into_iter().map(Into::into).collect(), open: keys.open })
+            .then(|| ObjectStyle::Keys { named: Arc::clone(&keys.named), open: keys.open })
     }
 }
 
-/// The keys that a schema names for an object.
-#[derive(Default)]
-struct Keys {
-    named: Vec<String>,
-    open: bool,
-    is_object: bool,
-    /// It may be something else as well.
-    is_other: bool,
-}
-
-impl Keys {
-    fn gather(&mut self, document: &Value, at: &str, seen: &mut HashSet<String>) {
-        if seen.len() == MAX_SCHEMAS || !seen.insert(at.to_owned()) {
-            return;
-        }
-        let Some(Value::Object(schema)) = refs::at(document, at) else { return };
-        let is_type = |kind: &Value| kind.as_str() == Some("object");
-        match schema.get("type") {
-            Some(Value::Array(kinds)) => {
-                self.is_object |= kinds.iter().any(is_type);
-                self.is_other |= kinds.iter().any(|kind| !is_type(kind) && kind.as_str() != Some("null"));
-            }
-            Some(kind) => {
-                self.is_object |= is_type(kind);
-                self.is_other |= !is_type(kind);
-            }
-            None => self.is_object |= schema.contains_key("properties"),
-        }
-        let properties = schema.get("properties").and_then(Value::as_object);
-        for name in properties.into_iter().flat_map(serde_json::Map::keys) {
-            if !self.named.contains(name) {
-                self.named.push(name.clone());
-            }
-        }
-        self.open |= schema.get("additionalProperties").is_some_and(|further| further != &Value::Bool(false));
-        self.open |= schema.contains_key("patternProperties");
-        if let Some(target) = schema.get("$ref").and_then(Value::as_str).and_then(refs::target) {
-            self.gather(document, &target, seen);
-        }
-        for keyword in ["allOf", "anyOf", "oneOf"] {
-            for index in 0..schema.get(keyword).and_then(Value::as_array).map_or(0, Vec::len) {
-                self.gather(document, &format!("{}/{index}", child(at, keyword)), seen);
-            }
-        }
-    }
+/// "A unique parameter is defined by a combination of a name and location."
+fn identity(parameter: &Value) -> [Option<&Value>; 2] {
+    ["name", "in"].map(|key| parameter.get(key))
 }

@@ -187,6 +187,23 @@ fn what_a_document_multiplies_beyond_its_bounds_is_listed_as_left_out() {
 }
 
 #[test]
+fn a_path_item_of_several_paths_is_compiled_once_and_a_second_parameter_of_a_name_is_listed() {
+    let parameter = |place: &str| json!({"name": "q", "in": place, "schema": {}});
+    let item = json!({"parameters": [parameter("query"), parameter("query"), parameter("header")], "get": {}});
+    let shared = json!({"$ref": "#/components/pathItems/P"});
+    let mut document = minimal(json!({"/a": shared, "/b": shared}));
+    document["components"] = json!({"pathItems": {"P": item}});
+    let contract = contract(document);
+    let document = &contract.documents()[0];
+    let [a, b] = &document.model().operations[..] else { panic!("two operations") };
+    assert_eq!([&*a.id, &*b.id, &*a.path, &*b.path], ["GET /a", "GET /b", "/a", "/b"]);
+    assert!(Arc::ptr_eq(&a.parameters, &b.parameters) && Arc::ptr_eq(&a.responses, &b.responses));
+    assert_eq!(a.parameters.len(), 2);
+    let unusable: Vec<&str> = document.unusable_places().map(|place| &*place.at).collect();
+    assert_eq!(unusable, ["/components/pathItems/P/parameters/1"]);
+}
+
+#[test]
 fn a_bad_place_is_listed_and_never_refuses_the_document() {
     for (paths, expected) in [
         (

@@ -2,13 +2,17 @@
 //!
 //! Exact, case-sensitive, on raw (percent-encoded) segments: a trailing or doubled slash, an empty parameter and
 //! another spelling of a literal segment are other paths. Any host and scheme may serve a base path. Literal segments
-//! come before templated ones, as OpenAPI says.
+//! come before templated ones, as OpenAPI says, and of those, the ones with more literal text: `{name}.json` before
+//! `{name}`.
 
 mod servers;
 mod template;
 mod tree;
 
-use std::{borrow::Cow, collections::HashMap};
+use std::{
+    borrow::Cow,
+    collections::{HashMap, HashSet},
+};
 
 pub(crate) use self::template::encoded_path;
 pub(super) use self::{
@@ -120,6 +124,12 @@ impl<T: Copy> Router<T> {
         Ok(())
     }
 
+    /// Puts the templates that fit a segment in the order in which they are tried, once all are added.
+    pub(super) fn sort(&mut self) {
+        self.bases.sort();
+        self.groups.iter_mut().for_each(Tree::sort);
+    }
+
     /// Finds what a method and a raw path (without query) lead to.
     pub(super) fn find<'r, 'p>(&'r self, method: &str, path: &'p str) -> Option<Route<'r, 'p, T>> {
         let mut best: Option<(u64, Route<'r, 'p, T>)> = None;
@@ -167,8 +177,17 @@ impl<T: Copy> Router<T> {
     /// path comes last, and of two with the same one, the first of the document.
     fn below_bases<'r, 'p>(&'r self, path: &'p str, visit: &mut impl FnMut(&'r Mount, Step<'p>, &mut Raw<'r, 'p>)) {
         let Some(path) = path.strip_prefix('/') else { return };
+        // Of base paths of one length that lead to a group, the first has its literal segments first.
+        let (mut first, mut others) = (None, HashSet::new());
         self.bases.walk(Step { rest: Some(path), literals: 0 }, &mut Vec::new(), &mut |mounts, step, raw| {
-            for mount in mounts.iter().rev().filter(|_| step.rest.is_some()) {
+            let rest = step.rest?;
+            for mount in mounts.iter().rev() {
+                let this = (mount.group, rest.len());
+                let is_new = first.is_none_or(|first| first != this && others.insert(this));
+                if !is_new {
+                    continue;
+                }
+                first.get_or_insert(this);
                 let in_base = raw.len();
                 visit(mount, step, raw);
                 raw.truncate(in_base);
@@ -200,6 +219,7 @@ mod tests {
         for (index, template) in templates.iter().enumerate() {
             router.add(group, &Method::GET, template, index).unwrap();
         }
+        router.sort();
         router
     }
 
@@ -265,12 +285,30 @@ mod tests {
 
     #[test]
     fn a_segment_can_hold_literal_text_beside_its_parameters() {
-        let router = router(&["/f/{name}.json", "/r/{from}-{to}", "/v{version}/x"]);
-        assert_eq!(found(&router, "/f/a.b.json"), Some((0, vec!["name=a.b".to_owned()])));
-        assert_eq!(found(&router, "/f/.json"), None);
-        assert_eq!(found(&router, "/r/1-2-3"), Some((1, vec!["from=1".to_owned(), "to=2-3".to_owned()])));
+        let router = router(&["/f/{name}", "/f/{name}.json", "/r/{from}-{to}", "/v{version}/x"]);
+        assert_eq!(found(&router, "/f/a.b.json"), Some((1, vec!["name=a.b".to_owned()])));
+        assert_eq!(found(&router, "/f/.json"), Some((0, vec!["name=.json".to_owned()])));
+        assert_eq!(found(&router, "/f/"), None);
+        assert_eq!(found(&router, "/r/1-2-3"), Some((2, vec!["from=1".to_owned(), "to=2-3".to_owned()])));
         assert_eq!(found(&router, "/r/-2"), None);
-        assert_eq!(found(&router, "/v2/x"), Some((2, vec!["version=2".to_owned()])));
+        assert_eq!(found(&router, "/v2/x"), Some((3, vec!["version=2".to_owned()])));
+    }
+
+    #[test]
+    fn base_paths_and_templates_that_fit_in_many_ways_are_tried_once_each() {
+        // Every way through one, for each way through the other, took a minute.
+        let ways = |count: usize| {
+            let segment = |way: usize, place: usize| if way >> place & 1 == 1 { "/a" } else { "/{x}" };
+            (0..1_usize << count).map(move |way| (0..count).map(|place| segment(way, place)).collect::<String>())
+        };
+        let mut router = Router::new();
+        let group = router.group(&ways(10).collect::<Vec<_>>());
+        for (index, template) in ways(10).enumerate() {
+            router.add(group, &Method::GET, &format!("{template}/end"), index).unwrap();
+        }
+        router.sort();
+        assert_eq!(found(&router, &"/a".repeat(24)), None);
+        assert_eq!(found(&router, &format!("{}/end", "/a".repeat(20))), Some((1023, vec![])));
     }
 
     #[test]

@@ -68,6 +68,11 @@ impl Segment {
         }
     }
 
+    /// Bytes of its literal text.
+    pub(super) fn literal_length(&self) -> usize {
+        self.prefix.len() + self.literals.iter().map(|literal| literal.len()).sum::<usize>()
+    }
+
     /// Takes the values of its parameters out of a raw segment; none of them may be empty. Earlier ones are as short
     /// as possible.
     pub(super) fn take<'p>(&self, segment: &'p str, mut value: impl FnMut(&'p str)) -> bool {

@@ -1,6 +1,9 @@
 //! A tree of path segments.
 
-use std::collections::{BTreeMap, HashMap};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, HashMap},
+};
 
 use super::{BadTemplate, Raw, template::Segment};
 
@@ -15,7 +18,6 @@ pub(super) struct Tree<L> {
 #[derive(Debug, Default)]
 struct Node<L> {
     literal: BTreeMap<Box<str>, usize>,
-    /// In the order of the document.
     templated: Vec<(Segment, usize)>,
     leaf: L,
 }
@@ -60,6 +62,13 @@ impl<L: Default> Tree<L> {
             at = known;
         }
         Ok(&mut self.nodes[at].leaf)
+    }
+
+    /// Segments with more literal text come first, others in the order of the document.
+    pub(super) fn sort(&mut self) {
+        for node in &mut self.nodes {
+            node.templated.sort_by_key(|(segment, _)| Reverse(segment.literal_length()));
+        }
     }
 
     /// Visits what stands along a path, literal segments first, until `visit` takes one. `raw` then holds the values
