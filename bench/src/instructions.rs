@@ -122,7 +122,8 @@ async fn count(
     let plain = measure::command(system, contrail, &known, origin.address, scratch, &Front::Http1)?;
     let mut command = Command::new("valgrind");
     command
-        .args(["--tool=callgrind", "--quiet", "--log-file=/dev/null"])
+        // Only the first of several files would have the names of functions.
+        .args(["--tool=callgrind", "--quiet", "--log-file=/dev/null", "--compress-strings=no"])
         .arg(format!("--callgrind-out-file={}", out.display()))
         .arg(plain.get_program())
         .args(plain.get_args());
