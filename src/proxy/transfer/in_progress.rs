@@ -139,7 +139,9 @@ impl InProgress {
         let sent_at = {
             let mut state = lock(&self.request);
             let whole = state.whole;
-            exchange.request.body = state.copy.take(whole);
+            // What its admission read is read once.
+            let read = std::mem::take(&mut exchange.request.body.read);
+            exchange.request.body = Body { read, ..state.copy.take(whole) };
             state.ended_at
         };
         if let Some(response) = &mut exchange.response {

@@ -50,6 +50,7 @@ impl Observer for Seen {
         if let Some(admit) = self.admit.as_ref().filter(|_| self.is_slow_to_admit(exchange)) {
             admit.lock().unwrap().recv_timeout(PATIENCE).expect("nobody lets it go on");
         }
+        let _ = exchange.request.body.document();
         self.refuse.lock().unwrap().clone().map_or(Ok(()), Err)
     }
 

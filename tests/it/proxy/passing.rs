@@ -371,6 +371,16 @@ async fn held_messages_that_are_admitted_pass_untouched() {
 }
 
 #[tokio::test]
+async fn what_the_admission_of_a_request_read_of_its_body_is_kept_for_its_end() {
+    let holds = HoldPolicy { requests: true, ..HoldPolicy::default() };
+    let mut harness = Harness::with(Setup { holds, ..Setup::default() }).await;
+    let request = "POST /x HTTP/1.1\r\nHost: p\r\nContent-Length: 5\r\n\r\n[1,2]";
+    let (_, _, ended) = harness.exchange(request, "HTTP/1.1 204 No Content\r\n\r\n").await;
+    let body = ended.exchange.request.body;
+    assert_eq!(body.held_document().map(|held| held.source().clone()), Some(body.content));
+}
+
+#[tokio::test]
 async fn what_is_too_large_to_judge_is_refused_under_enforce() {
     let holds = HoldPolicy { requests: true, responses: true, ..HoldPolicy::default() };
     let setup = Setup { holds, settings: Box::new(|settings| settings.max_capture = 4), ..Setup::default() };
