@@ -246,7 +246,8 @@ fn a_new_operation_that_takes_requests_of_another_one_is_breaking() {
     };
     for (path, expected) in [
         ("/a/x", "breaking operation-added POST /a/x"),
-        ("/a/{id}.json", "non-breaking operation-added POST /a/{id}.json"), // `/a/{id}` stays the first to match
+        ("/a/{id}.json", "breaking operation-added POST /a/{id}.json"), // more literal text comes first
+        ("/a{id}/x", "non-breaking operation-added POST /a{id}/x"),
         ("/b", "non-breaking operation-added POST /b"),
     ] {
         assert_eq!(changes(&document(&["/a/{id}"]), &document(&["/a/{id}", path])), [expected]);

@@ -77,6 +77,13 @@ impl<'d> Routes<'d> {
     }
 }
 
+/// Whether a segment with parameters takes another one, as far as its beginning and end show.
+fn takes(templated: &str, segment: &str) -> bool {
+    let before = templated.split('{').next().unwrap_or_default();
+    let after = templated.rsplit('}').next().unwrap_or_default();
+    segment.starts_with(before) && segment.ends_with(after)
+}
+
 /// Whether a later template takes requests from an earlier one: literal segments come before templated ones.
 fn wins(later: &str, earlier: &str) -> bool {
     let mut wins = None;
@@ -84,16 +91,17 @@ fn wins(later: &str, earlier: &str) -> bool {
         match (later.contains('{'), earlier.contains('{')) {
             (false, false) if later != earlier => return false,
             (false, true) => {
-                let before = earlier.split('{').next().unwrap_or_default();
-                let after = earlier.rsplit('}').next().unwrap_or_default();
-                if !(later.starts_with(before) && later.ends_with(after)) {
+                if !takes(earlier, later) {
                     return false;
                 }
                 wins = wins.or(Some(true));
             }
             (true, false) => wins = wins.or(Some(false)),
-            // The earlier one comes first.
-            (true, true) if later != earlier => wins = wins.or(Some(false)),
+            // What has more literal text comes first, then what is earlier.
+            (true, true) if later != earlier => {
+                let literal = |text: &str| shape(text).replace("{}", "").len();
+                wins = wins.or(Some(takes(earlier, later) && literal(later) > literal(earlier)));
+            }
             _ => {}
         }
     }
