@@ -202,14 +202,14 @@ mod tests {
     fn operations_that_one_document_cannot_hold_alike_are_listed() {
         let first = paths(&json!([{"url": "https://x.example/v1"}]), &["/a", "/b/{x}/c", "/d/{x}.json/{y}"]);
         let second = paths(&json!([{"url": "https://x.example/v2"}]), &["/a", "/b"]);
-        let third = paths(&json!([{"url": "/v1"}]), &["/b/me/{y}", "/d/me/{y}", "/{z}/{x}/c", "/b/{x}-1/c"]);
+        let third = paths(&json!([{"url": "/v1"}]), &["/b/me/{y}", "/d/me/{y}", "/{z}/{x}/c", "/b/{x}-1/{y}"]);
         let union = with_differences(&[first, second, third]);
         assert_eq!(
             union.differences,
             [
                 "`GET /v2/a` of `1.json` is left out: an earlier document has this method of `/a`",
                 "`GET /v1/b/me/{y}` of `2.json` also judges requests that `GET /v1/b/{x}/c` of `0.json` judges",
-                "`GET /v1/b/{x}-1/c` of `2.json` also judges requests that `GET /v1/b/{x}/c` of `0.json` judges",
+                "`GET /v1/b/{x}-1/{y}` of `2.json` also judges requests that `GET /v1/b/{x}/c` of `0.json` judges",
             ]
         );
     }
