@@ -12,6 +12,8 @@ use serde_saphyr::granit_parser::{Event, Parser, ScalarStyle, Span};
 const MAX_DEPTH: usize = 256;
 /// Maximum values that anchors and aliases add to those of the text.
 const MAX_COPIES: usize = 100_000;
+/// Maximum bytes of the texts and keys of those values.
+const MAX_COPIED_BYTES: usize = 64 * 1024 * 1024;
 
 /// Reads one document.
 ///
@@ -33,17 +35,40 @@ pub(super) fn read(text: &str) -> Result<Value, String> {
 #[derive(Default)]
 struct Builder {
     open: Vec<Open>,
-    anchors: HashMap<usize, (Value, usize)>,
+    anchors: HashMap<usize, (Value, Size)>,
     done: Option<Value>,
+    size: Size,
+    /// Of that, what is copied, and the copies that anchors keep.
+    copies: Size,
+}
+
+/// How much memory values take.
+#[derive(Clone, Copy, Default)]
+struct Size {
     values: usize,
-    /// Of the values, those that are copies, and the copies that anchors keep.
-    copies: usize,
+    /// Of their texts and keys.
+    bytes: usize,
+}
+
+impl std::ops::AddAssign for Size {
+    fn add_assign(&mut self, more: Self) {
+        self.values += more.values;
+        self.bytes += more.bytes;
+    }
+}
+
+impl std::ops::Sub for Size {
+    type Output = Self;
+
+    fn sub(self, before: Self) -> Self {
+        Self { values: self.values - before.values, bytes: self.bytes - before.bytes }
+    }
 }
 
 struct Open {
     kind: Kind,
     anchor: usize,
-    values_before: usize,
+    before: Size,
 }
 
 enum Kind {
@@ -104,25 +129,28 @@ impl Builder {
                     None => style == ScalarStyle::Plain && tag.is_none_or(|tag| tag.handle() != "!"),
                 };
                 let value = if resolved { plain(&text) } else { Value::String(text.clone().into_owned()) };
+                let mut size = Size { values: 1, bytes: text.len() };
                 let Some(mapping) = self.without_key() else {
-                    self.values += 1;
-                    return self.close(value, anchor, 1).map_err(placed);
+                    self.size += size;
+                    return self.close(value, anchor, size).map_err(placed);
                 };
                 let merges = text == "<<" && style == ScalarStyle::Plain;
                 mapping.start(text.into_owned(), merges).map_err(|what| placed(&what))?;
-                self.keep(value, anchor, 1).map_err(placed)?;
+                self.keep(value, anchor, size).map_err(placed)?;
+                size.values = 0;
+                self.size += size;
             }
             Event::SequenceStart(_, anchor, _) => self.start(Kind::Sequence(Vec::new()), anchor).map_err(placed)?,
             Event::MappingStart(_, anchor, _) => {
                 self.start(Kind::Mapping(Mapping::default()), anchor).map_err(placed)?;
             }
             Event::SequenceEnd | Event::MappingEnd => {
-                if let Some(Open { kind, anchor, values_before }) = self.open.pop() {
+                if let Some(Open { kind, anchor, before }) = self.open.pop() {
                     let value = match kind {
                         Kind::Sequence(items) => Value::Array(items),
                         Kind::Mapping(mapping) => Value::Object(mapping.finish().map_err(placed)?),
                     };
-                    self.close(value, anchor, self.values - values_before).map_err(placed)?;
+                    self.close(value, anchor, self.size - before).map_err(placed)?;
                 }
             }
             Event::Alias(anchor) => {
@@ -131,7 +159,7 @@ impl Builder {
                 };
                 let size = *size;
                 self.copy(size).map_err(placed)?;
-                self.values += size;
+                self.size += size;
                 let value = self.anchors.get(&anchor).map(|(value, _)| value.clone()).unwrap_or_default();
                 let Some(mapping) = self.without_key() else {
                     return self.close(value, 0, size).map_err(placed);
@@ -156,9 +184,15 @@ impl Builder {
         }
     }
 
-    fn copy(&mut self, more: usize) -> Result<(), &'static str> {
+    fn copy(&mut self, more: Size) -> Result<(), &'static str> {
         self.copies += more;
-        if self.copies > MAX_COPIES { Err("found aliases of more values than contrail accepts") } else { Ok(()) }
+        if self.copies.values > MAX_COPIES {
+            return Err("found aliases of more values than contrail accepts");
+        }
+        if self.copies.bytes > MAX_COPIED_BYTES {
+            return Err("found aliases of more text than contrail accepts");
+        }
+        Ok(())
     }
 
     fn start(&mut self, kind: Kind, anchor: usize) -> Result<(), &'static str> {
@@ -168,14 +202,14 @@ impl Builder {
         if self.open.len() >= MAX_DEPTH {
             return Err("found deeper nesting than contrail accepts");
         }
-        let values_before = self.values;
-        self.values += 1;
-        self.open.push(Open { kind, anchor, values_before });
+        let before = self.size;
+        self.size.values += 1;
+        self.open.push(Open { kind, anchor, before });
         Ok(())
     }
 
     /// Keeps what aliases of an anchor are copies of; 0 is none.
-    fn keep(&mut self, value: Value, anchor: usize, size: usize) -> Result<(), &'static str> {
+    fn keep(&mut self, value: Value, anchor: usize, size: Size) -> Result<(), &'static str> {
         if anchor != 0 {
             self.copy(size)?;
             self.anchors.insert(anchor, (value, size));
@@ -183,7 +217,7 @@ impl Builder {
         Ok(())
     }
 
-    fn close(&mut self, value: Value, anchor: usize, size: usize) -> Result<(), &'static str> {
+    fn close(&mut self, value: Value, anchor: usize, size: Size) -> Result<(), &'static str> {
         if anchor != 0 {
             self.keep(value.clone(), anchor, size)?;
         }
@@ -454,6 +488,17 @@ mod tests {
         );
         let deep = "[".repeat(5000) + &"]".repeat(5000);
         assert!(read(&deep).is_err());
+    }
+
+    #[test]
+    fn aliases_of_long_texts_and_keys_are_copied_within_a_budget_of_bytes() {
+        let long = "x".repeat(1024 * 1024);
+        for anchor in [format!("&a {long}"), format!("&a {{? {long} : 1}}"), format!("&a [[&b {long}]]")] {
+            let document = |aliases| format!("a: {anchor}\nb: [{}]\n", vec!["*a"; aliases].join(", "));
+            assert!(read(&document(60)).is_ok(), "{}", &anchor[..12]);
+            let error = read(&document(64)).unwrap_err();
+            assert!(error.starts_with("found aliases of more text than contrail accepts at line 2"), "{error}");
+        }
     }
 
     #[test]
