@@ -195,7 +195,7 @@ fn group_name(group: &Group) -> String {
 }
 
 fn finding(facts: &Facts<'_>, group: &Group) -> Trouble {
-    let cited = &group.sample.cited;
+    let cited: &Cited = &group.sample.cited;
     let exempt = facts.exemption(group);
     let why = exempt.map(|exempt| format!("; {}", exempt.reason())).unwrap_or_default();
     let text = format!("{} in all; first: {cited}{why}", group.count);

@@ -1,6 +1,7 @@
 //! Which exchange a line of a report is about.
 
 use std::{
+    collections::HashMap,
     fmt,
     ops::Deref,
     sync::Arc,
@@ -131,7 +132,7 @@ impl Dated for Cited {
 
 /// A [`Cited`] that several lines share. A part of an audit holds it as a list, with the exact instant.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Citation(Arc<Cited>);
+pub struct Citation(Arc<Cited>);
 
 impl Citation {
     pub(super) fn new(place: ExchangeRef<'_>, judged: &Redacted<JudgedExchange>) -> Self {
@@ -143,6 +144,16 @@ impl Citation {
         if *redactor.text(&self.0.url) != *self.0.url {
             Arc::make_mut(&mut self.0).redact(redactor);
         }
+    }
+
+    /// The same for one of several that stay shared: `clean` holds what became of those before.
+    pub(super) fn redact_shared(&mut self, redactor: &Redactor, clean: &mut HashMap<*const Cited, Self>) {
+        let shared = clean.entry(Arc::as_ptr(&self.0)).or_insert_with(|| {
+            let mut one = self.clone();
+            one.redact(redactor);
+            one
+        });
+        *self = shared.clone();
     }
 }
 
@@ -173,18 +184,18 @@ impl<'de> Deserialize<'de> for Citation {
 }
 
 /// A cited exchange as a part of an audit holds it: `[source, entry, line, instant, method, URL, status]`.
-pub(super) mod in_part {
+mod in_part {
     use super::{Cited, Deserialize as _, Deserializer, Serialize as _, Serializer, Stamp};
     use crate::json;
 
     type List = (String, usize, Option<usize>, Option<Stamp>, String, String, u16);
 
-    pub(in crate::report) fn serialize<S: Serializer>(cited: &Cited, serializer: S) -> Result<S::Ok, S::Error> {
+    pub(super) fn serialize<S: Serializer>(cited: &Cited, serializer: S) -> Result<S::Ok, S::Error> {
         let Cited { source, entry, line, at, method, url, status, .. } = cited;
         (source, entry, line, at.map(Stamp), method, url, status).serialize(serializer)
     }
 
-    pub(in crate::report) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Cited, D::Error> {
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Cited, D::Error> {
         let (source, entry, line, at, method, url, status) = List::deserialize(deserializer)?;
         let at = at.map(|Stamp(at)| at);
         Ok(Cited { source, entry, line, started: at.and_then(json::second), at, method, url, status })

@@ -47,7 +47,7 @@ mod xml;
 
 pub use self::{
     baseline::{Baseline, Covered, Known},
-    cited::{Cited, ExchangeRef, LIVE},
+    cited::{Citation, Cited, ExchangeRef, LIVE},
     collector::Collector,
     exemptions::Exemptions,
     exit::{Exit, Reason},

@@ -227,7 +227,7 @@ fn groups(facts: &Facts<'_>, kind: Kind, heading: &str, exhibits: bool) -> Optio
         if group.rule != Rule::OperationUndocumented || group.operation.is_some() {
             first.extend([text(&sample.message), Piece::Break]);
         }
-        let Cited { method, url, status, .. } = &sample.cited;
+        let Cited { method, url, status, .. } = &*sample.cited;
         first.extend([
             Piece::Text(Tone::Dim, format!("{}: ", sample.cited.place())),
             Piece::Code(Tone::Dim, format!("{method} {url}")),

@@ -1,7 +1,8 @@
 //! Counts and groups: the same finding (rule, operation, place) once, with a count and one sample.
 
 use std::{
-    collections::BTreeMap,
+    cell::LazyCell,
+    collections::{BTreeMap, HashMap},
     sync::Arc,
     time::{Duration, SystemTime},
 };
@@ -9,7 +10,7 @@ use std::{
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{
-    Cited, ExchangeRef, Quote, cited,
+    Citation, ExchangeRef, Quote,
     first::{Dated, First},
 };
 use crate::{
@@ -166,8 +167,7 @@ pub struct Sample {
     /// The place as it stands in this exchange.
     pub at: String,
     /// The exchange.
-    #[serde(with = "cited::in_part")]
-    pub cited: Cited,
+    pub cited: Citation,
     /// Its request and response; only of the first [`MAX_QUOTED`] groups.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quote: Option<Box<Quote>>,
@@ -228,9 +228,11 @@ impl Tally {
             other.map_or(verdict.blame, |other| other.blame),
             judged.exchange.timings.total(),
         );
+        // A long URL with many findings is kept once.
+        let cited = LazyCell::new(|| Citation::new(place, judged));
         for finding in findings() {
             *self.rules.entry(finding.rule).or_default() += 1;
-            self.group(place, judged, finding);
+            self.group(place, judged, finding, &cited);
         }
     }
 
@@ -285,7 +287,13 @@ impl Tally {
         &mut self.operations[at].1
     }
 
-    fn group(&mut self, place: ExchangeRef<'_>, judged: &Redacted<JudgedExchange>, finding: &Finding) {
+    fn group(
+        &mut self,
+        place: ExchangeRef<'_>,
+        judged: &Redacted<JudgedExchange>,
+        finding: &Finding,
+        cited: &LazyCell<Citation, impl FnOnce() -> Citation>,
+    ) {
         let request = &judged.exchange.request;
         let key = Key {
             rule: finding.rule,
@@ -301,7 +309,7 @@ impl Tally {
         let sample = |quoted: bool| Sample {
             message: finding.message(),
             at: finding.at.clone(),
-            cited: Cited::new(place, judged),
+            cited: Citation::clone(cited),
             quote: quoted.then(|| Box::new(Quote::new(judged, finding))),
         };
         let number = self.groups.len();
@@ -369,6 +377,7 @@ impl Tally {
 
     /// Takes secrets out of the samples that were recognised only after their exchange.
     pub(super) fn redact(&mut self, redactor: &Redactor) {
+        let mut citations = HashMap::new();
         for group in self.groups.values_mut() {
             let clean = |text: &mut String| {
                 let clean = redactor.text(text);
@@ -378,7 +387,7 @@ impl Tally {
             };
             clean(&mut group.place);
             for sample in group.sample.each() {
-                sample.cited.redact(redactor);
+                sample.cited.redact_shared(redactor, &mut citations);
                 if let Some(quote) = &mut sample.quote {
                     quote.redact(redactor);
                 }

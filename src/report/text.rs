@@ -213,7 +213,7 @@ fn one(pen: &mut Pen<'_>, facts: &Facts<'_>, group: &Group, code: &str) -> io::R
     )?;
     writeln!(pen.to, "    {}", visible(&sample.message))?;
     let at = if sample.at == group.place { String::new() } else { format!(", at {}", sample.at) };
-    let example = format!("{}{at}", sample.cited);
+    let example = format!("{}{at}", *sample.cited);
     writeln!(pen.to, "    {}", pen.paint(DIM, &visible(&example)))
 }
 
