@@ -224,7 +224,7 @@ fn read_field<'t>(
                 .ok_or_else(|| Unread::Fault(format!("the style `{}`", style.name()).into()))
         }
         ([(_, text)], _) => single(text, schemas),
-        (texts, _) if types.array() || (types.unknown() && !documented.no_repeats) => {
+        (texts, style) if (types.array() && style.is_none()) || (types.unknown() && !documented.no_repeats) => {
             let item = schemas.item();
             let items = texts.iter().map(|(_, text)| single(text, &item).map_err(|_| Unread::TooMuch));
             Ok(Value::List(items.collect::<Result<_, _>>()?))
@@ -241,7 +241,16 @@ fn single<'t>(text: &Cow<'t, str>, schemas: &Applicable<'_>) -> Result<Value<'t>
     let container = types.array() || types.object();
     if (container || types.unknown()) && text.trim_start().starts_with(['{', '[']) {
         match Document::parse(text.as_bytes().to_vec()) {
-            Ok(_) => readings.push(Value::Json(text.clone())),
+            Ok(_) => {
+                readings.push(Value::Json(text.clone()));
+                // An array of one container is one field, which is the text of its item.
+                if types.array() && schemas.item().types().is_container() {
+                    readings.push(Value::List(readings.clone()));
+                }
+                if text.trim_start().starts_with('{') && !types.object() {
+                    readings.reverse();
+                }
+            }
             // No JSON at all is a text where an object belongs, which the judge says.
             Err(error) if error.fault == SyntaxFault::Grammar || !types.is_container() => {}
             Err(error) if error.fault.is_limit() => return Err(Unread::TooMuch),

@@ -226,7 +226,42 @@ fn an_array_in_a_form_is_a_repeated_field_or_json_text() {
     {
         assert_eq!(fields(raw, &schema), expected, "{raw}");
     }
+    let encoding = |explode| {
+        [Encoding { field: "t".into(), style: Some(Style::Form), explode, content_types: Box::default() }]
+    };
+    for (explode, raw, is_read) in [(true, "t=1&t=2", true), (false, "t=1,2", true), (false, "t=1&t=2", false)] {
+        let documented = Documented { schema: Some(&schema), encodings: &encoding(explode), no_repeats: false };
+        let is_form = matches!(form(raw.as_bytes(), documented, &|_| false), Form::Fields(_));
+        assert_eq!(is_form, is_read, "{raw}, {explode}");
+    }
     let documented = Documented { schema: Some(&schema), encodings: &[], no_repeats: false };
     assert!(matches!(form(b"s=1&s=2", documented, &|_| false), Form::Malformed(_)));
     assert!(matches!(form(b"u=1&u=2", documented, &|_| false), Form::Fields(_)));
+}
+
+#[test]
+fn a_field_that_comes_once_may_be_the_only_container_in_an_array() {
+    let schema = schema(
+        r#"{"type":"object","properties":{
+            "o":{"type":"array","items":{"type":"object","properties":{"x":{"type":"integer"}}}},
+            "a":{"type":"array","items":{"type":"array","items":{"type":"integer"}}}}}"#,
+    );
+    let documented = Documented { schema: Some(&schema), encodings: &[], no_repeats: true };
+    for (raw, expected, violation) in [
+        (r#"o={"x":1}"#, r#"{"o":[{"x":1}]}"#, None),
+        (r#"o=[{"x":1}]"#, r#"{"o":[{"x":1}]}"#, None),
+        (r#"o={"x":1}&o={"x":2}"#, r#"{"o":[{"x":1},{"x":2}]}"#, None),
+        (r#"o={"x":"y"}"#, r#"{"o":[{"x":"y"}]}"#, Some("/o/0/x")),
+        ("a=[1]", r#"{"a":[[1]]}"#, None),
+        ("a=[[1]]", r#"{"a":[[1]]}"#, None),
+    ] {
+        match form(raw.as_bytes(), documented, &|_| false) {
+            Form::Fields(fields) => {
+                assert_eq!(String::from_utf8_lossy(fields.document.source()), expected);
+                let violations = fields.judged.unwrap().violations;
+                assert_eq!(violations.first().map(|violation| &*violation.at), violation, "{raw}");
+            }
+            other => panic!("{raw}: {other:?}"),
+        }
+    }
 }
