@@ -226,9 +226,8 @@ fn an_array_in_a_form_is_a_repeated_field_or_json_text() {
     {
         assert_eq!(fields(raw, &schema), expected, "{raw}");
     }
-    let encoding = |explode| {
-        [Encoding { field: "t".into(), style: Some(Style::Form), explode, content_types: Box::default() }]
-    };
+    let encoding =
+        |explode| [Encoding { field: "t".into(), style: Some(Style::Form), explode, content_types: Box::default() }];
     for (explode, raw, is_read) in [(true, "t=1&t=2", true), (false, "t=1,2", true), (false, "t=1&t=2", false)] {
         let documented = Documented { schema: Some(&schema), encodings: &encoding(explode), no_repeats: false };
         let is_form = matches!(form(raw.as_bytes(), documented, &|_| false), Form::Fields(_));
