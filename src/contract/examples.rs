@@ -1,10 +1,12 @@
 //! Examples of a document, held to the schemas beside them.
 
+use std::collections::HashMap;
+
 use serde_json::{Map, Value};
 
 use super::{
     ContractDocument, refs,
-    schema::{Schema, Schemas},
+    schema::{Schema, Schemas, Side},
 };
 use crate::{
     exchange::media,
@@ -20,29 +22,52 @@ impl ContractDocument {
         let schemas = Schemas::new(document);
         let mut examples = Vec::new();
         refs::walk(document, &mut |at, object| {
-            if object.contains_key("schema") && is_json(at) {
-                let schema = schemas.at(&refs::below(at, &["schema"]));
-                let found = of(document, at, object).into_iter();
-                examples.extend(found.map(|(at, value)| (at, value, vec![schema.clone()])));
+            if let Some(held) = object.get("schema").filter(|_| is_json(at)) {
+                let found = of(document, at, object);
+                if !found.is_empty() {
+                    let schema = schemas.at(&refs::below(at, &["schema"]));
+                    let by = (shared(document, held), Side::of(at));
+                    let one = |(at, value)| (at, value, Some((std::ptr::from_ref(value), by)), vec![schema.clone()]);
+                    examples.extend(found.into_iter().map(one));
+                }
             } else if !["schema", "content"].iter().any(|key| object.contains_key(*key)) {
                 // One that conforms as one side has it is good.
                 let own = own(at, object);
                 let each = if own.is_empty() { Vec::new() } else { schemas.at_both_sides(at).to_vec() };
-                examples.extend(own.into_iter().map(|(at, value)| (at, value, each.clone())));
+                examples.extend(own.into_iter().map(|(at, value)| (at, value, None, each.clone())));
             }
         });
-        let broken = |(at, value, schemas): (String, &Value, Vec<Schema>)| {
-            let value = Document::parse(value.to_string()).ok()?;
-            let mut first = None;
-            for schema in schemas {
-                first = Some(schema.judge(&value, &|_| false).ok()?.violations.into_iter().next()?);
-            }
-            let first = first?;
-            let place = if first.at.is_empty() { String::new() } else { format!("{}: ", first.at) };
-            Some((at, format!("{place}expected {}", first.expected)))
+        // Many places may share one example and its schema.
+        let mut judged: HashMap<_, Option<String>> = HashMap::new();
+        let broken = |(at, value, pair, schemas): (String, &Value, Option<_>, Vec<Schema>)| {
+            let judge = || fault(value, &schemas);
+            let fault = match pair {
+                Some(pair) => judged.entry(pair).or_insert_with(judge).clone(),
+                None => judge(),
+            };
+            Some((at, fault?))
         };
         examples.into_iter().filter_map(broken).collect()
     }
+}
+
+/// What of an example breaks the last of the schemas first, if it breaks all.
+fn fault(example: &Value, schemas: &[Schema]) -> Option<String> {
+    let example = Document::parse(example.to_string()).ok()?;
+    let mut first = None;
+    for schema in schemas {
+        first = Some(schema.judge(&example, &|_| false).ok()?.violations.into_iter().next()?);
+    }
+    let first = first?;
+    let place = if first.at.is_empty() { String::new() } else { format!("{}: ", first.at) };
+    Some(format!("{place}expected {}", first.expected))
+}
+
+/// Where a schema stands; of a reference, where what it names stands.
+fn shared(document: &Value, schema: &Value) -> *const Value {
+    let alone = schema.as_object().filter(|schema| schema.len() == 1);
+    let reference = alone.and_then(|schema| schema.get("$ref")?.as_str());
+    std::ptr::from_ref(reference.and_then(|reference| refs::resolve(document, reference)).unwrap_or(schema))
 }
 
 /// Whether an object with a schema is a media type of JSON, or none at all (a parameter, a header).
@@ -106,6 +131,22 @@ mod tests {
             ]
             .map(|(at, reason)| (at.to_owned(), reason.to_owned()))
         );
+    }
+
+    #[test]
+    fn an_example_that_several_places_refer_to_is_listed_at_each_by_its_own_schema() {
+        let media = |name: &str| {
+            let schema = json!({"$ref": format!("#/components/schemas/{name}")});
+            let example = json!({"e": {"$ref": "#/components/examples/E"}});
+            json!({"description": "x", "content": {"application/json": {"schema": schema, "examples": example}}})
+        };
+        let contract = Contract::from_document(json!({"openapi": "3.1.0", "info": {}, "paths": {"/a": {"get": {
+            "responses": {"200": media("Text"), "201": media("Text"), "202": media("Number")}}}},
+            "components": {"examples": {"E": {"value": 5}},
+                "schemas": {"Text": {"type": "string"}, "Number": {"type": "number"}}}}));
+        let at = |status: u16| format!("/paths/~1a/get/responses/{status}/content/application~1json/examples/e");
+        let expected = [200, 201].map(|status| (at(status), "expected a string".to_owned()));
+        assert_eq!(contract.unwrap().documents()[0].broken_examples(), expected);
     }
 
     #[test]

@@ -224,6 +224,25 @@ fn schemas_that_state_the_same_elsewhere_or_refer_to_themselves_do_not_differ() 
 }
 
 #[test]
+fn what_changed_in_a_schema_that_many_messages_share_is_listed_for_each() {
+    let document = |maximum: u32| {
+        let body = json!({"content": {"application/json": {"schema": {"$ref": "#/components/schemas/S"}}}});
+        let operation = json!({"requestBody": body, "responses": {"200": body}});
+        json!({"paths": {"/a": {"post": operation}, "/b": {"post": operation}}, "components": {"schemas": {
+            "S": {"type": "object", "properties": {"same": {"$ref": "#/components/schemas/Same"}, "n": {"type": "integer", "maximum": maximum}}},
+            "Same": {"type": "string"}}}})
+    };
+    assert_eq!(changes(&document(5), &document(5)), [""; 0]);
+    let found = changes(&document(5), &document(3));
+    let of =
+        |operation: &str| format!("breaking request-property-maximum-decreased POST {operation} request body at `/n`");
+    for operation in ["/a", "/b"] {
+        assert!(found.contains(&of(operation)), "{found:?}");
+    }
+    assert_eq!(found.len(), 4, "{found:?}");
+}
+
+#[test]
 fn operations_are_the_same_by_method_and_path_whatever_their_names_and_servers() {
     let document = |server: &str, path: &str, id: &str| json!({"servers": [{"url": server}], "paths": {path: {"get": {"operationId": id}}}});
     let old = document("/v1", "/x/{id}", "a");

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{
     change::{Change, Impact, Role, change},
-    schema::{ANYTHING, Walk},
+    schema::{ANYTHING, Unchanged, Walk},
 };
 use crate::{
     contract::{
@@ -26,6 +26,7 @@ pub(super) struct Messages<'a, 'c> {
     /// The resolved documents.
     pub(super) documents: (&'a Value, &'a Value),
     pub(super) changes: &'c mut Vec<Change>,
+    pub(super) unchanged: &'c mut Unchanged,
 }
 
 impl Messages<'_, '_> {
@@ -115,7 +116,7 @@ impl Messages<'_, '_> {
         };
         let (old, new) = self.documents;
         let (was, is) = (found(old, was), found(new, is));
-        Walk::new(self.documents, role, place, self.changes).run(was, is);
+        Walk::new(self.documents, role, place, self.changes, self.unchanged).run(was, is);
     }
 
     fn request_bodies(&mut self, was: &RequestBody, is: &RequestBody) {

@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::{
     change::{Change, Impact, change},
     messages::Messages,
+    schema::Unchanged,
 };
 use crate::{
     contract::{
@@ -33,6 +34,7 @@ fn documents(old: &ContractDocument, new: &ContractDocument) -> Vec<Change> {
     let pairs = pairs(old, new);
     places(old, new, &pairs, &mut changes);
     document(old, new, &mut changes);
+    let mut unchanged = Unchanged::new();
     for (was, is) in &pairs {
         let (Some(was), Some(is)) = (was, is) else {
             let (operation, kind, impact, message) = match (was, is) {
@@ -60,7 +62,7 @@ fn documents(old: &ContractDocument, new: &ContractDocument) -> Vec<Change> {
         let documents = (old.resolved(), new.resolved());
         security(was, is, &mut changes);
         servers(documents, was, is, &mut changes);
-        Messages { documents, changes: &mut changes }.compare(was, is);
+        Messages { documents, changes: &mut changes, unchanged: &mut unchanged }.compare(was, is);
         if was.relations != is.relations {
             let message = "the relations between request and response changed";
             changes.push(change(None, Impact::Unclear, "relations-changed", "", message));

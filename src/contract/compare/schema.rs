@@ -17,7 +17,11 @@ use super::{
     change::{Change, Effect, Impact, Role},
     same::{Same, is_silent, target},
 };
-use crate::{contract::refs, json::push_pointer, plural::plural};
+use crate::{
+    contract::refs,
+    json::{Number, push_pointer},
+    plural::plural,
+};
 
 /// The schema that a contract without one stands for: anything is allowed.
 pub(super) static ANYTHING: Value = Value::Bool(true);
@@ -57,6 +61,9 @@ const LIMITS: [&str; 3] = ["pattern", "multipleOf", "uniqueItems"];
 /// The kind of a change of what further properties may be.
 const FURTHER: &str = "additional-properties-changed";
 
+/// Pairs of schemas without a change between them, of what a client sends or not. Many messages share one schema.
+pub(super) type Unchanged = HashSet<(*const Value, *const Value, bool)>;
+
 /// Compares the schemas of one message.
 pub(super) struct Walk<'a, 'c> {
     /// The resolved documents that the references lead into.
@@ -66,6 +73,10 @@ pub(super) struct Walk<'a, 'c> {
     /// What the schemas describe, such as `request body`.
     pub(super) base: &'c str,
     pub(super) changes: &'c mut Vec<Change>,
+    /// Pairs that state the same.
+    unchanged: &'c mut Unchanged,
+    /// How often the walk met a pair again of which it is not known to state the same.
+    unsettled: usize,
     /// Pairs that were compared (below a choice or not), so that a schema that refers to itself ends; a shared one is
     /// reported at its first place.
     seen: HashSet<(*const Value, *const Value, bool)>,
@@ -93,13 +104,19 @@ impl<'a, 'c> Walk<'a, 'c> {
         role: Role,
         base: &'c str,
         changes: &'c mut Vec<Change>,
+        unchanged: &'c mut Unchanged,
     ) -> Self {
-        Self { old, new, role, base, changes, seen: HashSet::new() }
+        Self { old, new, role, base, changes, unchanged, unsettled: 0, seen: HashSet::new() }
     }
 
     /// Compares what a message's schemas state.
     pub(super) fn run(&mut self, old: &'a Value, new: &'a Value) {
+        let before = self.changes.len();
         self.schemas(old, new, &At { pointer: String::new(), decided: true });
+        if self.changes.len() == before {
+            let sent = self.role.is_sent();
+            self.unchanged.extend(self.seen.iter().map(|(old, new, _)| (*old, *new, sent)));
+        }
     }
 
     fn add(&mut self, at: &At, what: &str, effect: Effect, message: String) {
@@ -115,9 +132,23 @@ impl<'a, 'c> Walk<'a, 'c> {
 
     fn schemas(&mut self, old: &'a Value, new: &'a Value, at: &At) {
         let (old, new) = (target(self.old, old), target(self.new, new));
-        if !self.seen.insert((std::ptr::from_ref(old), std::ptr::from_ref(new), at.decided)) {
+        let pair = (std::ptr::from_ref(old), std::ptr::from_ref(new), self.role.is_sent());
+        if self.unchanged.contains(&pair) {
             return;
         }
+        if !self.seen.insert((pair.0, pair.1, at.decided)) {
+            self.unsettled += 1;
+            return;
+        }
+        let before = (self.changes.len(), self.unsettled);
+        self.keywords(old, new, at);
+        if (self.changes.len(), self.unsettled) == before {
+            self.unchanged.insert(pair);
+        }
+    }
+
+    /// Compares two schemas that no reference stands for any more.
+    fn keywords(&mut self, old: &'a Value, new: &'a Value, at: &At) {
         let (Some(one), Some(other)) = (members(old), members(new)) else {
             if !Same::new(self.old, self.new).schemas(old, new) {
                 self.add(at, "schema-changed", Effect::Unclear, "the schema changed".to_owned());
@@ -455,8 +486,25 @@ fn values(schema: &Map<String, Value>) -> Option<Vec<&Value>> {
     }
 }
 
-fn missing<'v>(these: &[&'v Value], those: &[&Value]) -> Vec<&'v Value> {
-    these.iter().filter(|value| !those.iter().any(|other| equal(value, other))).copied().collect()
+fn missing<'v>(these: &[&'v Value], those: &[&'v Value]) -> Vec<&'v Value> {
+    let held: HashSet<Listed<'_>> = those.iter().copied().map(Listed::of).collect();
+    these.iter().filter(|value| !held.contains(&Listed::of(value))).copied().collect()
+}
+
+/// A value of a list; two are one where [`equal`] holds.
+#[derive(PartialEq, Eq, Hash)]
+enum Listed<'v> {
+    Number(Number),
+    Other(&'v Value),
+}
+
+impl<'v> Listed<'v> {
+    fn of(value: &'v Value) -> Self {
+        match value {
+            Value::Number(number) => Self::Number(Number::parse(&number.to_string())),
+            value => Self::Other(value),
+        }
+    }
 }
 
 fn listed(values: &[&Value]) -> String {

@@ -8,7 +8,7 @@ use crate::contract::refs::{self, below};
 
 /// The side of an exchange that a schema describes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Side {
+pub(in crate::contract) enum Side {
     /// Parameters and bodies of requests: `readOnly` members are not required.
     Request,
     /// Headers and bodies of responses: `writeOnly` members are not required.
@@ -19,7 +19,7 @@ impl Side {
     pub(super) const BOTH: [Self; 2] = [Self::Request, Self::Response];
 
     /// The side of the schema at a JSON pointer into an OpenAPI document.
-    pub(super) fn of(pointer: &str) -> Self {
+    pub(in crate::contract) fn of(pointer: &str) -> Self {
         let mut tokens = pointer.split('/').skip(1);
         while let Some(token) = tokens.next() {
             match token {
