@@ -78,11 +78,11 @@ impl Subject for RunningProxy {
 
     fn contract(&self) -> Option<String> {
         // To ask for the hash of one that is not compiled would compile it.
-        self.of_pipeline(|pipeline| pipeline.contract().is_prepared().then(|| pipeline.contract().hash().to_owned()))
+        self.of_pipeline(|pipeline| pipeline.is_prepared().then(|| pipeline.contract().hash().to_owned()))
     }
 
     fn is_prepared(&self) -> bool {
-        self.of_pipeline(|pipeline| pipeline.contract().is_prepared())
+        self.of_pipeline(Pipeline::is_prepared)
     }
 
     fn write_again(&self) {

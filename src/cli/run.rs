@@ -1,6 +1,6 @@
 //! Running a proxy until a signal, or the end of its command, ends it.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use tokio::{sync::watch, task::JoinSet};
 
@@ -11,12 +11,11 @@ use super::{
     metrics::{self, RunningProxy},
     options::{contract::warn_of_unusable_places, limits::ProxyArgs},
     outbound::{FirstHop, OutboundPolicy, Site},
-    reload::Reload,
+    reload::{ContractReload, Reload},
     signals::{Signals, Wish},
     wrap,
 };
 use crate::{
-    exchange::TenantFacts,
     metrics::Phase,
     pipeline::{LineFormat, Pipeline},
     proxy::{Committed, Completed, Observer, Proxy, Settings, entry::listener, workers::Workers},
@@ -75,7 +74,7 @@ impl ProxyArgs {
         upstream: Arc<dyn Upstream>,
         origin: &str,
         outbound: &OutboundPolicy,
-        tenant: Arc<dyn TenantFacts>,
+        contract: ContractReload,
         ready: impl FnOnce(),
     ) -> Result<RunEnd, Failure> {
         self.listeners.check()?;
@@ -93,7 +92,7 @@ impl ProxyArgs {
             async move { writer.run().await }
         })
         .map_err(|error| format!("cannot start {} workers: {error}; --workers takes fewer", self.workers))?;
-        let settings = Settings { own: own.clone(), workers, tenant, ..settings };
+        let settings = Settings { own: own.clone(), workers, tenant: Arc::clone(pipeline) as _, ..settings };
         let routes = |first, access| {
             let access = live::Access { own: own.clone(), ..access };
             Arc::new(Routes::new(first, access, self.live_limits()))
@@ -108,7 +107,7 @@ impl ProxyArgs {
         let unseen = Proxy::new(settings, routes(None, live::Access::default()), Arc::new(NoObserver))?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let site = Site { origin, own, outbound };
-        let ran = runtime.block_on(self.serve(pipeline, proxy, unseen, &site, ready));
+        let ran = runtime.block_on(self.serve(pipeline, proxy, unseen, &site, contract, ready));
         // Exchanges that the drain did not see to their end are recorded as they are dropped.
         drop((runtime, threads));
         pipeline.flush();
@@ -121,6 +120,7 @@ impl ProxyArgs {
         proxy: Arc<Proxy>,
         unseen: Arc<Proxy>,
         site: &Site<'_>,
+        contract: ContractReload,
         ready: impl FnOnce(),
     ) -> Result<RunEnd, Failure> {
         let mut signals = Signals::new()?;
@@ -162,27 +162,30 @@ impl ProxyArgs {
             super::summary::event(format, "listening", address, line);
         }
         // The first exchange finds the schemas compiled, or waits for them.
-        let contract = Arc::clone(pipeline.contract());
+        let start = pipeline.contract();
+        let prepared = Arc::clone(&start);
         let (warned, warnings) = tokio::sync::oneshot::channel();
         std::thread::spawn(move || {
-            warn_of_unusable_places(&contract);
+            warn_of_unusable_places(&prepared);
             let _ = warned.send(());
-            contract.prepare();
+            prepared.prepare();
         });
         let reload = Arc::new(Reload {
             files: listeners.files.take(),
             upstream: proxy.upstream(),
-            contract: Arc::clone(pipeline.contract()),
+            contract,
+            start,
+            pipeline: Arc::clone(pipeline),
             metrics: pipeline.metrics().cloned(),
             format,
+            ended: Mutex::new(false),
         });
         ready();
         let ended = match self.command.split_first() {
             None => {
+                let mut reloads = None;
                 while signals.wish().await == Wish::Reload {
-                    let reload = Arc::clone(&reload);
-                    // It reads files.
-                    let _ = tokio::task::spawn_blocking(move || reload.run()).await;
+                    let _ = reloads.get_or_insert_with(|| reload.begin()).try_send(());
                 }
                 Ok(None)
             }
@@ -203,6 +206,7 @@ impl ProxyArgs {
             }
         }
         writer.abort();
+        reload.end();
         // A short command would end before they are printed.
         let _ = warnings.await;
         let given = environment.as_ref().map_or_else(Vec::new, Environment::addresses);

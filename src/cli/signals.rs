@@ -1,4 +1,4 @@
-//! The signals that end a run, or have it read its certificates again.
+//! The signals that end a run, or have it read its certificates and its contract again.
 
 use std::io::{self, IsTerminal as _};
 
@@ -19,7 +19,7 @@ pub(super) struct Signals {
 pub(super) enum Wish {
     /// To end.
     End,
-    /// To read its certificates again.
+    /// To read its certificates and its contract again.
     Reload,
 }
 

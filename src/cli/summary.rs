@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use super::{Failure, Format, Outcome as Exit, report_files};
 use crate::{
     finding::Kind,
-    pipeline::{Counts, Outcome},
+    pipeline::{ContractUsed, Counts, Outcome},
     plural::plural,
     redact::Redactor,
     report::{self, Reason, Recorded},
@@ -149,6 +149,7 @@ fn text(outcome: &Outcome, dropped: u64, rows: &Rows, next: Option<&str>) -> Str
         let what = if replays { "requested" } else { "covered" };
         let _ = writeln!(out, "operations {what}: {}", operations.join(", "));
     }
+    contracts(&outcome.contracts, &mut out);
     if replays {
         let Recorded { exchanges, conforms, gap, violates } = tally.recorded;
         let recorded = plural(exchanges, "recorded exchange");
@@ -228,6 +229,15 @@ fn text(outcome: &Outcome, dropped: u64, rows: &Rows, next: Option<&str>) -> Str
         let _ = writeln!(out, "next: {}", visible(next));
     }
     out
+}
+
+/// Adds which contracts judged, if there were several.
+fn contracts(used: &[ContractUsed], out: &mut String) {
+    if !used.is_empty() {
+        let _ = writeln!(out, "{} judged, by sha256:", plural(used.len() as u64, "contract"));
+        let judged = |used: &ContractUsed| format!("{} {}", used.hash, plural(used.exchanges, "exchange"));
+        list(out, used.iter().map(judged));
+    }
 }
 
 /// Adds what went wrong with the journal.
@@ -324,6 +334,10 @@ fn object(outcome: &Outcome, dropped: u64, rows: &Rows, next: Option<&str>) -> M
         "rules",
         tally.by_rule().map(|(rule, count)| (rule.id().to_owned(), Value::from(count))).collect::<Map<_, _>>().into(),
     );
+    if !outcome.contracts.is_empty() {
+        let used = outcome.contracts.iter();
+        put("contracts", used.map(|used| json!({"sha256": used.hash, "exchanges": used.exchanges})).collect());
+    }
     put("secrets", json!(outcome.secrets.secrets));
     put("personal", json!(outcome.secrets.personal));
     put("forgotten", outcome.secrets.forgotten.into());

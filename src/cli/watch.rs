@@ -13,10 +13,11 @@ use super::{
         trail::TrailArgs,
         upstream::UpstreamArgs,
     },
+    reload::ContractReload,
     report_files::{self, Used},
     summary,
 };
-use crate::{exchange::TenantFacts, recording::JournalContext};
+use crate::recording::JournalContext;
 
 /// Proxy and check traffic; with --trail, keep an audit trail
 #[derive(Debug, clap::Args)]
@@ -68,7 +69,6 @@ fn watch(args: &Args) -> Result<Outcome, Failure> {
         setup.durable = args.trail.durable;
     }
     setup.metrics = metrics.as_ref().map(MetricsServer::metrics);
-    let tenant = Arc::clone(&contract) as Arc<dyn TenantFacts>;
     let pipeline = args.judge.pipeline(Setup { contract: Some(contract), ..setup })?;
     let proxy = ProxyArgs { for_command: ready.for_command(&args.proxy, pipeline.redactor()), ..args.proxy.clone() };
     let introduce = || ready.introduce(&proxy, args.judge.format);
@@ -77,7 +77,7 @@ fn watch(args: &Args) -> Result<Outcome, Failure> {
         Arc::clone(&ready.upstream),
         &ready.origin,
         &args.upstream.outbound(),
-        tenant,
+        ContractReload::of(&args.judge, &args.filter.only, false),
         introduce,
     )?;
     let mut outcome = pipeline.finish();

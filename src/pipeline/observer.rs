@@ -1,4 +1,4 @@
-//! Receives exchanges from the proxy.
+//! Receives exchanges from the proxy, and tells it of the tenant.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -12,7 +12,7 @@ use super::{
     run::Pipeline,
 };
 use crate::{
-    exchange::{Exchange, Headers, Request},
+    exchange::{Exchange, Headers, Request, TenantFacts},
     finding::Verdict,
     proxy::{Committed, Completed, HoldPolicy, Observer},
     redact::JudgedExchange,
@@ -30,7 +30,7 @@ impl Observer for Pipeline {
         }
         let problem = self.lock().disk.refusing.as_deref().map(unrecorded)?;
         // What is not recorded anyway does not wait for the journal.
-        self.judge.includes(request).then_some(problem)
+        self.in_force.includes(request).then_some(problem)
     }
 
     fn is_slow_to_admit(&self, exchange: &Exchange) -> bool {
@@ -39,7 +39,7 @@ impl Observer for Pipeline {
     }
 
     fn admit_request(&self, exchange: &mut Exchange) -> Result<(), Problem> {
-        match self.judge.admit(exchange) {
+        match self.in_force.present().judge.admit(exchange) {
             None => Ok(()),
             Some(Err(judge::Panicked)) => Err(enforce::unjudged(HeldMessage::Request)),
             Some(Ok(verdict)) if enforce::passes(&verdict, HeldMessage::Request) => Ok(()),
@@ -72,6 +72,21 @@ impl Observer for Pipeline {
         let clean =
             |text: &str| catch_unwind(AssertUnwindSafe(|| self.redactor.text(text).into_inner())).unwrap_or_default();
         self.deny(&Denied { host: clean(&denied.host), advice: clean(&denied.advice), ..*denied });
+    }
+}
+
+/// Those of the contract in force.
+impl TenantFacts for Pipeline {
+    fn is_token_path(&self, path: &str) -> bool {
+        self.contract().is_token_path(path)
+    }
+
+    fn audience_path(&self, path: &str) -> Option<String> {
+        self.contract().audience_path(path)
+    }
+
+    fn lists_code(&self, value: &str) -> bool {
+        self.contract().lists_code(value)
     }
 }
 

@@ -10,7 +10,7 @@ use super::{
     console,
     disk::unrecorded,
     enforce::{self, HeldMessage},
-    judge::Attestation,
+    judge::{Attestation, Judge},
     run::Pipeline,
     writing::MAX_QUEUED,
 };
@@ -68,6 +68,15 @@ fn report_miss(miss: &Miss) -> report::Miss {
     }
 }
 
+fn judged(judge: &Judge, Pending { ended, waiting }: Pending) -> Processing<(JudgedExchange, bool)> {
+    let Completed { exchange, meta, took, held, alone: _ } = ended;
+    let response = exchange.response.as_ref().map_or(0, |response| response.body.content.len());
+    let captured = [exchange.request.body.content.len(), response];
+    // A panic costs this exchange, not those that ended with it.
+    let judged = catch_unwind(AssertUnwindSafe(|| judge.judge(exchange, &meta))).ok();
+    Processing { of: judged, meta, took, held, waiting, captured }
+}
+
 impl Pipeline {
     /// Processes the batches of all event loops, since they may hold secrets of what is redacted next.
     pub fn process_batches(&self) {
@@ -83,7 +92,7 @@ impl Pipeline {
             self.on_denied(denied);
             return Committed::now();
         }
-        if !self.judge.includes(&ended.exchange.request) {
+        if !self.in_force.includes(&ended.exchange.request) {
             self.lock().counts.left_out += 1;
             if let Some(metrics) = &self.metrics {
                 metrics.left_out();
@@ -116,7 +125,7 @@ impl Pipeline {
 
     /// See [`Batch::defers`].
     pub(super) fn defers(&self, turn: &Batch, exchange: &Exchange) -> bool {
-        turn.defers(exchange, self.max_inline, || self.judge.contract.is_prepared())
+        turn.defers(exchange, self.max_inline, || self.in_force.is_prepared())
     }
 
     /// Whether an exchange gets an entry; a recorded answer is in a recording already.
@@ -134,21 +143,24 @@ impl Pipeline {
         if pending.is_empty() {
             return;
         }
-        let judged: Vec<_> = pending.into_iter().map(|pending| self.judged(pending)).collect();
+        let counting = self.in_force.present();
+        counting.count(pending.len());
+        let judge = &counting.judge;
+        let judged: Vec<_> = pending.into_iter().map(|pending| judged(judge, pending)).collect();
         if self.metrics.is_some() {
             let mut exchanges = turn.exchanges();
             for judged in &judged {
                 self.count(&mut exchanges, judged);
             }
         }
-        let mut redacted: Vec<_> = judged.into_iter().map(|judged| self.redacted(judged)).collect();
+        let mut redacted: Vec<_> = judged.into_iter().map(|judged| self.redacted(judge, judged)).collect();
         let mut outgoing = turn.outgoing();
         // What a panic left of another batch.
         outgoing.entries.clear();
         outgoing.lines.clear();
         let mut queued = 0;
         for next in 0..redacted.len() {
-            self.put_into_words(&redacted[next], &mut outgoing);
+            self.put_into_words(judge, &redacted[next], &mut outgoing);
             if outgoing.entries.size() >= MAX_QUEUED {
                 self.queue(&mut redacted[queued..=next], &mut outgoing);
                 queued = next + 1;
@@ -156,15 +168,6 @@ impl Pipeline {
             }
         }
         self.queue(&mut redacted[queued..], &mut outgoing);
-    }
-
-    fn judged(&self, Pending { ended, waiting }: Pending) -> Processing<(JudgedExchange, bool)> {
-        let Completed { exchange, meta, took, held, alone: _ } = ended;
-        let response = exchange.response.as_ref().map_or(0, |response| response.body.content.len());
-        let captured = [exchange.request.body.content.len(), response];
-        // A panic costs this exchange, not those that ended with it.
-        let judged = catch_unwind(AssertUnwindSafe(|| self.judge.judge(exchange, &meta))).ok();
-        Processing { of: judged, meta, took, held, waiting, captured }
     }
 
     /// Counts an exchange for `--metrics`.
@@ -189,7 +192,7 @@ impl Pipeline {
         });
     }
 
-    fn redacted(&self, judged: Processing<(JudgedExchange, bool)>) -> Processing<Ready> {
+    fn redacted(&self, judge: &Judge, judged: Processing<(JudgedExchange, bool)>) -> Processing<Ready> {
         let Processing { of, mut meta, took, held, mut waiting, captured } = judged;
         let passes = !held
             || of
@@ -197,7 +200,7 @@ impl Pipeline {
                 .is_some_and(|(judged, panicked)| !panicked && enforce::passes(&judged.verdict, HeldMessage::Response));
         let is_recorded = self.is_recorded(&meta);
         let redacted = of.and_then(|(judged, panicked)| {
-            let (redacted, attestation) = self.judge.redact(&self.redactor, judged, &meta, is_recorded)?;
+            let (redacted, attestation) = judge.redact(&self.redactor, judged, &meta, is_recorded)?;
             let touched = self.touched(&redacted);
             Some(Ready { judged: redacted, attestation, panicked, touched })
         });
@@ -217,7 +220,7 @@ impl Pipeline {
     }
 
     /// Adds the line and the entry of an exchange.
-    fn put_into_words(&self, redacted: &Processing<Ready>, outgoing: &mut Outgoing) {
+    fn put_into_words(&self, judge: &Judge, redacted: &Processing<Ready>, outgoing: &mut Outgoing) {
         let Some(Ready { judged, attestation, .. }) = &redacted.of else {
             self.internal_error();
             return console::unredacted(&mut outgoing.lines, self.lines);
@@ -225,6 +228,7 @@ impl Pipeline {
         console::line(&mut outgoing.lines, self.lines, judged, &redacted.meta, redacted.took);
         if let Some(encoder) = self.encoder.as_ref().filter(|_| self.is_recorded(&redacted.meta)) {
             let own = outgoing.encoder.get_or_insert_with(|| encoder.another());
+            own.judged_by(judge.contract.hash());
             own.encode(judged, attestation, &mut outgoing.entries);
         }
     }

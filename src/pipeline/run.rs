@@ -13,6 +13,7 @@ use super::{
     counts::Counts,
     disk::Disk,
     enforce::Enforce,
+    in_force::{ContractUsed, InForce},
     journal::{Encode, Journal},
     judge::Judge,
     lines::Console,
@@ -55,7 +56,7 @@ pub struct Parts {
 /// The pipeline; see the module.
 #[derive(Debug)]
 pub struct Pipeline {
-    pub(super) judge: Judge,
+    pub(super) in_force: InForce,
     pub(super) redactor: Arc<Redactor>,
     parts: Option<Arc<ContractParts>>,
     pub(super) enforce: Enforce,
@@ -104,6 +105,8 @@ pub struct Outcome {
     pub counts: Counts,
     /// What redaction found.
     pub secrets: Counters,
+    /// The contracts that judged, if there were several.
+    pub contracts: Vec<ContractUsed>,
     /// Where exchange lines went; close it before printing anything else.
     pub console: Arc<Console>,
 }
@@ -118,7 +121,7 @@ impl Pipeline {
         let Parts { judge, redactor, enforce, collector, journal, durable, max_inline, lines, console, metrics } =
             parts;
         let pipeline = Arc::new(Self {
-            judge,
+            in_force: InForce::new(judge),
             redactor,
             parts: collector.parts().cloned(),
             enforce,
@@ -221,8 +224,21 @@ impl Pipeline {
 
     /// The contract in force.
     #[must_use]
-    pub fn contract(&self) -> &Arc<Contract> {
-        &self.judge.contract
+    pub fn contract(&self) -> Arc<Contract> {
+        Arc::clone(&self.in_force.present().judge.contract)
+    }
+
+    /// Has this contract judge all exchanges that are not being judged yet. Compiles it first.
+    ///
+    /// Redaction keeps the facts of the contract that it was made with, and so do reports.
+    pub fn replace_contract(&self, contract: Arc<Contract>) {
+        self.in_force.replace(contract);
+    }
+
+    /// Whether no check waits until its contract is compiled.
+    #[must_use]
+    pub fn is_prepared(&self) -> bool {
+        self.in_force.is_prepared()
     }
 
     /// How exchange lines are shaped.
@@ -277,6 +293,7 @@ impl Pipeline {
             collector: std::mem::replace(&mut state.collector, nothing),
             counts: std::mem::take(&mut state.counts),
             secrets: self.redactor.counters(),
+            contracts: self.in_force.contracts(),
             console: Arc::clone(&self.console),
         }
     }

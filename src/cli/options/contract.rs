@@ -1,6 +1,7 @@
 //! `--contract` and `--overlay`.
 
 use std::{
+    fmt,
     io::Write as _,
     path::{Path, PathBuf},
     sync::Arc,
@@ -72,6 +73,17 @@ impl ContractArgs {
     }
 }
 
+/// The options as they were given.
+impl fmt::Display for ContractArgs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let contracts = self.contract.iter().map(|file| ("--contract", file));
+        for (at, (option, file)) in contracts.chain(self.overlay.iter().map(|file| ("--overlay", file))).enumerate() {
+            write!(f, "{}{option} {}", if at == 0 { "" } else { " " }, file.display())?;
+        }
+        Ok(())
+    }
+}
+
 /// Prints a line for each document with places that contrail cannot judge by.
 pub(in crate::cli) fn warn_of_unusable_places(contract: &Contract) {
     for document in contract.documents() {
@@ -92,7 +104,7 @@ pub(in crate::cli) fn warn_of_unusable_places(contract: &Contract) {
 }
 
 /// Prints the warnings about overlays and scopes.
-fn warn(contract: &Contract) {
+pub(in crate::cli) fn warn(contract: &Contract) {
     let mut stderr = std::io::stderr().lock();
     let warnings = contract.warnings();
     for warning in warnings.iter().take(MAX_WARNINGS) {

@@ -80,6 +80,17 @@ pub struct JudgeArgs {
     pub report: Vec<report::Request>,
 }
 
+/// Checks that a contract has the operations of `--only`.
+pub(in crate::cli) fn check_only(only: &[String], contract: &Contract) -> Result<(), Failure> {
+    let known = |only: &&String| contract.operations().any(|operation| *operation.id == ***only);
+    match only.iter().find(|only| !known(only)) {
+        None => Ok(()),
+        Some(unknown) => {
+            Err(format!("--only {unknown}: the contract has no such operation; `contrail contract` lists them").into())
+        }
+    }
+}
+
 /// What a command adds to [`JudgeArgs`] to make a pipeline.
 #[derive(Debug, Default)]
 pub struct Setup {
@@ -179,13 +190,7 @@ impl JudgeArgs {
             Some(contract) => contract,
             None => self.contract.load()?,
         };
-        let known = |only: &String| contract.operations().any(|operation| *operation.id == **only);
-        if let Some(unknown) = setup.only.iter().find(|only| !known(only)) {
-            return Err(format!(
-                "--only {unknown}: the contract has no such operation; `contrail contract` lists them"
-            )
-            .into());
-        }
+        check_only(&setup.only, &contract)?;
         let collector = self.collector(&contract)?;
         let redactor = match setup.redactor {
             Some(redactor) => redactor,

@@ -26,12 +26,12 @@ use super::{
     Failure, Outcome,
     metrics::MetricsServer,
     options::{judge::Setup, limits::ProxyArgs, upstream::Ready},
+    reload::ContractReload,
     report_files::{self, Used},
     run::RunEnd,
     summary,
 };
 use crate::{
-    exchange::TenantFacts,
     pipeline,
     recording::{Journal, JournalContext, WriteError},
 };
@@ -137,9 +137,15 @@ fn serve(
     })?;
     let proxy = ProxyArgs { for_command: ready.for_command(&args.proxy, &builder.redactor), ..args.proxy.clone() };
     let introduce = || ready.introduce(&proxy, args.judge.format);
-    let tenant = Arc::clone(&builder.contract) as Arc<dyn TenantFacts>;
-    let ran =
-        proxy.run(&pipeline, Arc::clone(&ready.upstream), &ready.origin, &args.upstream.outbound(), tenant, introduce);
+    let contract = ContractReload::of(&args.judge, &args.filter.only, true);
+    let ran = proxy.run(
+        &pipeline,
+        Arc::clone(&ready.upstream),
+        &ready.origin,
+        &args.upstream.outbound(),
+        contract,
+        introduce,
+    );
     let mut outcome = pipeline.finish();
     outcome.collector.upstream(&ready.origin);
     Ok((ran, outcome))

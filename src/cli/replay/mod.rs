@@ -27,6 +27,7 @@ use super::{
     metrics::MetricsServer,
     options::judge::Setup,
     outbound::OutboundPolicy,
+    reload::ContractReload,
     report_files::{self, Used},
     sources, summary, verify,
 };
@@ -99,8 +100,8 @@ fn replay(args: &Args) -> Result<Outcome, Failure> {
     proxy.for_command = missing.as_ref().map(|missing| missing.for_command(&proxy)).unwrap_or_default();
 
     let mut judging = None;
-    let tenant = Arc::clone(&contract) as Arc<dyn TenantFacts>;
-    let ran = proxy.run(&pipeline, upstream, origin, &outbound, tenant, || {
+    let reload = ContractReload::of(&args.judge, &[], missing.is_some());
+    let ran = proxy.run(&pipeline, upstream, origin, &outbound, reload, || {
         messages::ready(args.judge.format, &replay);
         if let Some(missing) = &missing {
             missing.print_start(&proxy);

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use crate::recording::LaidOut;
 
-/// What is the same in every entry of a journal.
+/// What is the same in many entries of a journal.
 #[derive(Debug, Clone)]
 pub struct JournalContext {
     /// The upstream's origin (`https://tenant.example.com`).
     pub upstream: Arc<str>,
-    /// Hash of the contract in force ([`crate::contract::Contract::hash`]).
+    /// Hash of the contract that judged ([`crate::contract::Contract::hash`]).
     pub contract: Arc<str>,
 }
 

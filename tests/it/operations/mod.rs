@@ -1,5 +1,6 @@
 //! What `docs/operations.md` promises of a proxy that runs for long: metrics, probes, signals.
 
+mod contract_reload;
 mod deployment;
 mod metrics;
 mod probes;

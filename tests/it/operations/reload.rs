@@ -77,7 +77,7 @@ impl Client {
 }
 
 /// Sends SIGHUP and waits for what comes of it.
-fn reload(running: &Running, metrics: SocketAddr) {
+pub(super) fn reload(running: &Running, metrics: SocketAddr) {
     let reloads = || sum(metrics, "contrail_reloads_total");
     let before = reloads();
     signal(running, Signal::SIGHUP);
@@ -200,13 +200,16 @@ fn a_new_authority_for_the_upstream_counts_for_new_connections() {
 }
 
 /// Standard error of a `contrail` that a test reads line by line.
-struct Said(std::process::Child, BufReader<std::process::ChildStderr>);
+pub(super) struct Said(std::process::Child, BufReader<std::process::ChildStderr>);
 
 impl Said {
     fn start(workspace: &Workspace, options: &[&str]) -> Self {
-        let mut command = contrail();
-        command.current_dir(workspace.path()).args(["watch", "--upstream", "sandbox", "--listen", "127.0.0.1:0"]);
-        let mut child = command.args(options).stderr(Stdio::piped()).spawn().unwrap();
+        Self::begin(workspace, &[&["watch", "--upstream", "sandbox", "--listen", "127.0.0.1:0"], options].concat())
+    }
+
+    pub(super) fn begin(workspace: &Workspace, arguments: &[&str]) -> Self {
+        let mut child =
+            contrail().current_dir(workspace.path()).args(arguments).stderr(Stdio::piped()).spawn().unwrap();
         let stderr = BufReader::new(child.stderr.take().unwrap());
         let mut said = Self(child, stderr);
         said.until("listening on");
@@ -214,7 +217,7 @@ impl Said {
     }
 
     /// Reads up to a line with this text in it.
-    fn until(&mut self, text: &str) -> String {
+    pub(super) fn until(&mut self, text: &str) -> String {
         let mut line = String::new();
         while !line.contains(text) {
             line.clear();
@@ -223,7 +226,7 @@ impl Said {
         line
     }
 
-    fn signal(&self, signal: Signal) {
+    pub(super) fn signal(&self, signal: Signal) {
         kill(Pid::from_raw(self.0.id().cast_signed()), signal).unwrap();
     }
 }
@@ -242,21 +245,9 @@ fn a_run_without_files_of_certificates_says_so_and_goes_on() {
     for _ in 0..2 {
         said.signal(Signal::SIGHUP);
         let line: serde_json::Value = serde_json::from_str(&said.until("SIGHUP")).unwrap();
-        let message = "SIGHUP: no certificate of this run comes from a file that can be read again";
+        let message = "SIGHUP: no certificate and no contract of this run comes from a file that can be read again";
         assert_eq!(line, serde_json::json!({"reloaded": [], "message": message}));
     }
-    said.signal(Signal::SIGTERM);
-    assert_eq!(said.0.wait().unwrap().code(), Some(0));
-}
-
-#[test]
-fn a_contract_from_a_file_stays_as_it_was_and_the_proxy_says_so() {
-    let workspace = Workspace::new();
-    assert_eq!(workspace.run(&["contract", "--export", "contract.yaml"]).status, 0);
-    let mut said = Said::start(&workspace, &["--contract", "contract.yaml"]);
-    fs::write(workspace.path().join("contract.yaml"), "openapi: 3.1.0").unwrap();
-    said.signal(Signal::SIGHUP);
-    said.until("the contract stays as it was at the start; restart contrail to change it");
     said.signal(Signal::SIGTERM);
     assert_eq!(said.0.wait().unwrap().code(), Some(0));
 }
