@@ -10,7 +10,7 @@
 //!           Exchange ──► contract::check ──► Verdict ──► redact ──► recording (journal, fixture), console, report
 //! ```
 //!
-//! Imports point one way: `cli`, `config`, `pipeline`, `proxy`, `metrics`, `learn`, `mock`, `replay` and `sandbox`, `upstream`,
+//! Imports point one way: `cli`, `config`, `fleet`, `pipeline`, `proxy`, `metrics`, `learn`, `mock`, `replay` and `sandbox`, `upstream`,
 //! `report`, `coverage`, `recording`, `contract`, `redact`, `token`, `finding`, `exchange`, `json`, `io`, each to those
 //! after it. `contract` never sees a socket, `recording` never sees a contract, `proxy` never sees either; the embedded
 //! sandbox imports nothing from `contract`, so that the two can disagree. `docs/architecture.md` lists what each owns.
@@ -22,6 +22,8 @@ pub mod coverage;
 mod digest;
 pub mod exchange;
 pub mod finding;
+#[cfg(feature = "fleet")]
+pub mod fleet;
 mod hex;
 pub mod io;
 pub mod json;

@@ -11,25 +11,39 @@ pub(super) struct Disk {
     /// Written, and not on the disk yet.
     pub(super) syncing: Vec<Waiting>,
     pub(super) sync_wanted: bool,
-    /// Why requests are refused at present.
+    /// Why requests are refused at present: the whole answer.
     pub(super) refusing: Option<String>,
-    /// A sync failed: which part of the journal is on the disk is unknown, and a later success would not show it.
-    pub(super) sync_failed: bool,
+    pub(super) syncs: Syncs,
     /// No more is to come.
     pub(super) closing: bool,
 }
 
+/// How syncs went.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) enum Syncs {
+    #[default]
+    Done,
+    /// The last one was not done in time; a later one may be.
+    Late,
+    /// One failed: which part of the journal is on the disk is unknown, and a later success would not show it.
+    Failed,
+}
+
+/// Why something is refused.
+pub(super) const UNWRITTEN: &str = "the journal cannot be written";
+pub(super) const LATE: &str = "entries wait too long to be safe";
+
 impl Disk {
     /// From now on requests are refused, for this reason; the answer.
-    pub(super) fn refuse(&mut self, reason: String) -> Problem {
-        let problem = unrecorded(&reason);
-        self.refusing = Some(reason);
+    pub(super) fn refuse(&mut self, what: &str, reason: &str) -> Problem {
+        let detail = format!("{what}, and --durable lets nothing through unrecorded: {reason}");
+        let problem = unrecorded(&detail);
+        self.refusing = Some(detail);
         problem
     }
 }
 
 /// The answer to a request that cannot be recorded, under `--durable`.
-pub(super) fn unrecorded(reason: &str) -> Problem {
-    let detail = format!("the journal cannot be written, and --durable lets nothing through unrecorded: {reason}");
-    Problem::new(StatusCode::SERVICE_UNAVAILABLE, "durable", detail)
+pub(super) fn unrecorded(detail: &str) -> Problem {
+    Problem::new(StatusCode::SERVICE_UNAVAILABLE, "durable", detail.to_owned())
 }

@@ -23,7 +23,8 @@ pub trait Journal: Send + fmt::Debug {
     /// The batch was not written, or not whole; the journal stays usable.
     fn write(&mut self, batch: &mut EntryBatch) -> io::Result<()>;
 
-    /// What waits until all that was written so far is on the disk. It runs on another thread.
+    /// What waits until all that was written so far is on the disk. It runs on another thread. An error of the kind
+    /// [`io::ErrorKind::TimedOut`] states that nothing is lost, and that a later call may succeed.
     fn unsynced(&mut self) -> Sync {
         Box::new(|| Ok(()))
     }

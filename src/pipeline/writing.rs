@@ -10,7 +10,7 @@ use std::{
 use super::{
     batches::Waiting,
     console,
-    disk::unrecorded,
+    disk::{LATE, Syncs, UNWRITTEN, unrecorded},
     run::{Pipeline, RunState},
 };
 use crate::upstream::Problem;
@@ -102,14 +102,11 @@ impl Pipeline {
 
     /// A batch is in the journal.
     fn wrote(&self, state: &mut RunState, waiting: &mut Vec<Waiting>) {
-        if let Some(metrics) = self.metrics.as_ref().filter(|_| !state.disk.sync_failed) {
-            metrics.journal.works();
+        if state.disk.syncs == Syncs::Done {
+            self.works(state);
         }
         if !self.durable {
             return;
-        }
-        if !state.disk.sync_failed {
-            state.disk.refusing = None;
         }
         // Those whose client has gone already wait for nothing.
         let all = waiting.len();
@@ -120,6 +117,14 @@ impl Pipeline {
         self.to_sync.notify_one();
     }
 
+    /// The journal can be written.
+    fn works(&self, state: &mut RunState) {
+        if let Some(metrics) = &self.metrics {
+            metrics.journal.works();
+        }
+        state.disk.refusing = None;
+    }
+
     /// A batch is not in the journal.
     fn lost(&self, state: &mut RunState, error: &io::Error, waiting: &mut Vec<Waiting>) {
         state.counts.unwritten += waiting.len() as u64;
@@ -128,7 +133,7 @@ impl Pipeline {
             metrics.journal.fails(&error.to_string());
         }
         self.alarm(state, error);
-        let answer = if self.durable { Err(state.disk.refuse(error.to_string())) } else { Ok(()) };
+        let answer = if self.durable { Err(state.disk.refuse(UNWRITTEN, &error.to_string())) } else { Ok(()) };
         release(waiting, &answer);
     }
 
@@ -164,6 +169,20 @@ impl Pipeline {
         self.console.insist(&line);
     }
 
+    /// What was written is not as safe as `--durable` wants it, and may be later; the answer until then.
+    fn is_late(&self, state: &mut RunState, error: &io::Error) -> Problem {
+        if let Some(metrics) = &self.metrics {
+            metrics.journal.fails(&error.to_string());
+        }
+        if std::mem::replace(&mut state.disk.syncs, Syncs::Late) == Syncs::Done {
+            let mut line = Vec::new();
+            let alarm = "entries wait too long to be safe; requests get 503 until they do not (--durable)";
+            console::alarm(&mut line, self.lines, alarm, Some(error));
+            self.console.insist(&line);
+        }
+        state.disk.refuse(LATE, &error.to_string())
+    }
+
     /// The work of the syncing thread: one sync for all exchanges that were written since the one before.
     pub(super) fn sync_batches(&self) {
         let mut state = self.lock();
@@ -188,16 +207,27 @@ impl Pipeline {
                 metrics.journal.synced(took);
             }
             let answer = match synced {
-                Ok(()) if !state.disk.sync_failed => Ok(()),
+                Ok(()) if state.disk.syncs != Syncs::Failed => {
+                    if std::mem::take(&mut state.disk.syncs) == Syncs::Late {
+                        self.works(&mut state);
+                    }
+                    Ok(())
+                }
                 Ok(()) => Err(unrecorded(state.disk.refusing.as_deref().unwrap_or_default())),
+                Err(error) if error.kind() == io::ErrorKind::TimedOut && state.disk.syncs != Syncs::Failed => {
+                    self.recorded(waiting.len());
+                    let refused = Err(self.is_late(&mut state, &error));
+                    release(&mut waiting, &refused);
+                    continue;
+                }
                 Err(error) => {
-                    state.disk.sync_failed = true;
+                    state.disk.syncs = Syncs::Failed;
                     self.alarm(&mut state, &error);
                     let reason = format!("{error}; restart contrail once the disk is repaired");
                     if let Some(metrics) = &self.metrics {
                         metrics.journal.fails(&reason);
                     }
-                    Err(state.disk.refuse(reason))
+                    Err(state.disk.refuse(UNWRITTEN, &reason))
                 }
             };
             if answer.is_err() {

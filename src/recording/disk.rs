@@ -63,7 +63,7 @@ pub(super) fn is_folder(path: &Path) -> bool {
 }
 
 /// Makes a folder and those above it, for the owner only; those that exist stay as they are.
-pub(super) fn make_folder(path: &Path) -> Result<(), WriteError> {
+pub(crate) fn make_folder(path: &Path) -> Result<(), WriteError> {
     DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(failed_to("make the folder", path))
 }
 
@@ -75,7 +75,7 @@ pub(super) fn random_id() -> io::Result<String> {
 }
 
 /// Options that make a file for the owner only.
-pub(super) fn private() -> OpenOptions {
+pub(crate) fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.mode(0o600);
     options

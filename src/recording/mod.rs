@@ -18,6 +18,8 @@ mod read;
 mod tests;
 
 pub(crate) use disk::{is_at, resolved};
+#[cfg(feature = "fleet")]
+pub(crate) use disk::{make_folder, private};
 pub use entry::attest::{Attested, attest, reconcile};
 pub use entry::decoded::{Entry, LaidOut, Note};
 pub use entry::encode::encode;
@@ -48,6 +50,12 @@ pub use journal::set_aside::SetAside;
 pub use journal::trail::TrailOptions;
 pub use journal::unrecorded::Unrecorded;
 pub use journal::{Encoder, EntryBatch, Journal, Leftover, Unsynced};
+#[cfg(feature = "fleet")]
+pub(crate) use journal::{
+    chain::begin_of,
+    lines::CHAIN,
+    segments::{segment_name, segment_number},
+};
 pub use read::copies::TrailLines;
 pub use read::entry_texts::{Head, is_journal, unsearchable};
 pub(crate) use read::folders::{Folders, links_of};

@@ -127,6 +127,32 @@ async fn under_durable_requests_are_refused_while_nothing_can_be_written_and_tak
     assert_eq!(said.text(), [alarm, line, line].concat());
 }
 
+#[tokio::test]
+async fn under_durable_a_sync_that_is_late_refuses_requests_and_loses_nothing_until_one_is_done() {
+    let (journal, begun, tell) = Memory::durable();
+    let (pipeline, said) = pipeline(Contract::check, &journal);
+    for _ in 0..2 {
+        let refused = written(&pipeline);
+        begun.recv().unwrap();
+        tell.send(Err(std::io::Error::new(std::io::ErrorKind::TimedOut, "no answer"))).unwrap();
+        assert_eq!(refused.await.unwrap_err().reason, "durable");
+        assert_eq!(pipeline.refuses(&exchange().request).unwrap().reason, "durable");
+    }
+    // The refusal is an exchange too; requests are taken again once its sync is done.
+    let passed = written(&pipeline);
+    begun.recv().unwrap();
+    assert!(pipeline.refuses(&exchange().request).is_some());
+    tell.send(Ok(())).unwrap();
+    passed.await.unwrap();
+    assert!(pipeline.refuses(&exchange().request).is_none());
+    let outcome = pipeline.finish();
+    outcome.console.close();
+    assert!(!outcome.counts.lost());
+    let alarm = "ALARM: entries wait too long to be safe; requests get 503 until they do not (--durable): no answer\n";
+    assert_eq!(said.text().matches("ALARM").count(), 1);
+    assert!(said.text().contains(alarm));
+}
+
 #[test]
 fn a_clock_that_jumps_reorders_nothing_and_panics_nowhere() {
     let folder = tempfile::tempdir().unwrap();

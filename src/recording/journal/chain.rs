@@ -74,12 +74,12 @@ impl ChainHead {
     }
 
     /// Appends the first line of a segment, which names the trail, and steps on.
-    pub(in crate::recording) fn begin(&mut self, out: &mut Vec<u8>) {
+    pub(crate) fn begin(&mut self, out: &mut Vec<u8>) {
         self.step(Vec::new(), self.trail.clone(), out);
     }
 
     /// Appends the chain line for `batch` (whole lines) and steps on.
-    pub(in crate::recording) fn seal(&mut self, batch: &[u8], out: &mut Vec<u8>) {
+    pub(crate) fn seal(&mut self, batch: &[u8], out: &mut Vec<u8>) {
         let mut begin = 0;
         let lines = memchr_iter(b'\n', batch)
             .map(|end| line_digest(&batch[std::mem::replace(&mut begin, end + 1)..end]))
@@ -162,7 +162,7 @@ impl Link {
 }
 
 /// The head before a segment, with the trail's id. `None` if the segment does not begin with a chain line.
-pub(in crate::recording) fn begin_of(segment: &Path) -> io::Result<Option<ChainHead>> {
+pub(crate) fn begin_of(segment: &Path) -> io::Result<Option<ChainHead>> {
     Ok(first_heads(segment)?.map(|[before, _]| before))
 }
 

@@ -1,7 +1,7 @@
 //! The lines of a journal: entries, and those that say something of the journal, which are known by how they begin.
 
 /// A link of a trail's hash chain.
-pub(super) const CHAIN: &[u8] = b"{\"_chain\"";
+pub(crate) const CHAIN: &[u8] = b"{\"_chain\"";
 /// What the journal records of its own fold.
 pub(super) const FOLD: &[u8] = b"{\"_fold\"";
 /// A segment of a trail that is to be folded with the journal.

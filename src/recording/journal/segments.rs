@@ -18,11 +18,11 @@ pub(crate) fn is_in_trail(path: &Path) -> bool {
     is_segment(path) && beside.map(|item| item.path()).any(|item| is_segment(&item))
 }
 
-pub(super) fn segment_name(number: u64) -> String {
+pub(crate) fn segment_name(number: u64) -> String {
     format!("trail-{number:08}.journal")
 }
 
-pub(in crate::recording) fn segment_number(name: &str) -> Option<u64> {
+pub(crate) fn segment_number(name: &str) -> Option<u64> {
     name.strip_prefix("trail-")?.strip_suffix(".journal")?.parse().ok()
 }
 

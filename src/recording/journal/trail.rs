@@ -92,6 +92,12 @@ impl Trail {
         Ok((trail, file, leftover))
     }
 
+    /// The number of the present segment.
+    #[cfg(feature = "fleet")]
+    pub(super) fn number(&self) -> u64 {
+        self.number
+    }
+
     pub(super) fn is_full(&self, length: u64) -> bool {
         length >= self.rotate_at
     }

@@ -100,6 +100,16 @@ impl Journal {
         self.file.path()
     }
 
+    /// The end of a trail: the number of its present segment, and the bytes in it.
+    #[cfg(feature = "fleet")]
+    #[must_use]
+    pub fn end(&self) -> Option<(u64, u64)> {
+        match &self.kind {
+            JournalKind::Trail { trail, .. } => Some((trail.number(), self.file.length())),
+            JournalKind::Fixture { .. } => None,
+        }
+    }
+
     /// The files that this run wrote, in order; of a journal beside a fixture, with what it names of a killed run's
     /// trail.
     #[must_use]

@@ -1,0 +1,208 @@
+//! What the sending thread shares with those who wait for it.
+
+use std::{
+    fs,
+    path::PathBuf,
+    sync::{
+        Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use tokio::sync::{Notify, watch};
+
+use super::{
+    Address,
+    tail::{Position, segments},
+};
+use crate::{plural::plural, recording::segment_name};
+
+/// How a trail is sent.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Where to.
+    pub address: Address,
+    /// The folder with its segments.
+    pub folder: PathBuf,
+    /// The file that keeps how much the broker has.
+    pub sent: PathBuf,
+    /// Segments that the broker has are removed.
+    pub removes: bool,
+    /// Every batch is sent at once, since somebody waits for it. Else those of some milliseconds are sent together.
+    pub at_once: bool,
+}
+
+/// How long a publisher goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// More may be written at any time.
+    Running,
+    /// No more is written; what there is is still sent.
+    Ending,
+    /// Nothing is sent any more.
+    GivenUp,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) settings: Settings,
+    /// There is more to send.
+    pub(super) wake: Notify,
+    pub(super) phase: watch::Sender<Phase>,
+    state: Mutex<State>,
+    /// The state has changed.
+    changed: Condvar,
+    failures: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    acknowledged: Position,
+    /// Why nothing is sent, while that is so, and since when.
+    trouble: Option<(String, Instant)>,
+    /// Nothing more is sent.
+    is_done: bool,
+}
+
+impl Shared {
+    pub(super) fn new(settings: Settings, acknowledged: Position) -> Self {
+        Self {
+            settings,
+            wake: Notify::new(),
+            phase: watch::Sender::new(Phase::Running),
+            state: Mutex::new(State { acknowledged, ..State::default() }),
+            changed: Condvar::new(),
+            failures: AtomicU64::new(0),
+        }
+    }
+
+    pub(super) fn acknowledged(&self) -> Position {
+        self.lock().acknowledged
+    }
+
+    /// The broker has all before this place.
+    pub(super) fn acknowledge(&self, at: Position) {
+        let mut state = self.lock();
+        state.acknowledged = at;
+        let trouble = state.trouble.take();
+        drop(state);
+        self.changed.notify_all();
+        if trouble.is_some() {
+            let bytes = plural(self.waiting(), "byte");
+            tracing::warn!("the trail is sent to {:?} again; {bytes} in the buffer", self.settings.address);
+        }
+    }
+
+    /// Nothing can be sent. The first time since something could, it is said.
+    pub(super) fn fails(&self, reason: &str) {
+        self.failures.fetch_add(1, Ordering::Relaxed);
+        let mut state = self.lock();
+        let since = state.trouble.take().map(|(_, since)| since);
+        state.trouble = Some((reason.to_owned(), since.unwrap_or_else(Instant::now)));
+        drop(state);
+        self.changed.notify_all();
+        if since.is_none() {
+            let Settings { address, folder, .. } = &self.settings;
+            let folder = folder.display();
+            tracing::error!("the trail cannot be sent to {address:?}; its entries wait in `{folder}`: {reason}");
+        }
+    }
+
+    /// Waits until the broker has all up to this byte of a segment; else why it does not.
+    pub(super) fn wait(&self, segment: u64, offset: u64, patience: Duration) -> Result<(), String> {
+        let (until, begun) = (Position { segment, offset }, Instant::now());
+        let mut state = self.lock();
+        while state.acknowledged < until {
+            let since = state.trouble.as_ref().map_or(begun, |(_, since)| begun.min(*since));
+            let left = patience.saturating_sub(since.elapsed());
+            if left.is_zero() {
+                let reason = state.trouble.as_ref().map(|(reason, _)| reason.clone());
+                return Err(reason.unwrap_or_else(|| format!("no answer within {} s", patience.as_secs())));
+            }
+            state = self.wait_for_change(state, left);
+        }
+        Ok(())
+    }
+
+    /// Waits until all is sent, or the instant has come.
+    pub(super) fn wait_until_done(&self, until: Instant) {
+        let mut state = self.lock();
+        while !state.is_done {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            state = self.wait_for_change(state, left);
+        }
+    }
+
+    pub(super) fn done(&self) {
+        self.lock().is_done = true;
+        self.changed.notify_all();
+    }
+
+    /// Bytes of the segments that the broker has not acknowledged.
+    pub(super) fn waiting(&self) -> u64 {
+        let (folder, acknowledged) = (&self.settings.folder, self.acknowledged());
+        let bytes = |number: u64| {
+            let length = fs::metadata(folder.join(segment_name(number))).map_or(0, |file| file.len());
+            if number == acknowledged.segment { length.saturating_sub(acknowledged.offset) } else { length }
+        };
+        let numbers = segments(folder).unwrap_or_default();
+        numbers.into_iter().filter(|number| *number >= acknowledged.segment).map(bytes).sum()
+    }
+
+    pub(super) fn failures(&self) -> u64 {
+        self.failures.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn trouble(&self) -> Option<String> {
+        self.lock().trouble.as_ref().map(|(reason, _)| reason.clone())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait_for_change<'a>(&self, state: MutexGuard<'a, State>, most: Duration) -> MutexGuard<'a, State> {
+        self.changed.wait_timeout(state, most).unwrap_or_else(PoisonError::into_inner).0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shared() -> Shared {
+        let address = Address { hosts: vec!["h".into()], tls: false, credentials: None, stream: "S".into() };
+        let nowhere = PathBuf::from("/nonexistent");
+        let settings = Settings { address, folder: nowhere.clone(), sent: nowhere, removes: false, at_once: true };
+        Shared::new(settings, Position { segment: 1, offset: 100 })
+    }
+
+    #[test]
+    fn what_the_broker_has_is_waited_for_no_longer_and_the_rest_until_patience_ends() {
+        let shared = shared();
+        shared.wait(1, 100, Duration::ZERO).unwrap();
+        shared.wait(0, 5000, Duration::ZERO).unwrap();
+        assert_eq!(shared.wait(1, 101, Duration::ZERO).unwrap_err(), "no answer within 0 s");
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| shared.wait(2, 7, Duration::from_hours(1)));
+            shared.acknowledge(Position { segment: 2, offset: 7 });
+            waiting.join().unwrap().unwrap();
+        });
+    }
+
+    #[test]
+    fn while_a_broker_fails_for_longer_than_patience_nobody_waits() {
+        let shared = shared();
+        shared.fails("gone");
+        assert_eq!(shared.wait(1, 101, Duration::from_nanos(1)).unwrap_err(), "gone");
+        shared.fails("still gone");
+        assert_eq!((shared.failures(), shared.trouble().as_deref()), (2, Some("still gone")));
+        shared.acknowledge(Position { segment: 1, offset: 101 });
+        assert_eq!(shared.trouble(), None);
+    }
+}
