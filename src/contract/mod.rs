@@ -13,6 +13,7 @@ mod documents;
 mod error;
 pub(crate) mod examples;
 mod files;
+mod list;
 mod media_type;
 pub mod model;
 mod never_judged;

@@ -7,18 +7,23 @@ use serde_json::Value;
 
 use super::{
     Part,
-    shape::{Branch, Condition, Content, Listed, ListedValue, Node, NodeNumber, OperationShape, Parameter, PartNumber},
+    shape::{
+        Branch, Condition, Content, Listed, ListedValues, Node, NodeNumber, OperationShape, Parameter, PartNumber,
+    },
 };
 use crate::{
     contract::{
         ContractDocument, MediaRange, Operation, below, follow, model,
-        schema::{NamePatterns, Schema, Schemas},
+        schema::{KnownForm, NamePatterns, Schema, Schemas},
     },
     json::unescape_pointer,
 };
 
 /// Maximum parts up to which each operation has media types of its own in a body that several refer to.
 const MAX_OWN: usize = 200_000;
+
+/// The keyword with the values of an open set.
+const KNOWN: &str = "x-contrail-known-values";
 
 /// Keywords whose value is a list of schemas, some of which hold for the same value.
 const CHOICES: [&str; 2] = ["oneOf", "anyOf"];
@@ -154,7 +159,7 @@ impl OneDocument<'_> {
             let name = format!("{name}.{field}");
             let part = self.add(place.clone(), Part::Fields, name.clone());
             let schema = self.schema(&place, &name);
-            let lists = |schema: &NodeNumber| self.all.nodes[*schema].values.iter().any(|listed| !listed.is_known);
+            let lists = |schema: &NodeNumber| self.all.nodes[*schema].values.are_all;
             telling.extend(schema.filter(lists).map(|schema| (field.clone(), schema)));
             properties.insert(field, (part, schema));
         }
@@ -186,18 +191,20 @@ impl OneDocument<'_> {
     }
 
     /// The values that a schema lists.
-    fn values(&mut self, at: &str, name: &str, node: &serde_json::Map<String, Value>) -> Vec<ListedValue> {
-        let mut values = Vec::new();
-        for (keyword, is_known) in [("enum", false), ("x-contrail-known-values", true)] {
-            for (index, value) in node.get(keyword).and_then(Value::as_array).into_iter().flatten().enumerate() {
-                let place = below(at, &[keyword, &index.to_string()]);
-                let part = self.add(place, Part::EnumValues, format!("{name} = {value}"));
-                values.push(ListedValue { part, value: value.clone(), is_known });
+    fn values(&mut self, at: &str, name: &str, node: &serde_json::Map<String, Value>) -> ListedValues {
+        let mut values = ListedValues::default();
+        let list = |keyword: &str| node.get(keyword).and_then(Value::as_array).into_iter().flatten().enumerate();
+        let known = list(KNOWN).map(|(index, value)| (below(at, &[KNOWN, &index.to_string()]), value));
+        let listed = list("enum").map(|(index, value)| (below(at, &["enum", &index.to_string()]), value));
+        let only = node.get("const").map(|value| (below(at, &["const"]), value));
+        for (is_known, (place, value)) in listed.chain(only).map(|one| (false, one)).chain(known.map(|one| (true, one)))
+        {
+            let part = self.add(place, Part::EnumValues, format!("{name} = {value}"));
+            values.are_all |= !is_known;
+            match value.as_str().filter(|_| is_known).and_then(KnownForm::of) {
+                Some(form) => values.forms.push((part, form)),
+                None => values.parts.entry(value).into_iter().for_each(|parts| parts.push(part)),
             }
-        }
-        if let Some(value) = node.get("const") {
-            let part = self.add(below(at, &["const"]), Part::EnumValues, format!("{name} = {value}"));
-            values.push(ListedValue { part, value: value.clone(), is_known: false });
         }
         values
     }

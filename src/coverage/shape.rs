@@ -3,12 +3,14 @@
 use std::{collections::HashMap, sync::Arc};
 
 use ahash::AHashMap;
-use serde_json::Value;
 
 use super::Part;
-use crate::contract::{
-    MediaRange,
-    schema::{NamePattern, Schema},
+use crate::{
+    contract::{
+        MediaRange,
+        schema::{KnownForm, NamePattern, Schema},
+    },
+    json::ByValue,
 };
 
 /// The number of a part among those of the contract.
@@ -70,7 +72,7 @@ pub(super) struct Node {
     pub(super) additional: Option<NodeNumber>,
     pub(super) first_items: Vec<Option<NodeNumber>>,
     pub(super) items: Option<NodeNumber>,
-    pub(super) values: Vec<ListedValue>,
+    pub(super) values: ListedValues,
 }
 
 /// A branch of `oneOf` or `anyOf`.
@@ -90,11 +92,19 @@ pub(super) struct Condition {
     pub(super) otherwise: Option<NodeNumber>,
 }
 
-/// A value that a schema lists.
-#[derive(Debug)]
-pub(super) struct ListedValue {
-    pub(super) part: PartNumber,
-    pub(super) value: Value,
-    /// A known value may stand for many, as `client_id:{client_id}` does.
-    pub(super) is_known: bool,
+/// The values that a schema lists.
+#[derive(Debug, Default)]
+pub(super) struct ListedValues {
+    /// Those that stand for themselves.
+    pub(super) parts: ByValue<Vec<PartNumber>>,
+    /// All others: a known value may stand for many, as `client_id:{client_id}` does.
+    pub(super) forms: Vec<(PartNumber, KnownForm)>,
+    /// No other value conforms.
+    pub(super) are_all: bool,
+}
+
+impl ListedValues {
+    pub(super) fn is_empty(&self) -> bool {
+        self.parts.is_empty() && self.forms.is_empty()
+    }
 }

@@ -3,26 +3,29 @@
 use std::{borrow::Cow, ops::Range};
 
 use percent_encoding::percent_decode_str;
-use serde_json::Value;
 
 use super::{
     ContractParts,
-    shape::{Branch, Content, ListedValue, Node as SchemaNode, NodeNumber, OperationShape, Parameter, PartNumber},
+    shape::{Branch, Content, ListedValues, Node as SchemaNode, NodeNumber, OperationShape, Parameter, PartNumber},
 };
 use crate::{
-    contract::{
-        below,
-        model::response_keys,
-        most_specific,
-        schema::{Schema, is_known_value},
-    },
+    contract::{below, model::response_keys, most_specific, schema::Schema},
     exchange::{Body, Exchange, Headers, Pointer, is_at_or_below, is_redacted, media},
-    json::{Document, Kind, Node, push_pointer},
+    json::{Document, Kind, Node, push_pointer, work},
     redact::{JudgedExchange, Redacted},
 };
 
 /// Maximum nesting that is followed.
 const MAX_DEPTH: usize = 64;
+
+/// Bound on the steps for one exchange, and what each byte of its bodies adds.
+const MAX_STEPS: u64 = 1 << 22;
+const STEPS_PER_BYTE: u64 = 32;
+/// Steps that a look at a branch counts at least.
+const LOOK_STEPS: u64 = 8;
+/// Schemas that a search compares in a step, and bytes of a value.
+const STEP_SCHEMAS: usize = 8;
+const STEP_BYTES: usize = 64;
 
 /// The parts that an exchange touches.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -48,7 +51,12 @@ impl ContractParts {
         let seen = vec![0; self.parts.len().div_ceil(BITS)];
         let mut touch = Touch { nodes: &self.nodes, parts: Vec::new(), seen, schemas: Vec::new() };
         if let Some(operation) = operations.and_then(|operations| operations.get(&*matched.operation.at)) {
-            touch.operation(operation, &matched.raw, exchange, document.model().takes_suffixes());
+            let response = exchange.response.as_ref().map_or(0, |response| response.body.content.len());
+            let bytes = exchange.request.body.content.len() + response;
+            let steps = MAX_STEPS + bytes as u64 * STEPS_PER_BYTE;
+            // Beyond the bound, what was found so far counts.
+            let touch = || touch.operation(operation, &matched.raw, exchange, document.model().takes_suffixes());
+            let _ = work::share(steps, || work::bounded(steps, touch));
         }
         Touched { is_undocumented: false, parts: touch.parts }
     }
@@ -143,6 +151,7 @@ impl Touch<'_> {
     fn texts(&mut self, schema: Option<NodeNumber>, texts: &[&str], items: &[&str], depth: usize) {
         let nodes = self.nodes;
         let Some(node) = schema.and_then(|schema| nodes.get(schema)).filter(|_| depth < MAX_DEPTH) else { return };
+        work::take(1);
         for text in texts {
             self.text(node, text);
         }
@@ -159,11 +168,15 @@ impl Touch<'_> {
     }
 
     fn text(&mut self, node: &SchemaNode, text: &str) {
-        let is = |value: &Value| match value {
-            Value::String(held) => held == text,
-            other => serde_json::to_string(other).is_ok_and(|shown| shown == text),
-        };
-        self.values(&node.values, &is, Some(text));
+        if node.values.is_empty() {
+            return;
+        }
+        work::take(1 + (text.len() / STEP_BYTES) as u64);
+        self.parts(node.values.parts.get_text(text));
+        if let Ok(scalar) = Document::parse(text.to_owned()) {
+            self.parts(node.values.parts.get(scalar.root()));
+        }
+        self.forms(&node.values, text);
     }
 
     /// A message that the document describes so; with `suffixes`, any `+json` type is `application/json`.
@@ -218,15 +231,16 @@ impl Touch<'_> {
         self.expand(first, (!has_labels).then_some(value));
         let own = first..self.schemas.len();
         let nodes = self.nodes;
-        if !has_labels && self.schemas[own.clone()].iter().any(|schema| !nodes[*schema].values.is_empty()) {
-            let text = value.as_str();
-            let held = if text.is_some() { Value::Null } else { value.to_value() };
-            let is = |listed: &Value| match &text {
-                Some(text) => listed.as_str() == Some(&**text),
-                None => equal(listed, &held),
-            };
+        if !has_labels {
             for schema in own.clone() {
-                self.values(&nodes[self.schemas[schema]].values, &is, text.as_deref());
+                let values = &nodes[self.schemas[schema]].values;
+                if !values.is_empty() {
+                    work::take(1 + (value.span().len() / STEP_BYTES) as u64);
+                    self.parts(values.parts.get(value));
+                    if let Some(text) = value.as_str() {
+                        self.forms(values, &text);
+                    }
+                }
             }
         }
         // Only what was replaced is looked up by its place.
@@ -264,6 +278,7 @@ impl Touch<'_> {
     fn member(&mut self, object: Range<usize>, name: &str) {
         let nodes = self.nodes;
         for schema in object.clone() {
+            work::take(1);
             let SchemaNode { properties, patterns, additional, .. } = &nodes[self.schemas[schema]];
             let property = properties.get(name);
             if let Some((part, schema)) = property {
@@ -288,6 +303,7 @@ impl Touch<'_> {
         let nodes = self.nodes;
         let mut accepts = |judge: &Schema| {
             let Some(value) = value else { return false };
+            work::take(LOOK_STEPS);
             if let Some(accepts) = judge.accepts_at_a_look(value, &|_| true) {
                 return accepts;
             }
@@ -305,6 +321,7 @@ impl Touch<'_> {
                 self.add(first, Some(*schema));
             }
             for branch in branches {
+                work::take(1);
                 if !rules_out(nodes, branch, value) && accepts(&branch.judge) {
                     if let Some(part) = branch.part {
                         self.part(part);
@@ -329,40 +346,39 @@ impl Touch<'_> {
 
     /// Adds a schema, if there is one, to those from `first` on, once.
     fn add(&mut self, first: usize, schema: Option<NodeNumber>) {
+        work::take(1 + ((self.schemas.len() - first) / STEP_SCHEMAS) as u64);
         let schema = schema.filter(|schema| !self.schemas[first..].contains(schema));
         self.schemas.extend(schema);
     }
 
-    /// The values that a schema lists and that are this one.
-    fn values(&mut self, listed: &[ListedValue], is: &dyn Fn(&Value) -> bool, text: Option<&str>) {
-        let is_known =
-            |value: &Value| value.as_str().zip(text).is_some_and(|(written, text)| is_known_value(written, text));
-        for ListedValue { part, value, is_known: known } in listed {
-            if if *known { is_known(value) } else { is(value) } {
+    fn parts(&mut self, parts: Option<&Vec<PartNumber>>) {
+        parts.into_iter().flatten().for_each(|part| self.part(*part));
+    }
+
+    /// The known values that stand for a text.
+    fn forms(&mut self, values: &ListedValues, text: &str) {
+        for (part, form) in &values.forms {
+            if form.matches(text, &|_| true) {
                 self.part(*part);
             }
         }
     }
 }
 
-/// Whether a text of a value is none of those that a branch lists for it: most choices tell their branches apart so,
-/// and the judge takes longest for what it refuses.
+/// Whether a scalar, or a text of an object, is none of those that a branch lists for it: most choices tell their
+/// branches apart so, and the judge takes longest for what it refuses.
 fn rules_out(nodes: &[SchemaNode], branch: &Branch, value: Option<Node<'_>>) -> bool {
-    let (Some(schema), Some(value)) = (branch.schema, value.filter(|value| value.kind() == Kind::Object)) else {
-        return false;
+    let (Some(schema), Some(value)) = (branch.schema, value) else { return false };
+    let lacks = |schema: NodeNumber, value: Node<'_>| {
+        let values = &nodes[schema].values;
+        values.are_all && values.parts.get(value).is_none()
     };
-    nodes[schema].telling.iter().any(|(name, schema)| {
-        let text = value.get(name).and_then(Node::as_str);
-        let listed = nodes[*schema].values.iter().filter(|listed| !listed.is_known);
-        text.is_some_and(|text| listed.into_iter().all(|listed| listed.value.as_str() != Some(&*text)))
-    })
-}
-
-/// Whether two values are the same for JSON Schema, for which `1.0` is `1`.
-fn equal(a: &Value, b: &Value) -> bool {
-    match (a, b) {
-        (Value::Number(a), Value::Number(b)) => a == b || a.as_f64().is_some() && a.as_f64() == b.as_f64(),
-        _ => a == b,
+    match value.kind() {
+        Kind::Array | Kind::Null => false,
+        Kind::Object => nodes[schema].telling.iter().any(|(name, schema)| {
+            value.get(name).is_some_and(|text| text.kind() == Kind::String && lacks(*schema, text))
+        }),
+        _ => lacks(schema, value),
     }
 }
 

@@ -164,18 +164,7 @@ impl<'a> Node<'a> {
             return None;
         }
         let mut seen: AHashMap<Cow<'a, str>, Self> = AHashMap::with_capacity(self.len());
-        self.items().find_map(|item| {
-            let text = match item.kind() {
-                Kind::Null | Kind::Boolean => Cow::Borrowed(item.raw()),
-                Kind::String if item.plain_text().is_some() => Cow::Borrowed(item.raw()),
-                _ => {
-                    let mut text = String::new();
-                    item.canonical(&mut text);
-                    Cow::Owned(text)
-                }
-            };
-            seen.insert(text, item).map(|first| [first.span(), item.span()])
-        })
+        self.items().find_map(|item| seen.insert(item.by_value(), item).map(|first| [first.span(), item.span()]))
     }
 
     /// Appends the canonical text: members sorted by name, numbers by exact value (`-0` is `0`, `1.0` is `1`, `1e2` is

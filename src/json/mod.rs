@@ -8,6 +8,7 @@
 //! UTF-8. Any number that the grammar allows is well-formed. Nesting beyond [`MAX_DEPTH`] and sources beyond
 //! [`MAX_SOURCE`] are refusals of ours, not faults of the document.
 
+mod by_value;
 mod canonical;
 mod compare;
 mod document;
@@ -27,6 +28,7 @@ mod suspects;
 pub(crate) mod work;
 pub(crate) mod write;
 
+pub(crate) use by_value::ByValue;
 pub use canonical::Number;
 pub use compare::{Care, Change, changes};
 pub use document::Document;

@@ -152,18 +152,23 @@ impl<'a> Judged<'a, Tape> for TapeNode<'a> {
     }
 
     fn as_number(&self) -> Option<TapeNumber<'a>> {
-        self.of_kind(Kind::Number).map(|node| TapeNumber { text: node.raw(), plain: node.is_written_as_integer() })
+        let number = self.of_kind(Kind::Number);
+        work::take(1 + number.map_or(0, |number| number.raw().len() / STEP_BYTES) as u64);
+        number.map(|node| TapeNumber { text: node.raw(), plain: node.is_written_as_integer() })
     }
 
     fn as_boolean(&self) -> Option<bool> {
+        work::take(1);
         self.value()?.as_bool()
     }
 
     fn is_null(&self) -> bool {
+        work::take(1);
         self.of_kind(Kind::Null).is_some()
     }
 
     fn is_number(&self) -> bool {
+        work::take(1);
         self.of_kind(Kind::Number).is_some()
     }
 
@@ -184,6 +189,7 @@ impl<'a> Judged<'a, Tape> for TapeNode<'a> {
     }
 
     fn equals_value(&self, expected: &Value) -> bool {
+        work::take(1);
         match (self, expected) {
             (Self::Text(text), Value::String(expected)) => text == expected,
             (Self::Under(name, leaf), Value::Object(expected)) => {
@@ -194,9 +200,10 @@ impl<'a> Judged<'a, Tape> for TapeNode<'a> {
             (Self::Value(node), Value::String(expected)) => node.is_str(expected),
             (Self::Value(node), Value::Null) => node.kind() == Kind::Null,
             (Self::Value(node), Value::Bool(expected)) => node.as_bool() == Some(*expected),
-            (Self::Value(node), Value::Number(expected)) => {
-                node.as_number().is_some_and(|text| Number::parse(text) == Number::parse(expected.as_str()))
-            }
+            (Self::Value(node), Value::Number(expected)) => node.as_number().is_some_and(|text| {
+                work::take(((text.len() + expected.as_str().len()) / STEP_BYTES) as u64);
+                Number::parse(text) == Number::parse(expected.as_str())
+            }),
             (Self::Value(node), Value::Array(expected)) => {
                 node.kind() == Kind::Array
                     && node.len() == expected.len()
@@ -206,6 +213,7 @@ impl<'a> Judged<'a, Tape> for TapeNode<'a> {
                 node.kind() == Kind::Object
                     && node.len() == expected.len()
                     && expected.iter().all(|(name, expected)| {
+                        work::take((node.len() / STEP_NAMES) as u64);
                         node.get(name).is_some_and(|value| Self::Value(value).equals_value(expected))
                     })
             }
@@ -303,6 +311,7 @@ impl<'a> Array<'a, Tape> for TapeArray<'a> {
     }
 
     fn is_unique(&self) -> bool {
+        work::take((self.0.span().len() / STEP_BYTES) as u64);
         self.0.equal_items().is_none()
     }
 }

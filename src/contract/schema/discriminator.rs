@@ -3,7 +3,7 @@
 //! Beside `oneOf` or `anyOf`, it selects one of the listed branches. In a parent that others extend by `allOf`, it
 //! names the child that documents the value.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
@@ -88,18 +88,29 @@ impl<'d> Discriminators<'d> {
             .flatten()
             .filter_map(|(value, target)| Some((value, self.mapped(target.as_str()?)?)))
             .collect();
-        let is_listed = |mapped: &String| candidates.iter().any(|(_, target)| target == mapped);
-        // A branch that is a choice of its own stands for the branches of that.
-        let within: Vec<Vec<String>> = candidates.iter().map(|(_, target)| self.branches(target)).collect();
-        let case = |((schema, target), within): (&(String, String), Vec<String>)| {
-            let names = |mapped: &String| mapped == target || (!is_listed(mapped) && within.contains(mapped));
-            let explicit = mapping.iter().filter(|(_, mapped)| names(mapped)).map(|(value, _)| (*value).clone());
+        let listed: HashSet<&String> = candidates.iter().map(|(_, target)| target).collect();
+        // By the schema that they name, values with their places in the mapping.
+        let mut naming: HashMap<&String, Vec<(usize, &String)>> = HashMap::new();
+        for (index, (value, mapped)) in mapping.iter().enumerate() {
+            naming.entry(mapped).or_default().push((index, value));
+        }
+        let mapped_names: HashSet<&String> = mapping.iter().map(|(value, _)| *value).collect();
+        let case = |(schema, target): &(String, String)| {
+            // A branch that is a choice of its own stands for the branches of that.
+            let within = self.branches(target);
+            let names = |named: &&String| *named == target || !listed.contains(*named);
+            let named = within.iter().filter(names).filter_map(|named| naming.get(named));
+            let mut explicit: Vec<_> = named.flatten().collect();
+            explicit.sort_unstable();
             let name = target.strip_prefix(COMPONENTS).map(|name| unescape_pointer(&name[1..]).into_owned());
             // A name that the mapping gives to another schema is that one's.
-            let name = name.filter(|name| mapping.iter().all(|(value, _)| *value != name));
-            Case { values: explicit.chain(name).collect(), schema: schema.clone() }
+            let name = name.filter(|name| !mapped_names.contains(name));
+            Case {
+                values: explicit.into_iter().map(|(_, value)| (*value).clone()).chain(name).collect(),
+                schema: schema.clone(),
+            }
         };
-        let cases: Vec<Case> = candidates.iter().zip(within).map(case).filter(|case| !case.values.is_empty()).collect();
+        let cases: Vec<Case> = candidates.iter().map(case).filter(|case| !case.values.is_empty()).collect();
         let from = choice.map_or(From::Children, From::Branches);
         (!cases.is_empty()).then_some(Selector { property, from, cases })
     }
@@ -118,7 +129,8 @@ impl<'d> Discriminators<'d> {
             let schema = refs::at(self.document, at);
             let choices = ["oneOf", "anyOf"].into_iter().filter_map(|keyword| schema?.get(keyword)?.as_array());
             let targets = choices.flatten().filter_map(|branch| refs::target(branch.get("$ref")?.as_str()?));
-            let further: Vec<String> = targets.filter(|target| !found.contains(target)).collect();
+            let further = targets.filter(|target| !found.contains(target)).take(MAX_BRANCHES - found.len());
+            let further: Vec<String> = further.collect();
             found.extend(further);
             next += 1;
         }
@@ -128,13 +140,13 @@ impl<'d> Discriminators<'d> {
     /// All components that extend a schema, directly or by way of others.
     pub(in crate::contract) fn descendants(&self, pointer: &str) -> Vec<String> {
         let mut found: Vec<String> = self.children.get(pointer).cloned().unwrap_or_default();
+        let mut seen: HashSet<&str> = self.children.get(pointer).into_iter().flatten().map(String::as_str).collect();
         let mut next = 0;
-        while let Some(child) = found.get(next) {
-            let more: Vec<String> = self.children.get(child).into_iter().flatten().cloned().collect();
+        while let Some(more) = found.get(next).map(|child| self.children.get(child)) {
             next += 1;
-            for child in more {
-                if child != pointer && !found.contains(&child) {
-                    found.push(child);
+            for child in more.into_iter().flatten() {
+                if child != pointer && seen.insert(child) {
+                    found.push(child.clone());
                 }
             }
         }

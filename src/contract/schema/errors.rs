@@ -9,13 +9,13 @@ use jsonschema::{
 use serde_json::Value;
 
 use super::{Indeterminate, SchemaViolation, pattern};
-use crate::json::{push_pointer, reads_as_another_scalar};
+use crate::{
+    contract::list::{MAX_LIST, joined},
+    json::{push_pointer, reads_as_another_scalar},
+};
 
 /// Bound on the violations reported of one value.
 pub(super) const MAX_VIOLATIONS: usize = 1000;
-
-/// About how many bytes of what one place breaks are shown: every violation of a body repeats them.
-const MAX_CLAUSE: usize = 16 * 1024;
 
 /// What one place breaks: the more basic a clause, the earlier it comes; a wrong type makes the others moot.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -90,8 +90,8 @@ impl Places {
 
     fn push(&mut self, at: String, mut clause: Clause) {
         let (Clause::Type(text) | Clause::Other(text)) = &mut clause;
-        if text.len() > 2 * MAX_CLAUSE {
-            text.truncate(text.floor_char_boundary(MAX_CLAUSE));
+        if text.len() > 2 * MAX_LIST {
+            text.truncate(text.floor_char_boundary(MAX_LIST));
             text.push('…');
         }
         if self.0.len() >= MAX_VIOLATIONS && !self.0.contains_key(&at) {
@@ -239,20 +239,10 @@ fn shown(value: &Value) -> String {
     format!("`{}`", text.replace('`', "\\u{60}"))
 }
 
-/// Lists values up to [`MAX_CLAUSE`].
-fn one_of<'v>(values: impl Iterator<Item = &'v Value>) -> String {
-    let (mut seen, mut listed) = (HashSet::new(), String::new());
-    for value in values {
-        let value = shown(value);
-        if !seen.contains(&value) {
-            if listed.len() + value.len() > MAX_CLAUSE && !listed.is_empty() {
-                return format!("one of {listed}, and others");
-            }
-            listed.push_str(if listed.is_empty() { "" } else { ", " });
-            listed.push_str(&value);
-            seen.insert(value);
-        }
-    }
+/// Lists values, each once, as far as a message has room for them.
+pub(super) fn one_of<'v>(values: impl Iterator<Item = &'v Value>) -> String {
+    let mut seen = HashSet::new();
+    let listed = joined(values.map(shown).filter(|value| seen.insert(value.clone())), ", ");
     if seen.len() == 1 { listed } else { format!("one of {listed}") }
 }
 
@@ -293,6 +283,7 @@ fn clause(kind: &Rule) -> String {
             "strict-https-uri" => "an absolute https URI with a host".to_owned(),
             other => format!("the format `{other}`"),
         },
+        Rule::Custom { message, .. } => message.clone(),
         Rule::UniqueItems => "no item twice".to_owned(),
         Rule::FalseSchema => "nothing here".to_owned(),
         Rule::OneOfMultipleValid { .. } => "exactly one of the documented variants".to_owned(),

@@ -6,7 +6,7 @@ use jsonschema::{Draft, Registry, ValidationOptions, Validator};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value, json};
 
-use super::{Indeterminate, SchemaViolation, errors, formats, pattern};
+use super::{Indeterminate, SchemaViolation, errors, formats, listed, pattern};
 use crate::json::{Leaf, Tape, TapeNode};
 
 /// The document's address while it is compiled. contrail fetches nothing.
@@ -132,7 +132,7 @@ fn reference(pointer: &str) -> Value {
 
 /// The options of every judge: Draft 2020-12, formats asserted.
 pub(super) fn asserting_formats<'r>() -> Options<'r> {
-    formats::register(jsonschema::options_for::<Tape>())
+    listed::register(formats::register(jsonschema::options_for::<Tape>()))
         .with_draft(Draft::Draft202012)
         .should_validate_formats(true)
         .with_pattern_options(pattern::engine())

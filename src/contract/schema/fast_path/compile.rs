@@ -5,10 +5,11 @@
 //! itself, for the gap walker, which asks whether it holds.
 
 use std::{
-    collections::{HashMap, HashSet, VecDeque},
+    collections::{BTreeMap, HashMap, HashSet, VecDeque},
     sync::Arc,
 };
 
+use ahash::AHashMap;
 use jsonschema::Validator;
 use serde_json::{Map, Value, json};
 
@@ -24,7 +25,9 @@ use crate::{
         refs::{self, below},
         schema::{
             discriminator::{From, Selector},
-            formats, gaps, judge,
+            formats,
+            gaps::{self, KnownValues},
+            judge,
             judged::{Changes, NULLABLE},
         },
     },
@@ -33,6 +36,9 @@ use crate::{
 
 /// Bound on the shapes of a document; what is left is in doubt.
 const MAX_SHAPES: usize = 1 << 16;
+
+/// The index of [`Shape::Doubt`].
+const DOUBT: usize = 0;
 
 /// Bound on the pointers and names of all sets and shapes.
 const MAX_NAMES: usize = 1 << 19;
@@ -56,7 +62,14 @@ struct Compiler<'a> {
     todo: VecDeque<(usize, Set)>,
     /// Judges of single keywords, by their text; `None` where the keyword asserts nothing or is unusable.
     judges: HashMap<String, Option<Arc<Validator<Tape>>>>,
+    /// What schemas and choices list, by pointer; `None` where nothing.
+    constants: HashMap<String, Option<Arc<Constants>>>,
+    /// The values of open sets, by the pointer of the schema.
+    known_values: HashMap<String, Arc<KnownValues>>,
 }
+
+/// By the name of a member, branches with the values that they list for it.
+type Deciding = BTreeMap<String, Vec<(usize, Arc<Constants>)>>;
 
 /// The set states something that the fast path does not decide.
 struct Unknown;
@@ -84,15 +97,17 @@ impl FastPath {
         let mut compiler = Compiler {
             document,
             changes,
-            shapes: vec![Shape::Doubt],
+            shapes: vec![Shape::Doubt], // the one of index `DOUBT`
             known: HashMap::new(),
             names: 0,
             todo: VecDeque::new(),
             judges: HashMap::new(),
+            constants: HashMap::new(),
+            known_values: HashMap::new(),
         };
         let roots = places.map(|place| match place {
             Some(place) => compiler.shape(Set { schemas: vec![place.clone()], ..Set::default() }),
-            None => 0,
+            None => DOUBT,
         });
         let roots = roots.collect();
         while let Some((index, set)) = compiler.todo.pop_front().filter(|_| compiler.names < MAX_NAMES) {
@@ -182,6 +197,7 @@ impl<'a> Compiler<'a> {
                 let list = below(&part.pointer, &[keyword]);
                 if let Some(Value::Array(branches)) = part.schema.get(keyword)
                     && !set.decided.contains(&list)
+                    && self.listed(part, keyword).is_none()
                 {
                     let nullable = parts.iter().any(Part::is_nullable);
                     return Ok(Shape::Choice(self.choice(set, part, keyword, branches.len(), nullable)?));
@@ -191,22 +207,63 @@ impl<'a> Compiler<'a> {
         let mut plain = Plain { nullable: parts.iter().any(Part::is_nullable), ..Plain::default() };
         for part in &parts {
             self.keywords(part, &mut plain)?;
+            for keyword in ["oneOf", "anyOf"] {
+                if let Some(constants) = self.listed(part, keyword) {
+                    plain.allow(constants);
+                }
+            }
         }
         plain.members = self.members(&parts, std::mem::take(&mut plain.members))?;
         plain.items.each = self.each(&parts);
+        if !plain.allowed.is_empty() {
+            // A value that is listed whole has no gaps.
+            for others in [&mut plain.members.others, &mut plain.items.each] {
+                *others = if *others == Others::Gap { Others::Covered } else { *others };
+            }
+        }
         Ok(if plain.is_scalar() { Shape::Scalar(plain.kinds) } else { Shape::Plain(Box::new(plain)) })
+    }
+
+    /// What the parts of a set that are constants allow; `None` where none is, or where null conforms anyway.
+    fn constants(&mut self, parts: &[Part<'_>]) -> Option<Arc<Constants>> {
+        if parts.iter().any(Part::is_nullable) {
+            return None;
+        }
+        let constants = parts.iter().filter_map(|part| self.constants_of(part));
+        constants.reduce(|held, others| Arc::new((*held).clone().and(&others)))
+    }
+
+    /// The values that a schema lists.
+    fn constants_of(&mut self, part: &Part<'_>) -> Option<Arc<Constants>> {
+        if let Some(known) = self.constants.get(&part.pointer) {
+            return known.clone();
+        }
+        let constants = Constants::of(part.schema).map(Arc::new);
+        self.constants.insert(part.pointer.clone(), constants.clone());
+        constants
+    }
+
+    /// The values that a choice lists, if it is one of values.
+    fn listed(&mut self, part: &Part<'_>, keyword: &str) -> Option<Arc<Constants>> {
+        let branches = part.schema.get(keyword)?.as_array()?;
+        let decides = self.changes.selectors.contains_key(&part.pointer);
+        if decides || self.changes.undecided.contains(&part.pointer) {
+            return None;
+        }
+        let list = below(&part.pointer, &[keyword]);
+        let listed = self.constants.entry(list);
+        listed.or_insert_with(|| Constants::of_choice(keyword, branches).map(Arc::new)).clone()
     }
 
     /// The schemas of a set with all that they refer to, but those that are silent.
     fn parts(&self, from: &[String]) -> Result<Vec<Part<'a>>, Unknown> {
-        let mut seen: Vec<String> = Vec::new();
+        let mut seen: HashSet<String> = HashSet::new();
         let mut parts = Vec::new();
         let mut todo: Vec<String> = from.iter().rev().cloned().collect();
         while let Some(pointer) = todo.pop() {
-            if seen.contains(&pointer) {
+            if !seen.insert(pointer.clone()) {
                 continue;
             }
-            seen.push(pointer.clone());
             let schema = match refs::at(self.document, &pointer) {
                 Some(Value::Object(schema)) => schema,
                 // The rest of a nullable schema stands in the judge's document alone.
@@ -238,21 +295,27 @@ impl<'a> Compiler<'a> {
     ) -> Result<Shape, Unknown> {
         let mut decided = set.clone();
         decided.decided.push(list.to_owned());
-        let mut cases = Vec::new();
+        let mut cases = AHashMap::new();
         for case in &selector.cases {
             let mut set = decided.clone();
             set.schemas.push(case.schema.clone());
             Self::no_circle(&self.parts(std::slice::from_ref(&case.schema))?, &decided.decided)?;
             let shape = self.shape(set);
-            cases.extend(case.values.iter().map(|value| (value.as_str().into(), shape)));
+            for value in &case.values {
+                cases.entry(value.as_bytes().into()).or_insert(shape);
+            }
         }
         let otherwise = match selector.from {
             From::Children => self.shape(decided),
             From::Branches(keyword) => {
                 let count = part.schema.get(keyword).and_then(Value::as_array).ok_or(Unknown)?.len();
-                let choice = self.choice(set, part, keyword, count, nullable)?;
-                self.shapes.push(Shape::Choice(choice));
-                self.shapes.len() - 1
+                match self.choice(set, part, keyword, count, nullable) {
+                    Ok(choice) => {
+                        self.shapes.push(Shape::Choice(choice));
+                        self.shapes.len() - 1
+                    }
+                    Err(Unknown) => DOUBT,
+                }
             }
         };
         let children = selector.from == From::Children;
@@ -271,9 +334,11 @@ impl<'a> Compiler<'a> {
         if count > Choice::MAX_BRANCHES {
             return Err(Unknown);
         }
-        let mut deciding: Vec<DecidingMember> = Vec::new();
+        let mut deciding = Deciding::new();
         let branches = (0..count).map(|index| self.branch(set, &list, index, &mut deciding));
         let mut branches = branches.collect::<Result<Vec<_>, _>>()?;
+        let deciding = deciding.into_iter().map(|(name, values)| DecidingMember { name: name.into(), values });
+        let mut deciding: Vec<_> = deciding.collect();
         deciding.sort_by_key(|member| std::cmp::Reverse(member.values.len()));
         // What every branch requires excludes none of them more than another.
         let [first, others @ ..] = &branches[..] else { return Err(Unknown) };
@@ -287,17 +352,11 @@ impl<'a> Compiler<'a> {
             "oneOf" => Holding::One,
             _ => Holding::Any,
         };
-        let by_constant = ByConstant::of(branches.iter().map(|branch| (branch.kinds, branch.values.as_ref())));
+        let by_constant = ByConstant::of(branches.iter().map(|branch| (branch.kinds, branch.values.as_deref())));
         Ok(Choice { holding, nullable, branches, deciding, by_constant })
     }
 
-    fn branch(
-        &mut self,
-        set: &Set,
-        list: &str,
-        index: usize,
-        deciding: &mut Vec<DecidingMember>,
-    ) -> Result<Branch, Unknown> {
+    fn branch(&mut self, set: &Set, list: &str, index: usize, deciding: &mut Deciding) -> Result<Branch, Unknown> {
         let pointer = below(list, &[&index.to_string()]);
         let parts = self.parts(std::slice::from_ref(&pointer))?;
         let mut set = set.clone();
@@ -314,18 +373,14 @@ impl<'a> Compiler<'a> {
             for name in part.schema.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::keys) {
                 // What it does not know decides nothing.
                 let member = self.parts(&[below(&part.pointer, &["properties", name])]).unwrap_or_default();
-                let Some(values) = constants(&member) else { continue };
-                let at = deciding.iter().position(|known| *known.name == **name).unwrap_or_else(|| {
-                    deciding.push(DecidingMember { name: name.as_str().into(), values: Vec::new() });
-                    deciding.len() - 1
-                });
-                deciding[at].values.push((index, values));
+                let Some(values) = self.constants(&member) else { continue };
+                deciding.entry(name.clone()).or_default().push((index, values));
             }
         }
         if parts.iter().any(Part::is_nullable) {
             branch.kinds.0 |= Kinds::of(Kind::Null).0;
         }
-        branch.values = constants(&parts);
+        branch.values = self.constants(&parts);
         branch.shape = self.shape(set);
         Ok(branch)
     }
@@ -362,20 +417,15 @@ impl<'a> Compiler<'a> {
                 "minProperties" => plain.members.count.at_least(length()?),
                 "maxProperties" => lower(&mut plain.members.count.most, length()?),
                 "format" => self.format(value, plain),
-                "enum" | "const" => match Constants::of(part.schema) {
-                    Some(constants) => {
-                        plain.kinds.0 &= constants.kinds().0;
-                        let held = plain.allowed.take().map(|held| held.and(&constants));
-                        plain.allowed = held.or(Some(constants));
-                    }
-                    None => plain.asked.push(self.judge(keyword, value).ok_or(Unknown)?),
-                },
+                "enum" | "const" => plain.allow(self.constants_of(part).ok_or(Unknown)?),
                 "uniqueItems" => plain.items.unique |= value.as_bool().ok_or(Unknown)?,
                 "pattern" | "multipleOf" | "dependentRequired" => {
                     plain.asked.push(self.judge(keyword, value).ok_or(Unknown)?);
                 }
                 "x-contrail-known-values" => {
-                    plain.text.known.extend(gaps::known(Some(value)));
+                    let known = self.known_values.entry(part.pointer.clone());
+                    let known = known.or_insert_with(|| Arc::new(KnownValues::of(Some(value))));
+                    plain.text.known.extend(Some(Arc::clone(known)).filter(|known| !known.is_empty()));
                 }
                 // Read elsewhere: parts, branches, members, items.
                 "$ref"
@@ -506,14 +556,6 @@ fn kinds(types: &Value) -> Result<(Kinds, bool), Unknown> {
         .0;
     }
     Ok((kinds, whole && !number))
-}
-
-/// What the parts of a set that are constants allow; `None` where none is, or where null conforms anyway.
-fn constants(parts: &[Part<'_>]) -> Option<Constants> {
-    if parts.iter().any(Part::is_nullable) {
-        return None;
-    }
-    parts.iter().filter_map(|part| Constants::of(part.schema)).reduce(|held, others| held.and(&others))
 }
 
 fn required<'a>(part: &Part<'a>) -> Result<Vec<&'a str>, Unknown> {

@@ -57,7 +57,7 @@ impl FastPath {
             Shape::Plain(plain) => {
                 let judges = |judge: &Arc<Validator<Tape>>| judge.is_valid(TapeNode::Text(text));
                 plain.kinds.has(Kind::String)
-                    && plain.allowed.as_ref().is_none_or(|allowed| allowed.has_text(text.as_bytes()))
+                    && plain.allowed.iter().all(|allowed| allowed.has_text(text.as_bytes()))
                     && plain.text.takes(text.as_bytes(), TapeNode::Text(text))
                     && plain.asked.iter().all(judges)
             }
@@ -70,7 +70,7 @@ impl FastPath {
         match &self.shapes[shape] {
             Shape::Plain(plain) if !plain.kinds.has(Kind::String) && plain.kinds.has(Kind::Number) => {
                 plain.asked.is_empty()
-                    && plain.allowed.is_none()
+                    && plain.allowed.is_empty()
                     && integer(text).is_some_and(|number| plain.bounds(number))
             }
             _ => false,
@@ -203,12 +203,8 @@ impl Look<'_> {
             Kind::Array => self.items(&plain.items, value),
             Kind::Object => self.members(&plain.members, value),
         };
-        if let Some(allowed) = &plain.allowed {
-            match allowed.has(value) {
-                Some(true) => {}
-                Some(false) => return Outcome::Violates,
-                None => return Outcome::Doubt.max(outcome),
-            }
+        if !plain.allowed.iter().all(|allowed| allowed.has(value)) {
+            return Outcome::Violates;
         }
         if plain.asked.iter().all(|judge| judge.is_valid(TapeNode::Value(value))) { outcome } else { Outcome::Violates }
     }
@@ -293,7 +289,7 @@ fn plain_or_unescaped(value: Node<'_>) -> Cow<'_, [u8]> {
 impl Select {
     /// The shape that a value of the member selects.
     pub(super) fn case(&self, selector: &[u8]) -> Option<usize> {
-        self.cases.iter().find(|(held, _)| held.as_bytes() == selector).map(|(_, shape)| *shape)
+        self.cases.get(selector).copied()
     }
 }
 
@@ -320,7 +316,7 @@ impl Choice {
         if let Some(found) = self.by_constant.branches(kind, value) {
             return found;
         }
-        let may_be = |constants: &Constants| constants.has(value).unwrap_or(true);
+        let may_be = |constants: &Arc<Constants>| constants.has(value);
         let mut likely: u128 = 0;
         for (index, branch) in self.branches.iter().enumerate() {
             let holds = branch.kinds.has(kind) && branch.values.as_ref().is_none_or(may_be);
@@ -348,7 +344,7 @@ impl Choice {
             }
             let Some(member) = value.get(name) else { continue };
             for (index, constants) in values {
-                branches &= !(u128::from(constants.has(member) == Some(false)) << index);
+                branches &= !(u128::from(!constants.has(member)) << index);
             }
         }
         branches

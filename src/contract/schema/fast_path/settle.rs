@@ -81,7 +81,7 @@ impl Look<'_> {
         let (Others::Shape(shape) | Others::Unnamed(shape)) = others else { return false };
         match &self.shapes[shape] {
             Shape::Anything | Shape::Scalar(_) => false,
-            Shape::Plain(plain) => plain.allowed.is_some() || !plain.asked.is_empty(),
+            Shape::Plain(plain) => !plain.allowed.is_empty() || !plain.asked.is_empty(),
             Shape::Doubt | Shape::Choice(_) | Shape::Select(_) => true,
         }
     }
@@ -145,6 +145,6 @@ impl Plain {
         matches!(kind, Kind::Array | Kind::Object)
             && self.kinds.has(kind)
             && self.asked.is_empty()
-            && self.allowed.is_none()
+            && self.allowed.is_empty()
     }
 }

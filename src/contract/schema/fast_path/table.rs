@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use ahash::AHashMap;
 use jsonschema::Validator;
 
 use super::{
@@ -9,7 +10,7 @@ use super::{
     kinds::Kinds,
 };
 use crate::{
-    contract::schema::{formats, gaps::Known},
+    contract::schema::{formats, gaps::KnownValues},
     json::{Kind, Tape, TapeNode},
 };
 
@@ -58,7 +59,7 @@ impl Choice {
 pub(super) struct DecidingMember {
     pub(super) name: Box<str>,
     /// Branches, by index, with those values.
-    pub(super) values: Vec<(usize, Constants)>,
+    pub(super) values: Vec<(usize, Arc<Constants>)>,
 }
 
 /// How many branches hold.
@@ -73,7 +74,7 @@ pub(super) enum Holding {
 /// A member whose value selects what is asked.
 pub(super) struct Select {
     pub(super) property: Box<str>,
-    pub(super) cases: Vec<(Box<str>, usize)>,
+    pub(super) cases: AHashMap<Box<[u8]>, usize>,
     /// Where the member is absent.
     pub(super) otherwise: usize,
     /// The cases are schemas that extend this one, and a value has to conform to none of them.
@@ -87,7 +88,7 @@ pub(super) struct Branch {
     /// It states nothing.
     pub(super) silent: bool,
     /// The value itself is one of these.
-    pub(super) values: Option<Constants>,
+    pub(super) values: Option<Arc<Constants>>,
     /// Members that an object has to have, and need not have in every other branch.
     pub(super) required: Vec<Box<str>>,
     /// What it asks together with the rest of its set.
@@ -103,7 +104,8 @@ pub(super) struct Plain {
     pub(super) whole: bool,
     pub(super) least: Option<i64>,
     pub(super) most: Option<i64>,
-    pub(super) allowed: Option<Constants>,
+    /// It is one of each of these.
+    pub(super) allowed: Vec<Arc<Constants>>,
     pub(super) text: Text,
     pub(super) members: Members,
     pub(super) items: Items,
@@ -117,7 +119,7 @@ pub(super) struct Text {
     /// In characters.
     pub(super) length: Count,
     /// Documented values of an open set; empty where there is none.
-    pub(super) known: Vec<Known>,
+    pub(super) known: Vec<Arc<KnownValues>>,
     pub(super) formats: Vec<Format>,
 }
 
@@ -181,11 +183,17 @@ pub(super) struct Items {
 }
 
 impl Plain {
+    /// Restricts it to listed values.
+    pub(super) fn allow(&mut self, constants: Arc<Constants>) {
+        self.kinds.0 &= constants.kinds().0;
+        self.allowed.push(constants);
+    }
+
     /// Whether no scalar of its types breaks it, and it takes no others.
     pub(super) fn is_scalar(&self) -> bool {
         let takes = |kind| self.kinds.has(kind);
         self.asked.is_empty()
-            && self.allowed.is_none()
+            && self.allowed.is_empty()
             && !self.nullable
             && !takes(Kind::Object)
             && !takes(Kind::Array)

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use serde_json::{Map, Value};
 
 use super::{
-    known::known,
+    known::KnownValues,
     table::{Additional, Branch, Choice, Condition, Coverage, NamePatterns, Reach, SchemaEntry, Selection, possible},
     types::Types,
 };
@@ -208,7 +208,7 @@ impl Compiler<'_> {
             lists: schema.contains_key("const") || schema.contains_key("enum"),
             refers: schema.keys().filter(|keyword| says_something(keyword)).all(|keyword| refers(keyword)),
             unnamed: schema.get("x-contrail-unnamed-keys").and_then(unnamed),
-            known: known(schema.get("x-contrail-known-values")),
+            known: KnownValues::of(schema.get("x-contrail-known-values")),
             ..SchemaEntry::default()
         };
         let names = |keyword: &str| schema.get(keyword).and_then(Value::as_object).into_iter().flat_map(Map::keys);
@@ -225,24 +225,24 @@ impl Compiler<'_> {
             if !branches.is_empty() {
                 let selector = self.changes.selectors.get(pointer);
                 let selector = selector.filter(|selector| selector.from == From::Branches(keyword));
-                let selection = selector.map(|selector| Selection {
-                    property: selector.property.as_str().into(),
-                    cases: selector
-                        .cases
-                        .iter()
-                        .filter_map(|case| Some((case, case.schema.rsplit_once('/')?.1.parse().ok()?)))
-                        .flat_map(|(case, index)| case.values.iter().map(move |value| (value.as_str().into(), index)))
-                        .collect(),
+                let selection = selector.map(|selector| {
+                    let mut selection = Selection::of(&selector.property);
+                    for case in &selector.cases {
+                        let Some((_, index)) = case.schema.rsplit_once('/') else { continue };
+                        let Ok(index) = index.parse() else { continue };
+                        case.values.iter().for_each(|value| selection.add(value, index));
+                    }
+                    selection
                 });
                 let undecided = keyword == "oneOf" && self.changes.undecided.contains(pointer);
                 entry.choices.push(Choice { branches, selection, children: false, undecided });
             }
         }
         if let Some(selector) = self.changes.selectors.get(pointer).filter(|selector| selector.from == From::Children) {
-            let mut selection = Selection { property: selector.property.as_str().into(), cases: Vec::new() };
+            let mut selection = Selection::of(&selector.property);
             let mut branches = Vec::new();
             for (index, case) in selector.cases.iter().enumerate() {
-                selection.cases.extend(case.values.iter().map(|value| (value.as_str().into(), index)));
+                case.values.iter().for_each(|value| selection.add(value, index));
                 branches.push(self.branch(case.schema.clone()));
             }
             entry.choices.push(Choice { branches, selection: Some(selection), children: true, undecided: false });

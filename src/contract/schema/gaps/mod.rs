@@ -12,8 +12,8 @@ mod types;
 mod walk;
 
 pub(super) use compile::says_something;
-pub use known::is_known_value;
-pub(super) use known::{Known, known};
+pub use known::KnownForm;
+pub(super) use known::KnownValues;
 pub(super) use table::Coverage;
 pub use table::{Applicable, NamePattern, NamePatterns};
 pub use types::Types;

@@ -2,13 +2,13 @@
 
 use std::{collections::HashMap, fmt, sync::Arc};
 
-use ahash::AHashSet;
+use ahash::{AHashMap, AHashSet};
 use jsonschema::Validator;
 use serde_json::json;
 
-use super::{known::Known, types::Types};
+use super::{known::KnownValues, types::Types};
 use crate::{
-    contract::schema::judge,
+    contract::{list::joined, schema::judge},
     json::{Tape, TapeNode},
 };
 
@@ -35,7 +35,7 @@ pub(super) struct SchemaEntry {
     pub(super) unnamed: Option<usize>,
     pub(super) prefix: Vec<usize>,
     pub(super) items: Option<usize>,
-    pub(super) known: Vec<Known>,
+    pub(super) known: KnownValues,
     /// `$ref`, `allOf`: hold always.
     pub(super) always: Vec<usize>,
     /// `oneOf`, `anyOf`, and the schemas that extend this one: those that hold for the value.
@@ -121,13 +121,32 @@ pub(super) struct Choice {
 /// A member whose value selects a branch.
 pub(super) struct Selection {
     pub(super) property: Box<str>,
-    /// Values, each with an index into the branches.
-    pub(super) cases: Vec<(Box<str>, usize)>,
+    /// Values, in the order of the document.
+    values: Vec<Box<str>>,
+    /// By value, an index into the branches.
+    cases: AHashMap<Box<str>, usize>,
 }
 
 impl Selection {
+    pub(super) fn of(property: &str) -> Self {
+        Self { property: property.into(), values: Vec::new(), cases: AHashMap::new() }
+    }
+
+    /// Lets a value select a branch, unless it selects one already.
+    pub(super) fn add(&mut self, value: &str, branch: usize) {
+        self.cases.entry(value.into()).or_insert_with(|| {
+            self.values.push(value.into());
+            branch
+        });
+    }
+
+    /// The index of the branch that a value selects.
+    pub(super) fn case(&self, value: &str) -> Option<usize> {
+        self.cases.get(value).copied()
+    }
+
     pub(super) fn documented(&self) -> String {
-        self.cases.iter().map(|(value, _)| format!("`{value}`")).collect::<Vec<_>>().join(", ")
+        joined(self.values.iter().map(|value| format!("`{value}`")), ", ")
     }
 }
 

@@ -6,7 +6,10 @@ use super::{
     table::{Additional, Choice, Coverage},
     types::Types,
 };
-use crate::json::{Entries, Items, Kind, Node, Suspects, push_pointer, work};
+use crate::{
+    contract::list::joined,
+    json::{Entries, Items, Kind, Node, Suspects, push_pointer, work},
+};
 
 /// Bound on the gaps reported of one value.
 const MAX_GAPS: usize = 1000;
@@ -252,11 +255,13 @@ impl<'c> Walk<'c> {
                 documents.then_some(Frame { children, applicable: found.applicable, step, unnamed: 0 })
             }
             Kind::String => {
-                let mut known = found.applicable.iter().flat_map(|index| &entries[*index].known).peekable();
-                known.peek()?;
+                let known =
+                    || found.applicable.iter().map(|index| &entries[*index].known).filter(|known| !known.is_empty());
+                known().next()?;
                 let text = value.as_str().unwrap_or_default();
-                if !known.clone().any(|known| known.matches(&text, self.is_origin)) {
-                    let known = known.map(|known| format!("`{}`", known.written)).collect::<Vec<_>>().join(", ");
+                if !known().any(|known| known.matches(&text, self.is_origin)) {
+                    let written = known().flat_map(|known| &known.written);
+                    let known = joined(written.map(|written| format!("`{written}`")), ", ");
                     gaps.push(Gap { at: pointer(open, &step), kind: GapKind::Value { known } });
                 }
                 None
@@ -317,6 +322,7 @@ impl<'c> Walk<'c> {
                     todo.extend(condition.otherwise);
                 }
             }
+            work::take((entry.dependent.len() * (1 + value.len() / STEP_NAMES)) as u64);
             todo.extend(
                 entry.dependent.iter().filter(|(name, _)| value.get(name).is_some()).map(|(_, schema)| *schema),
             );
@@ -338,9 +344,9 @@ impl<'c> Walk<'c> {
         {
             let property = &*selection.property;
             let text = (selector.kind() == Kind::String).then(|| selector.as_str()).flatten().unwrap_or_default();
-            match selection.cases.iter().find(|(held, _)| **held == *text) {
-                Some((_, index)) => {
-                    let branch = &choice.branches[*index];
+            match selection.case(&text) {
+                Some(index) => {
+                    let branch = &choice.branches[index];
                     if found.contains(&branch.entry) {
                         return None;
                     }

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::{found, schema};
 use crate::{
-    contract::schema::{Indeterminate, Schema, Schemas},
+    contract::schema::{Indeterminate, Schema, SchemaVerdict, Schemas},
     json::{Document, work},
 };
 
@@ -88,4 +88,74 @@ fn choices_that_multiply_each_other_do_not_multiply_the_table_of_shapes() {
     assert_eq!(found(&one, &Value::Object(value.clone()).to_string()), [""; 0]);
     value.insert("p7".to_owned(), json!(5));
     assert_eq!(found(&one, &Value::Object(value).to_string()), ["/p7: a string"]);
+}
+
+/// A JSON array of these texts.
+fn array(items: impl Iterator<Item = String>) -> Document {
+    Document::parse(format!("[{}]", items.collect::<Vec<_>>().join(","))).unwrap()
+}
+
+fn judged_items(each: &Value, items: impl Iterator<Item = String>) -> Result<Vec<String>, Indeterminate> {
+    let schema = schema(&json!({"s": {"type": "array", "items": each}}).to_string());
+    let judged = schema.judge(&array(items), &|_| false)?;
+    Ok(judged.violations.into_iter().map(|violation| violation.at).collect())
+}
+
+#[test]
+fn listed_values_are_found_however_many_there_are_and_however_they_are_written() {
+    const COUNT: usize = 4000;
+    type Write = fn(usize) -> String;
+    let kinds: [(Write, Write, &str); 5] = [
+        (|index| index.to_string(), |index| format!("{index}.0"), "0.5"),
+        (|index| format!("{index}.5"), |index| format!("{index}.50"), "7"),
+        (|index| format!("1{index:040}"), |index| format!("1{index:040}e0"), "7"),
+        (|index| format!(r#"{{"a":{index},"b":[1]}}"#), |index| format!(r#"{{"b":[1.0],"a":{index}}}"#), r#"{"a":0}"#),
+        (
+            |index| if index % 2 == 0 { format!("\"x{index}\"") } else { format!("[{index}]") },
+            |index| if index % 2 == 0 { format!("\"\\u0078{index}\"") } else { format!("[{index}e0]") },
+            "[]",
+        ),
+    ];
+    for (write, otherwise, bad) in kinds {
+        let values = array((0..COUNT).map(write)).root().to_value();
+        let same = || (0..COUNT).rev().map(otherwise);
+        let each = json!({ "enum": values });
+        assert_eq!(judged_items(&each, same()), Ok(Vec::new()), "{}", write(1));
+        let one_bad = same().take(5).chain([bad.to_owned()]).chain(same());
+        assert_eq!(judged_items(&each, one_bad.clone()), Ok(vec!["/5".to_owned()]), "{bad}");
+        let each = json!({"oneOf": [{"enum": values}, {"const": values[7]}]});
+        assert_eq!(judged_items(&each, same()), Ok(vec![format!("/{}", COUNT - 8)]));
+    }
+}
+
+#[test]
+fn a_branch_that_lists_values_is_found_however_many_there_are() {
+    let consts: Vec<Value> = (0..4000).map(|index| json!({ "const": index })).collect();
+    for keyword in ["oneOf", "anyOf"] {
+        let each = json!({ keyword: consts });
+        assert_eq!(judged_items(&each, (0..4000).rev().map(|index| format!("{index}.0"))), Ok(Vec::new()), "{keyword}");
+    }
+}
+
+#[test]
+fn the_values_of_an_open_set_are_found_however_many_there_are() {
+    let known: Vec<String> = (0..20_000).map(|index| format!("v{index}")).collect();
+    let each = json!({"type": "string", "x-contrail-known-values": known});
+    assert_eq!(judged_items(&each, known.iter().rev().map(|value| format!("\"{value}\""))), Ok(Vec::new()));
+}
+
+#[test]
+fn a_member_selects_its_branch_however_many_there_are() {
+    const COUNT: usize = 2000;
+    let name = |index: usize| format!("C{index}");
+    let branch = json!({"type": "object", "properties": {"t": {"type": "string"}}, "required": ["t"]});
+    let mut schemas: Map<String, Value> = (0..COUNT).map(|index| (name(index), branch.clone())).collect();
+    let to = |index: usize| format!("#/components/schemas/{}", name(index));
+    let mapping: Map<String, Value> = (0..COUNT).map(|index| (format!("t{index}"), json!(to(index)))).collect();
+    let all: Vec<Value> = (0..COUNT).map(|index| json!({"$ref": to(index)})).collect();
+    schemas.insert("S".to_owned(), json!({"oneOf": all, "discriminator": {"propertyName": "t", "mapping": mapping}}));
+    let document = json!({"components": {"schemas": schemas}, "s": {"items": {"$ref": "#/components/schemas/S"}}});
+    let schema = schema(&document.to_string());
+    let items = array((0..COUNT).rev().map(|index| format!(r#"{{"t":"t{index}"}}"#)));
+    assert_eq!(schema.judge(&items, &|_| false), Ok(SchemaVerdict::default()));
 }
