@@ -22,7 +22,6 @@ pub mod coverage;
 mod digest;
 pub mod exchange;
 pub mod finding;
-#[cfg(feature = "fleet")]
 pub mod fleet;
 mod hex;
 pub mod io;

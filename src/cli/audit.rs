@@ -39,7 +39,7 @@ use crate::{
 pub struct Args {
     /// Trails, journals, fixtures, HAR files of any tool, or folders of them; the parts under `--merge`
     #[arg(value_name = "FILE|DIR", required = true)]
-    recordings: Vec<PathBuf>,
+    pub(super) recordings: Vec<PathBuf>,
     /// Write a part of an audit to OUT instead of a report; `--merge` puts parts together
     #[arg(long, value_name = "OUT", conflicts_with = "merge")]
     partial: Option<PathBuf>,

@@ -23,7 +23,7 @@ use crate::{
 pub struct Args {
     /// HAR files of any tool, journals, trails, or folders of them; `-` reads standard input
     #[arg(value_name = "FILE", required = true)]
-    recordings: Vec<PathBuf>,
+    pub(super) recordings: Vec<PathBuf>,
     /// Fail if a smaller share is touched, such as `operations=0.8`; of operations, statuses, parameters,
     /// media-types, fields, enum-values or variants; repeatable
     #[arg(long, value_name = "PART=SHARE", value_delimiter = ',')]

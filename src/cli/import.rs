@@ -24,7 +24,7 @@ use crate::{
 pub struct Args {
     /// HAR files of any tool, or folders of them
     #[arg(value_name = "FILE", required = true)]
-    recordings: Vec<PathBuf>,
+    pub(super) recordings: Vec<PathBuf>,
     /// Path of the fixture: a folder with one file per body, or a single file if the name ends in .har
     #[arg(long, value_name = "PATH")]
     out: PathBuf,

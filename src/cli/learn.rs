@@ -29,7 +29,7 @@ use crate::{
 pub struct Args {
     /// HAR files of any tool, journals, trails, or folders of them; `-` reads standard input
     #[arg(value_name = "FILE", required = true)]
-    recordings: Vec<PathBuf>,
+    pub(super) recordings: Vec<PathBuf>,
     /// Write the overlay to this file instead of standard output
     #[arg(long, value_name = "OVERLAY")]
     out: Option<PathBuf>,

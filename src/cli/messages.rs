@@ -95,7 +95,7 @@ fn invalid_value(error: &clap::Error, sources: &Sources) -> Option<String> {
             if values.is_empty() { "expected a value".into() } else { format!("expected {}{suggested}", or(&values)) }
         }
     };
-    let address = ["upstream", "listen", "intercept"].iter().any(|part| argument.contains(part));
+    let address = ["upstream", "listen", "intercept", "trail"].iter().any(|part| argument.contains(part));
     Some(match string(error, ContextKind::InvalidValue).filter(|value| !value.is_empty()) {
         Some(value) => {
             let value = if address { masked(value) } else { value.into() };

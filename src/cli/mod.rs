@@ -44,6 +44,7 @@ mod progress;
 pub mod record;
 pub mod redact;
 mod reload;
+mod remote;
 pub mod replay;
 mod report_files;
 pub mod run;

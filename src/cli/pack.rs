@@ -18,7 +18,7 @@ use crate::{
 #[derive(Debug, clap::Args)]
 pub struct PackArgs {
     /// Fixture, journal or trail; a PATH includes its PATH.journal
-    recording: PathBuf,
+    pub(super) recording: PathBuf,
     /// Output file; its name ends in .har
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
@@ -33,7 +33,7 @@ pub struct PackArgs {
 #[derive(Debug, clap::Args)]
 pub struct UnpackArgs {
     /// Fixture, journal or trail; a PATH includes its PATH.journal
-    recording: PathBuf,
+    pub(super) recording: PathBuf,
     /// Output folder
     #[arg(long, value_name = "DIR")]
     out: PathBuf,

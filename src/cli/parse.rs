@@ -3,7 +3,9 @@
 use std::{
     env,
     io::{self, Write as _},
+    path::PathBuf,
     process::ExitCode,
+    slice,
 };
 
 use clap::{FromArgMatches as _, Parser, Subcommand, error::ErrorKind};
@@ -17,10 +19,12 @@ use super::{
     },
     pack,
     printer::warn,
-    record, redact, replay, sandbox, scan, verify, watch,
+    record, redact, remote, replay, sandbox, scan, verify, watch,
 };
 use crate::{
     config::{self, Completed, Ignored, Sources},
+    fleet::RemoteUrl,
+    upstream::masked,
     visible::visible,
 };
 
@@ -105,7 +109,8 @@ pub(super) fn parse() -> Result<(Cli, Sources), ExitCode> {
 
 impl Cli {
     /// Runs the command.
-    pub(super) fn run(&self) -> Result<Outcome, Failure> {
+    pub(super) fn run(mut self) -> Result<Outcome, Failure> {
+        remote::localize(self.command.files_mut())?;
         match &self.command {
             Command::Demo(args) => demo::run(args),
             Command::Record(args) => record::run(args),
@@ -139,6 +144,15 @@ impl Command {
         {
             return Err(wrong);
         }
+        if let Self::Redact(args) = self
+            && args.in_place
+            && let Some(url) = args.files.iter().find(|file| RemoteUrl::is_meant(file.as_os_str()))
+        {
+            return Err(format!(
+                "--in-place cannot write to `{}`; name a path with --out",
+                masked(&url.to_string_lossy())
+            ));
+        }
         let Some(network) = self.network() else { return Ok(()) };
         let proxy = network.proxy;
         if let Self::Replay(args) = self
@@ -157,6 +171,24 @@ impl Command {
             let _ = writeln!(io::stderr(), "contrail: {idle}");
         }
         Ok(())
+    }
+
+    /// The recordings that the command reads.
+    fn files_mut(&mut self) -> &mut [PathBuf] {
+        match self {
+            Self::Replay(args) => &mut args.fixtures,
+            Self::Verify(args) => &mut args.recordings,
+            Self::Audit(args) => &mut args.recordings,
+            Self::Learn(args) => &mut args.recordings,
+            Self::Coverage(args) => &mut args.recordings,
+            Self::Diff(args) => &mut args.recordings,
+            Self::Scan(args) => &mut args.files,
+            Self::Redact(args) => &mut args.files,
+            Self::Import(args) => &mut args.recordings,
+            Self::Pack(args) => slice::from_mut(&mut args.recording),
+            Self::Unpack(args) => slice::from_mut(&mut args.recording),
+            _ => &mut [],
+        }
     }
 
     /// What makes the command fail, if it judges exchanges.

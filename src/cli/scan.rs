@@ -38,7 +38,7 @@ use crate::{
 pub struct Args {
     /// Recordings, folders of them, or any other files; `-` reads standard input
     #[arg(value_name = "FILE", required = true)]
-    files: Vec<PathBuf>,
+    pub(super) files: Vec<PathBuf>,
     /// Search for the value of this environment variable too; repeatable
     #[arg(long, value_name = "NAME")]
     env: Vec<String>,

@@ -40,7 +40,7 @@ use crate::{
 pub struct Args {
     /// HAR files of any tool, journals, or folders of them; `-` reads standard input
     #[arg(value_name = "FILE", required = true)]
-    recordings: Vec<PathBuf>,
+    pub(super) recordings: Vec<PathBuf>,
     /// Output format
     #[arg(long, value_enum, default_value = "text")]
     format: Format,

@@ -57,15 +57,19 @@ fn watch(args: &Args) -> Result<Outcome, Failure> {
     if args.trail.durable && args.trail.trail.is_none() {
         return Err("--durable needs something to write: name a folder with --trail DIR".into());
     }
-    let mut trail = None;
+    let (mut trail, mut forwarder) = (None, None);
     let context = || JournalContext { upstream: ready.origin.as_str().into(), contract: contract.hash().into() };
     if let Some(mut journal) = args.trail.open(context, args.judge.format)? {
+        forwarder = args.trail.forward(&journal, None)?;
         if args.trail.durable {
             journal.set_durable();
         }
         let journal = Arc::new(Mutex::new(journal));
         trail = Some(Arc::clone(&journal));
-        setup.journal = Some(Box::new(journal));
+        setup.journal = Some(match &forwarder {
+            Some(forwarder) => forwarder.journal(journal),
+            None => Box::new(journal),
+        });
         setup.durable = args.trail.durable;
     }
     setup.metrics = metrics.as_ref().map(MetricsServer::metrics);
@@ -81,10 +85,12 @@ fn watch(args: &Args) -> Result<Outcome, Failure> {
         introduce,
     )?;
     let mut outcome = pipeline.finish();
-    let kept = match &trail {
+    let (mut undone, patience) = (Vec::new(), args.proxy.drain);
+    let mut kept = match &trail {
         Some(trail) => args.trail.end(trail, pipeline.redactor(), &mut outcome.counts),
         None => Vec::new(),
     };
+    args.trail.forwarded(forwarder.as_ref(), patience, &mut kept, &mut undone);
     let next = args.trail.verifying();
     let mut exit = Outcome {
         findings: outcome.collector.fails(),
@@ -93,7 +99,7 @@ fn watch(args: &Args) -> Result<Outcome, Failure> {
         ..Outcome::CLEAN
     };
     outcome.collector.upstream(&ready.origin);
-    summary::conclude(&mut outcome, &mut exit, Vec::new(), pipeline.redactor(), &args.judge.report);
+    summary::conclude(&mut outcome, &mut exit, undone, pipeline.redactor(), &args.judge.report);
     summary::print(args.judge.format, &outcome, &kept, next.as_deref());
     summary::reports(&mut outcome, pipeline.redactor(), &args.judge.report)?;
     Ok(exit)

@@ -1,3 +1,18 @@
-//! What reaches beyond one machine; built with the feature `fleet` only.
+//! What reaches beyond one machine. URLs, and one sentence for those who built contrail without the feature `fleet`, are
+//! in every build.
 
+mod folders;
+mod forward;
+#[cfg(feature = "fleet")]
 pub mod nats;
+mod url;
+
+pub use folders::{buffer_of, cache};
+pub use forward::{Buffer, Ended, FleetError, Forwarder, fetch};
+pub use url::{RemoteUrl, Scheme, UrlError};
+
+/// Whether this contrail can reach such places.
+pub const IS_BUILT: bool = cfg!(feature = "fleet");
+
+/// What to say of a URL where it cannot.
+pub const NOT_BUILT: &str = "needs a contrail that was built with `--features fleet`";

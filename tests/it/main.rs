@@ -42,6 +42,7 @@ mod prose;
 mod proxy;
 mod reading;
 mod record;
+mod remote;
 mod replay;
 mod report_files;
 mod rooms;

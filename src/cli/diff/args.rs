@@ -14,7 +14,7 @@ pub struct Args {
     /// The old and the new recording to compare: fixtures, journals, HAR files of any tool, or folders of them; with
     /// two `--contract` options, any number of recordings to judge under both contracts
     #[arg(value_name = "FILE")]
-    pub(super) recordings: Vec<PathBuf>,
+    pub(in crate::cli) recordings: Vec<PathBuf>,
     /// The command line names the old contract and the new one.
     #[arg(skip)]
     pub(super) contracts: bool,

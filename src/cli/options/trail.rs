@@ -1,11 +1,16 @@
 //! The audit trail that a proxy keeps.
 
 use std::{
+    ffi::OsString,
+    fmt,
     fs::File,
     io::{self, BufRead as _, BufReader},
     path::{Path, PathBuf},
     sync::PoisonError,
+    time::Duration,
 };
+
+use clap::builder::{OsStringValueParser, TypedValueParser as _};
 
 use super::{Format, values::size};
 use crate::{
@@ -15,19 +20,29 @@ use crate::{
         report_files::Used,
         summary,
     },
+    fleet::{self, Buffer, Forwarder, RemoteUrl, UrlError},
     pipeline,
     plural::plural,
-    recording::{Journal, JournalContext, TrailOptions},
+    recording::{Journal, JournalContext, TrailOptions, WriteError},
     redact::Redactor,
+    report::Reason,
 };
 
 /// Where the audit journal is kept
 #[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "Audit trail")]
 pub struct TrailArgs {
-    /// Keep the journal in this folder as an audit trail: segments with a hash chain
+    /// Keep the journal as an audit trail, segments with a hash chain, in this folder, or beyond this machine:
+    /// `s3://BUCKET/PREFIX`, `gs://…`, `az://…`, `file:///FOLDER` or `nats://HOST/STREAM`
+    #[arg(long, value_name = "DIR|URL", value_parser = OsStringValueParser::new().try_map(TrailTarget::parse))]
+    pub trail: Option<TrailTarget>,
+    /// Folder where a trail beyond this machine waits for its upload, one for each proxy [default: one of the URL's own
+    /// in `$XDG_STATE_HOME/contrail/trails` or `~/.local/state/contrail/trails`]
     #[arg(long, value_name = "DIR")]
-    pub trail: Option<PathBuf>,
+    pub trail_buffer: Option<PathBuf>,
+    /// Maximum size of that folder; beyond it, exchanges are not recorded, as on a full disk
+    #[arg(long, value_name = "BYTES", default_value = "10GiB", value_parser = size::<u64>)]
+    pub trail_buffer_size: u64,
     /// Maximum size of a trail segment
     #[arg(long, value_name = "BYTES", default_value = "64MiB", value_parser = size::<u64>)]
     pub trail_segment: u64,
@@ -43,20 +58,39 @@ pub struct TrailArgs {
 impl TrailArgs {
     /// What is wrong with an option that was `typed` and lacks another one, if one was.
     pub(in crate::cli) fn lacking(&self, typed: &dyn Fn(&str) -> bool) -> Option<String> {
-        (self.trail.is_none() && typed("head-to")).then(|| lacking("head-to", "--trail DIR"))
+        if self.trail.is_none() && typed("head-to") {
+            return Some(lacking("head-to", "--trail DIR"));
+        }
+        let Some(TrailTarget::Remote(url)) = &self.trail else {
+            let mut idle = ["trail-buffer", "trail-buffer-size"].into_iter().filter(|option| typed(option));
+            return idle.next().map(|option| lacking(option, "--trail URL"));
+        };
+        if !fleet::IS_BUILT {
+            return Some(format!("`--trail {url}` {}", fleet::NOT_BUILT));
+        }
+        let lost = "no folder for the buffer of --trail: neither XDG_STATE_HOME nor HOME is set; name one with --trail-buffer DIR";
+        self.folder().is_none().then(|| lost.to_owned())
+    }
+
+    /// The folder that the trail is written to.
+    pub(in crate::cli) fn folder(&self) -> Option<PathBuf> {
+        match self.trail.as_ref()? {
+            TrailTarget::Folder(folder) => Some(folder.clone()),
+            TrailTarget::Remote(url) => self.trail_buffer.clone().or_else(|| fleet::buffer_of(url)),
+        }
     }
 
     /// The files that a trail writes.
     pub(in crate::cli) fn uses(&self, used: &mut Used) {
-        if let Some(folder) = &self.trail {
-            used.tree("trail", folder);
+        if let Some(folder) = self.folder() {
+            used.tree("trail", &folder);
         }
         used.files("head file", &self.head_to);
     }
 
     /// The command that checks the trail, held to the heads that were kept of it.
     pub(in crate::cli) fn verifying(&self) -> Option<String> {
-        let trail = quoted(self.trail.as_deref()?);
+        let trail = quoted(self.trail.as_ref()?.to_string().as_ref());
         Some(match self.head_to.as_deref().filter(|heads| heads.is_file()) {
             Some(heads) => format!("contrail verify {trail} --head {}", quoted(heads)),
             None => format!("contrail verify {trail}"),
@@ -69,9 +103,10 @@ impl TrailArgs {
         context: impl FnOnce() -> JournalContext,
         format: Format,
     ) -> Result<Option<Journal>, Failure> {
-        let Some(folder) = &self.trail else { return Ok(None) };
+        let Some(folder) = self.folder() else { return Ok(None) };
         let options = TrailOptions { segment: self.trail_segment, head_to: self.head_to.clone() };
-        let (journal, leftover) = Journal::open_trail(folder, context(), &options)?;
+        let opened = Journal::open_trail(&folder, context(), &options);
+        let (journal, leftover) = opened.map_err(|error| self.taken(error))?;
         if let Some(alarm) = journal.doubt() {
             summary::event(format, "alarm", alarm, &format!("ALARM: {alarm}"));
         }
@@ -85,6 +120,61 @@ impl TrailArgs {
         Ok(Some(journal))
     }
 
+    /// What another proxy's lock on the folder means where that is a buffer.
+    fn taken(&self, error: WriteError) -> Failure {
+        match (&self.trail, &error) {
+            (Some(TrailTarget::Remote(url)), WriteError::Locked { path }) => format!(
+                "another contrail writes its trail to {url} through `{}`; name another folder with --trail-buffer DIR",
+                path.display()
+            )
+            .into(),
+            _ => error.into(),
+        }
+    }
+
+    /// Begins to bring the trail beyond this machine, if it is to go there. While the journal `held_by` exists, which
+    /// names the trail's segments, all of them also stay here.
+    pub(in crate::cli) fn forward(
+        &self,
+        journal: &Journal,
+        held_by: Option<PathBuf>,
+    ) -> Result<Option<Forwarder>, Failure> {
+        let Some((TrailTarget::Remote(url), folder)) = self.trail.as_ref().zip(self.folder()) else { return Ok(None) };
+        let head = journal.head();
+        let buffer = Buffer {
+            url: url.clone(),
+            folder,
+            trail: head.and_then(|head| head.trail.clone()).unwrap_or_default(),
+            // The first segment begins with the first link.
+            continues: head.is_some_and(|head| head.seq > 1),
+            limit: self.trail_buffer_size,
+            full: journal.full().unwrap_or_default(),
+            held_by,
+            durable: self.durable,
+        };
+        Ok(Some(Forwarder::begin(&buffer)?))
+    }
+
+    /// Brings the rest of the trail beyond this machine, for at most this time. Adds a line about it, and a reason if
+    /// something is left.
+    pub(in crate::cli) fn forwarded(
+        &self,
+        forwarder: Option<&Forwarder>,
+        patience: Duration,
+        rows: &mut summary::Rows,
+        undone: &mut Vec<Reason>,
+    ) {
+        let Some((forwarder, folder)) = forwarder.zip(self.folder()) else { return };
+        let fleet::Ended { waiting, reasons } = forwarder.end(patience);
+        if waiting > 0 {
+            let (folder, waiting) = (quoted(&folder), plural(waiting, "byte"));
+            rows.push(("not uploaded yet", format!("{waiting} in {folder}; the next start uploads them").into()));
+        }
+        if waiting > 0 || !reasons.is_empty() {
+            undone.push(Reason::new("not-uploaded", "the trail was not uploaded whole", reasons.join("; ")));
+        }
+    }
+
     /// Ends the trail, if this is one: keeps its head elsewhere, and counts the entries that hold a secret that was
     /// recognised later. Returns the lines for the summary.
     pub(in crate::cli) fn end(
@@ -93,13 +183,13 @@ impl TrailArgs {
         redactor: &Redactor,
         counts: &mut pipeline::Counts,
     ) -> summary::Rows {
-        let Some(folder) = &self.trail else { return Vec::new() };
+        let Some(target) = &self.trail else { return Vec::new() };
         let mut journal = journal.lock().unwrap_or_else(PoisonError::into_inner);
         // What could not be written before may fit now.
         if let Err(error) = journal.write() {
             counts.journal_error.get_or_insert(error.to_string());
         }
-        let mut lines: summary::Rows = vec![("trail", folder.display().to_string().into())];
+        let mut lines: summary::Rows = vec![("trail", target.to_string().into())];
         lines.extend(journal.head().map(|head| ("head of its chain", head.hash.clone().into())));
         if let Err(error) = journal.ensure() {
             counts.journal_error.get_or_insert(error.to_string());
@@ -112,6 +202,33 @@ impl TrailArgs {
         }
         (counts.late, counts.reread_error) = late(&journal.segments(), redactor);
         lines
+    }
+}
+
+/// Where a trail goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TrailTarget {
+    /// A folder.
+    Folder(PathBuf),
+    /// Beyond this machine.
+    Remote(RemoteUrl),
+}
+
+impl TrailTarget {
+    fn parse(value: OsString) -> Result<Self, UrlError> {
+        match value.to_str() {
+            Some(text) if text.contains("://") => text.parse().map(Self::Remote),
+            _ => Ok(Self::Folder(value.into())),
+        }
+    }
+}
+
+impl fmt::Display for TrailTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Folder(folder) => folder.display().fmt(f),
+            Self::Remote(url) => url.fmt(f),
+        }
     }
 }
 

@@ -57,8 +57,8 @@ impl Args {
 
 /// Refuses a trail in the fixture's own folder, which holds a fixture and nothing else.
 pub(super) fn not_in_fixture(args: &Args) -> Result<(), Failure> {
-    let Some(trail) = &args.trail.trail else { return Ok(()) };
-    if recording::resolved(trail).starts_with(recording::resolved(&args.out)) {
+    let Some(trail) = args.trail.folder() else { return Ok(()) };
+    if recording::resolved(&trail).starts_with(recording::resolved(&args.out)) {
         let (trail, out) = (trail.display(), args.out.display());
         return Err(
             format!("--trail: `{trail}` is in the folder of the fixture `{out}`; name a folder elsewhere").into()

@@ -202,7 +202,7 @@ impl Ending<'_> {
             "remove the cause, then record again".to_owned()
         } else {
             // A trail can be packed as a whole folder.
-            let source = self.args.trail.trail.as_deref().map_or(files, quoted);
+            let source = self.args.trail.folder().map_or(files, |folder| quoted(&folder));
             format!("remove the cause, then contrail pack {source} --out ANOTHER.har")
         };
         End { rows, next: Some(next), undone, fate: Fate::NotFolded, ..End::default() }

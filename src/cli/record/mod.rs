@@ -13,7 +13,7 @@ mod proof;
 use std::{
     io,
     path::Path,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, PoisonError},
 };
 
 pub use args::Args;
@@ -66,7 +66,24 @@ fn record(args: &Args) -> Result<Outcome, Failure> {
         options: args.judge.options(setup.options.clone()),
     };
     let (journal, before) = open(args, &builder, &ready.origin, existed)?;
-    let (ran, mut outcome) = serve(args, &builder, &ready, &journal, setup)?;
+    let held_by = Some(Journal::path_for(&args.out));
+    let forwarder = args.trail.forward(&journal.lock().unwrap_or_else(PoisonError::into_inner), held_by);
+    let forwarder = match forwarder {
+        Ok(forwarder) => forwarder,
+        Err(failure) => {
+            remove(journal);
+            before.restore()?;
+            return Err(failure);
+        }
+    };
+    let setup = Setup {
+        journal: Some(match &forwarder {
+            Some(forwarder) => forwarder.journal(Arc::clone(&journal)),
+            None => Box::new(Arc::clone(&journal)),
+        }),
+        ..setup
+    };
+    let (ran, mut outcome) = serve(args, &builder, &ready, setup)?;
     let ran = match ran {
         Ok(ran) => ran,
         Err(failure) => {
@@ -80,7 +97,10 @@ fn record(args: &Args) -> Result<Outcome, Failure> {
     };
     let trail = args.trail.end(&journal, &builder.redactor, &mut outcome.counts);
     let end = Ending { args, builder: &builder, before: &before, ran: &ran, outcome: &outcome }.end(journal, trail);
-    report(args, &builder, end.clear_leftovers(before), &ran, outcome)
+    let mut end = end.clear_leftovers(before);
+    // The fold is done with the segments.
+    args.trail.forwarded(forwarder.as_ref(), args.proxy.drain, &mut end.rows, &mut end.undone);
+    report(args, &builder, end, &ran, outcome)
 }
 
 /// Opens the journals. The fixture's holds nothing of a killed run any more: that is folded, or set aside.
@@ -125,13 +145,11 @@ fn serve(
     args: &Args,
     builder: &FixtureBuilder,
     ready: &Ready,
-    journal: &pipeline::SharedJournal,
     setup: Setup,
 ) -> Result<(Result<RunEnd, Failure>, pipeline::Outcome), Failure> {
     let pipeline = args.judge.pipeline(Setup {
         contract: Some(Arc::clone(&builder.contract)),
         redactor: Some(Arc::clone(&builder.redactor)),
-        journal: Some(Box::new(Arc::clone(journal))),
         durable: args.trail.durable,
         ..setup
     })?;

@@ -9,13 +9,13 @@ use crate::cli::ContractArgs;
 pub struct Args {
     /// HAR files of any tool, journals, or whole folders; `-` reads standard input
     #[arg(value_name = "FILE", required = true)]
-    pub(super) files: Vec<PathBuf>,
+    pub(in crate::cli) files: Vec<PathBuf>,
     /// Output path; a folder if the input is a folder [default for one file: standard output]
     #[arg(long, value_name = "PATH", conflicts_with = "in_place")]
     pub(super) out: Option<PathBuf>,
     /// Redact the files in place
     #[arg(long)]
-    pub(super) in_place: bool,
+    pub(in crate::cli) in_place: bool,
     /// Replace what exists at the output path; in a folder, the files of the same names
     #[arg(long)]
     pub(super) overwrite: bool,

@@ -16,7 +16,7 @@ use crate::{
 pub struct Args {
     /// Fixtures, journals, HAR files of any tool, or folders of them, served in this order
     #[arg(value_name = "FIXTURE", required = true)]
-    pub(super) fixtures: Vec<PathBuf>,
+    pub(in crate::cli) fixtures: Vec<PathBuf>,
     /// Response to a request that repeats more often than recorded [default: safe methods repeat the last response,
     /// others miss]
     #[arg(long, value_enum)]

@@ -5,6 +5,10 @@ use std::{
     fs::{self, File},
     io::{self, Write as _},
     path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use super::{
@@ -46,6 +50,8 @@ pub(super) struct Trail {
     pub(super) segments: Vec<PathBuf>,
     number: u64,
     rotate_at: u64,
+    /// Nothing is written while this is set: the folder holds as much as it may.
+    pub(super) full: Arc<AtomicBool>,
     heads: Option<HeadFile>,
     /// Why the trail is not the one of which heads were kept, if so.
     pub(super) doubt: Option<String>,
@@ -84,6 +90,7 @@ impl Trail {
             segments: Vec::new(),
             number,
             rotate_at: options.segment.max(1),
+            full: Arc::default(),
             heads,
             doubt: found,
         };
@@ -100,6 +107,18 @@ impl Trail {
 
     pub(super) fn is_full(&self, length: u64) -> bool {
         length >= self.rotate_at
+    }
+
+    /// Whether the folder holds as much as it may.
+    pub(super) fn refuses(&self) -> io::Result<()> {
+        if !self.full.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let folder = self.folder.display();
+        Err(io::Error::new(
+            io::ErrorKind::StorageFull,
+            format!("`{folder}` holds as much as --trail-buffer-size allows"),
+        ))
     }
 
     /// Makes the next segment, its first line tied to the chain; its file. Where that fails, nothing of it is left and

@@ -3,6 +3,7 @@
 use std::{
     io,
     path::{Path, PathBuf},
+    sync::{Arc, atomic::AtomicBool},
 };
 
 use super::{
@@ -131,6 +132,15 @@ impl Journal {
         }
     }
 
+    /// What stops writing to a trail while it is set, because its folder holds as much as it may.
+    #[must_use]
+    pub fn full(&self) -> Option<Arc<AtomicBool>> {
+        match &self.kind {
+            JournalKind::Trail { trail, .. } => Some(Arc::clone(&trail.full)),
+            JournalKind::Fixture { .. } => None,
+        }
+    }
+
     /// Why the trail that was opened is not the one of which heads were kept, if so.
     #[must_use]
     pub fn doubt(&self) -> Option<&str> {
@@ -192,6 +202,7 @@ impl Journal {
         }
         let Self { file, kind, batch, .. } = self;
         let JournalKind::Trail { trail, .. } = kind else { return file.append(&batch.lines) };
+        trail.refuses()?;
         let mut head = trail.head.clone();
         head.link(std::mem::take(&mut batch.digests), &mut batch.lines);
         file.append(&batch.lines)?;

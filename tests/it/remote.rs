@@ -1,0 +1,58 @@
+//! Trails and recordings beyond this machine: what holds in every build.
+
+use crate::support::command::run_in;
+
+#[test]
+fn a_trail_url_that_names_no_place_is_refused_with_what_was_expected() {
+    let folder = tempfile::tempdir().unwrap();
+    for (url, expected) in [
+        ("ftp://host/x", "expected a folder, or a URL such as s3://BUCKET/PREFIX"),
+        ("s3:///prefix", "it names no bucket"),
+        ("s3://b/p?versionId=1", "a query or a fragment does not belong in it"),
+    ] {
+        let ran = run_in(folder.path(), ["watch", "--upstream", "sandbox", "--trail", url, "--", "true"]);
+        assert_eq!(ran.status, 2, "{}", ran.stderr);
+        assert!(ran.stderr.contains(expected), "{}", ran.stderr);
+        assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn credentials_in_a_url_are_refused_and_not_repeated() {
+    let folder = tempfile::tempdir().unwrap();
+    let trail = ["watch", "--upstream", "sandbox", "--trail", "s3://key:hunter2@b/p", "--", "true"];
+    for arguments in [&trail[..], &["verify", "s3://key:hunter2@b/p"]] {
+        let ran = run_in(folder.path(), arguments);
+        assert_eq!(ran.status, 2, "{}", ran.stderr);
+        assert!(ran.stderr.contains("credentials do not belong in it"), "{}", ran.stderr);
+        assert!(!ran.stderr.contains("hunter2"), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_buffer_without_a_url_has_no_effect_and_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let arguments = ["watch", "--upstream", "sandbox", "--trail", "t", "--trail-buffer", "b", "--", "true"];
+    let ran = run_in(folder.path(), arguments);
+    assert_eq!((ran.status, ran.stderr.contains("--trail-buffer has no effect without --trail URL")), (2, true));
+}
+
+#[test]
+fn a_recording_beyond_this_machine_is_not_redacted_in_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let ran = run_in(folder.path(), ["redact", "--in-place", "s3://b/p"]);
+    assert_eq!((ran.status, ran.stderr.contains("--in-place cannot write to `s3://b/p`")), (2, true), "{}", ran.stderr);
+}
+
+#[cfg(not(feature = "fleet"))]
+#[test]
+fn a_contrail_without_the_feature_says_which_one_it_needs() {
+    let folder = tempfile::tempdir().unwrap();
+    let trail = ["watch", "--upstream", "sandbox", "--trail", "s3://b/p", "--", "true"];
+    for arguments in [&trail[..], &["verify", "s3://b/p"], &["replay", "gs://b/p"]] {
+        let ran = run_in(folder.path(), arguments);
+        assert_eq!(ran.status, 2, "{}", ran.stderr);
+        assert!(ran.stderr.contains("needs a contrail that was built with `--features fleet`"), "{}", ran.stderr);
+        assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
+    }
+}
