@@ -83,8 +83,9 @@ impl Traffic {
     }
 }
 
-/// Sends `requests` of a mix over `connections`, and fails on any answer that has not the status of the mix. The connections share the mix out, so
-/// that each request of it is asked before one is again.
+/// Sends `requests` of a mix over `connections`, each as soon as its connection is free, and fails on any answer that
+/// has not the status of the mix. The connections share the mix out, so that each request of it is asked before one is
+/// again.
 pub async fn burst(
     traffic: &Traffic,
     target: SocketAddr,
@@ -92,12 +93,41 @@ pub async fn burst(
     connections: usize,
     requests: usize,
 ) -> Result<Burst, Error> {
+    send(traffic, target, front, connections, requests, None).await
+}
+
+/// The same at a steady rate, in requests per second. A latency begins when the request is due, not when its connection
+/// is free.
+pub async fn steady(
+    traffic: &Traffic,
+    target: SocketAddr,
+    front: &Front,
+    connections: usize,
+    requests: usize,
+    rate: f64,
+) -> Result<Burst, Error> {
+    send(traffic, target, front, connections, requests, Some(Duration::from_secs_f64(1.0 / rate))).await
+}
+
+async fn send(
+    traffic: &Traffic,
+    target: SocketAddr,
+    front: &Front,
+    connections: usize,
+    requests: usize,
+    interval: Option<Duration>,
+) -> Result<Burst, Error> {
     let (each, shake, http2) = (requests / connections, front.connecting()?, front.is_http2());
     let started = Instant::now();
     let tasks: Vec<_> = (0..connections)
         .map(|number| {
             let first = if traffic.mix.identities > 1 { number * each } else { number };
-            tokio::spawn(connection(traffic.clone(), target, http2, shake.clone(), (number, first), each))
+            let count = u32::try_from(connections).unwrap_or(u32::MAX);
+            let due = interval.map(|interval| {
+                let first = started + interval * u32::try_from(number).unwrap_or(u32::MAX);
+                Due { next: first, interval: interval * count }
+            });
+            tokio::spawn(connection(traffic.clone(), target, http2, shake.clone(), (number, first), each, due))
         })
         .collect();
     let mut latencies = Vec::with_capacity(each * connections);
@@ -109,6 +139,26 @@ pub async fn burst(
     Ok(Burst { requests: latencies.len(), took, latencies })
 }
 
+/// When the requests of a connection are due.
+struct Due {
+    next: Instant,
+    interval: Duration,
+}
+
+impl Due {
+    /// Waits until the next request is due; the instant from which it waits for its answer. The timer wakes up to a
+    /// millisecond late, which is no latency.
+    async fn wait(&mut self) -> Instant {
+        let due = self.next;
+        self.next += self.interval;
+        if Instant::now() > due {
+            return due;
+        }
+        tokio::time::sleep_until(due.into()).await;
+        Instant::now()
+    }
+}
+
 async fn connection(
     traffic: Traffic,
     target: SocketAddr,
@@ -116,6 +166,7 @@ async fn connection(
     shake: Shake,
     (number, first): (usize, usize),
     requests: usize,
+    mut due: Option<Due>,
 ) -> Result<Vec<Duration>, Error> {
     let mut sender = Sender::open(target, http2, &shake).await?;
     let tokens = &traffic.tokens;
@@ -126,7 +177,10 @@ async fn connection(
         let token = if tokens.len() > FEW_TOKENS { first + n } else { number };
         let expected = wanted.status;
         let request = request(wanted, &tokens[token % tokens.len()], target, http2)?;
-        let asked = Instant::now();
+        let asked = match &mut due {
+            Some(due) => due.wait().await,
+            None => Instant::now(),
+        };
         let response = sender.send(request).await?;
         let status = response.status();
         let body = response.into_body().collect().await?.to_bytes();

@@ -63,6 +63,15 @@ impl Drop for Running {
     }
 }
 
+/// A system and its samples: at its highest load, at half of that, and with one connection.
+struct System {
+    name: String,
+    running: Running,
+    full: Vec<Sample>,
+    half: Vec<Sample>,
+    single: Vec<Sample>,
+}
+
 struct Sample {
     cpu_per_request: f64,
     throughput: f64,
@@ -127,15 +136,18 @@ async fn mix_of(options: &Options, mix: Mix, file: Option<&Path>, front: &Front,
                 marker => start_logging(&mut command, 0, marker, &scratch.join(format!("{name}.log")))?,
             }
         };
-        systems.push((name.clone(), running, Vec::<Sample>::new(), Vec::<Sample>::new()));
+        systems.push(System { name: name.clone(), running, full: Vec::new(), half: Vec::new(), single: Vec::new() });
     }
     for round in 0..=options.rounds {
-        for (_, running, many, one) in &mut systems {
-            let loaded = sample(&traffic, running, front, options.connections, options.requests).await?;
-            let single = sample(&traffic, running, front, 1, options.requests / 8).await?;
+        for System { running, full, half, single, .. } in &mut systems {
+            let highest = sample(&traffic, running, front, options.connections, options.requests, None).await?;
+            let rate = Some(highest.throughput / 2.0);
+            let at_half = sample(&traffic, running, front, options.connections, options.requests / 2, rate).await?;
+            let alone = sample(&traffic, running, front, 1, options.requests / 8, None).await?;
             if round > 0 {
-                many.push(loaded);
-                one.push(single);
+                full.push(highest);
+                half.push(at_half);
+                single.push(alone);
             } // the first round warms up
         }
     }
@@ -214,37 +226,43 @@ pub fn marker(name: &str, front: &Front) -> &'static str {
     }
 }
 
-fn print_table(mix: &Mix, systems: &[(String, Running, Vec<Sample>, Vec<Sample>)]) {
+fn print_table(mix: &Mix, systems: &[System]) {
     println!("\n{}: {}", mix.name, mix.summary);
     println!(
-        "{:<10} {:>10} {:>8} {:>10} {:>8} {:>9} {:>9} {:>12}",
-        "", "µs CPU/req", "ratio", "req/s", "ratio", "p50 µs", "p99 µs", "p50 µs (1)"
+        "{:<10} {:>10} {:>8} {:>10} {:>8} {:>9} {:>9} {:>11} {:>8} {:>12}",
+        "", "µs CPU/req", "ratio", "req/s", "ratio", "p50 µs", "p99 µs", "p99 µs (½)", "ratio", "p50 µs (1)"
     );
-    let base =
-        systems.first().map(|(_, _, many, _)| (median(many, |s| s.cpu_per_request), median(many, |s| s.throughput)));
-    for (name, _, many, one) in systems {
-        let (cpu, throughput) = (median(many, |s| s.cpu_per_request), median(many, |s| s.throughput));
-        let (base_cpu, base_throughput) = base.unwrap_or((cpu, throughput));
+    let micros = |samples: &[Sample], of: fn(&Sample) -> Duration| median(samples, |s| of(s).as_secs_f64() * 1e6);
+    let Some(base) = systems.first() else { return };
+    for System { name, full, half, single, .. } in systems {
+        let (cpu, throughput) = (median(full, |s| s.cpu_per_request), median(full, |s| s.throughput));
+        let at_half = micros(half, |s| s.p99);
         println!(
-            "{name:<10} {cpu:>10.1} {:>8.2} {throughput:>10.0} {:>8.2} {:>9.0} {:>9.0} {:>12.1}",
-            cpu / base_cpu,
-            throughput / base_throughput,
-            median(many, |s| s.p50.as_secs_f64() * 1e6),
-            median(many, |s| s.p99.as_secs_f64() * 1e6),
-            median(one, |s| s.p50.as_secs_f64() * 1e6),
+            "{name:<10} {cpu:>10.1} {:>8.2} {throughput:>10.0} {:>8.2} {:>9.0} {:>9.0} {at_half:>11.0} {:>8.2} {:>12.1}",
+            cpu / median(&base.full, |s| s.cpu_per_request),
+            throughput / median(&base.full, |s| s.throughput),
+            micros(full, |s| s.p50),
+            micros(full, |s| s.p99),
+            at_half / micros(&base.half, |s| s.p99),
+            micros(single, |s| s.p50),
         );
     }
 }
 
+/// One burst: as fast as it goes, or at a rate of so many requests per second.
 async fn sample(
     traffic: &Traffic,
     running: &Running,
     front: &Front,
     connections: usize,
     requests: usize,
+    rate: Option<f64>,
 ) -> Result<Sample, Error> {
     let before = cpu_time(&running.child)?;
-    let burst = load::burst(traffic, running.address, front, connections, requests).await?;
+    let burst = match rate {
+        Some(rate) => load::steady(traffic, running.address, front, connections, requests, rate).await?,
+        None => load::burst(traffic, running.address, front, connections, requests).await?,
+    };
     let used = cpu_time(&running.child)? - before;
     let at = |share: f64| burst.latencies[((burst.latencies.len() - 1) as f64 * share) as usize];
     Ok(Sample {
