@@ -101,16 +101,16 @@ fn pass<const UNIQUE: bool>(source: &[u8], controls: bool) -> Step<Parsed> {
                 if open >= MAX_DEPTH {
                     return fail(SyntaxFault::TooDeep, at);
                 }
-                open += 1;
-                depth = depth.max(open);
-                tape.push(Slot { start: small(at), end: count, next: within, meta: kind as u32 });
-                (within, close, count) = (small(tape.len()), closing(kind), 0);
+                depth = depth.max(open + 1);
                 at += 1;
-                if next(source, &mut at) != Some(close) {
-                    count = 1;
+                if next(source, &mut at) != Some(closing(kind)) {
+                    open += 1;
+                    tape.push(Slot { start: small(start), end: count, next: within, meta: kind as u32 });
+                    (within, close, count) = (small(tape.len()), closing(kind), 1);
                     name = kind == Kind::Object;
                     continue;
                 }
+                at += 1;
                 (kind, false)
             }
             Some(b'-' | b'0'..=b'9') => {
@@ -124,9 +124,7 @@ fn pass<const UNIQUE: bool>(source: &[u8], controls: bool) -> Step<Parsed> {
                 (kind, false)
             }
         };
-        if !matches!(kind, Kind::Array | Kind::Object) {
-            tape.push(Slot::new(kind, start, at, tape.len() + 1, marked));
-        }
+        tape.push(Slot::new(kind, start, at, tape.len() + 1, marked));
         if name {
             if next(source, &mut at) != Some(b':') {
                 return fail(SyntaxFault::Grammar, at);
