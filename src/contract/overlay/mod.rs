@@ -5,7 +5,10 @@
 //! scalar that is the target itself, and what cannot be merged (an object with a list) is an error. A target that
 //! selects nothing changes nothing, which the specification allows; that is a warning, because it is mostly a slip.
 
+mod bounds;
+
 use std::{
+    collections::HashSet,
     fmt,
     path::{Path, PathBuf},
 };
@@ -13,6 +16,7 @@ use std::{
 use serde_json::{Map, Value};
 use serde_json_path::JsonPath;
 
+use self::bounds::Budget;
 use super::{ContractError, document, refs};
 use crate::json::{push_pointer, unescape_pointer};
 
@@ -64,6 +68,7 @@ pub(super) fn apply(file: &Path, document: &mut Value) -> Result<Vec<Slip>, Cont
     let slip = |action, what| Slip { file: file.to_owned(), action, what };
     let mut slips: Vec<Slip> =
         unknown(overlay.as_object(), &["overlay", "info", "extends", "actions"]).map(|what| slip(None, what)).collect();
+    let mut budget = Budget::default();
     for (index, action) in actions.iter().enumerate() {
         let number = index + 1;
         let Some(action) = action.as_object() else {
@@ -74,7 +79,7 @@ pub(super) fn apply(file: &Path, document: &mut Value) -> Result<Vec<Slip>, Cont
             Version::V1_1 => &["target", "description", "update", "copy", "remove"],
         };
         slips.extend(unknown(Some(action), keys).map(|what| slip(Some(number), what)));
-        match perform(action, version, document) {
+        match perform(action, version, document, &mut budget) {
             Ok(what) => slips.extend(what.map(|what| slip(Some(number), what))),
             Err(reason) => return Err(unusable(Some(number), reason)),
         }
@@ -110,7 +115,12 @@ fn actions(overlay: &Value) -> Result<(Version, &[Value]), String> {
 }
 
 /// Performs one action; gives what of it has no effect.
-fn perform(action: &Map<String, Value>, version: Version, document: &mut Value) -> Result<Option<What>, String> {
+fn perform(
+    action: &Map<String, Value>,
+    version: Version,
+    document: &mut Value,
+    budget: &mut Budget,
+) -> Result<Option<What>, String> {
     let Some((target, path)) = expression(action, "target")? else {
         return Err("`target` has to be a JSONPath expression".to_owned());
     };
@@ -131,6 +141,7 @@ fn perform(action: &Map<String, Value>, version: Version, document: &mut Value) 
         }
         _ => {}
     }
+    budget.search(target, document).map_err(|reason| format!("`target` `{target}` is too costly: {reason}"))?;
     let places: Vec<String> = path
         .query_located(document)
         .locations()
@@ -153,12 +164,14 @@ fn perform(action: &Map<String, Value>, version: Version, document: &mut Value) 
     let (keyword, change) = match (update, copy) {
         (Some(update), _) => ("update", update.clone()),
         (None, Some((text, path))) => {
+            budget.search(text, document).map_err(|reason| format!("`copy` `{text}` is too costly: {reason}"))?;
             let node = path.query(document).exactly_one();
             let node = node.map_err(|_| format!("`copy` `{text}` has to select one node of the document"))?;
             ("copy", node.clone())
         }
         (None, None) => return Ok(None),
     };
+    budget.add(&change, &places).map_err(|reason| format!("`{keyword}` is too large: {reason}"))?;
     let mut kinds = places.iter().filter_map(|place| refs::at(document, place)).map(NodeKind::of);
     let first = kinds.next();
     if version == Version::V1_1 && kinds.any(|kind| Some(kind) != first) {
@@ -192,6 +205,7 @@ fn perform(action: &Map<String, Value>, version: Version, document: &mut Value) 
 fn expression<'a>(action: &'a Map<String, Value>, key: &str) -> Result<Option<(&'a str, JsonPath)>, String> {
     let Some(held) = action.get(key) else { return Ok(None) };
     let Some(text) = held.as_str() else { return Err(format!("`{key}` has to be a JSONPath expression")) };
+    bounds::readable(text).map_err(|reason| format!("`{key}` is too large an expression: {reason}"))?;
     let path =
         JsonPath::parse(text).map_err(|error| format!("`{key}` `{text}` is not a JSONPath expression: {error}"))?;
     Ok(Some((text, path)))
@@ -242,19 +256,18 @@ fn merge(node: &mut Value, change: &Value, version: Version, place: &str) -> Res
 fn take_away(document: &mut Value, mut places: Vec<String>) -> Result<(), String> {
     places.sort_by_cached_key(|place| place.split('/').map(numeric_order).collect::<Vec<_>>());
     places.dedup();
-    for place in places.iter().rev() {
-        let Some((parent, token)) = place.rsplit_once('/') else {
+    let parent = |place: &String| place.rfind('/').map(|end| place[..end].to_owned());
+    for siblings in places.chunk_by(|a, b| parent(a) == parent(b)).rev() {
+        let Some(parent) = parent(&siblings[0]) else {
             return Err("the document as a whole cannot be removed".to_owned());
         };
-        let token = unescape_pointer(token).into_owned();
-        match document.pointer_mut(parent) {
-            Some(Value::Object(members)) => {
-                members.shift_remove(&token);
-            }
+        let tokens: HashSet<String> =
+            siblings.iter().map(|place| unescape_pointer(&place[parent.len() + 1..]).into_owned()).collect();
+        match document.pointer_mut(&parent) {
+            Some(Value::Object(members)) => members.retain(|name, _| !tokens.contains(name)),
             Some(Value::Array(items)) => {
-                if let Some(index) = token.parse().ok().filter(|index| *index < items.len()) {
-                    items.remove(index);
-                }
+                let mut index = 0..;
+                items.retain(|_| index.next().is_none_or(|index: usize| !tokens.contains(&index.to_string())));
             }
             _ => {}
         }
@@ -431,6 +444,34 @@ mod tests {
         assert_eq!(apply_text(&overlay, &mut document).unwrap(), [""; 0]);
         let a = json!({"get": {"x": 1, "tags": ["t"]}});
         assert_eq!(document, json!({"a": a, "b": {"get": {"x": 1, "y": 3, "tags": ["t"]}}, "l": [1, "t", a]}));
+    }
+
+    #[test]
+    fn an_action_that_would_take_too_long_or_grow_too_large_is_named_by_its_number() {
+        let nested = |count: usize| format!("$[?{}@.a{}]", "(".repeat(count), ")".repeat(count));
+        let wide: Value = (0..200).map(|index| json!({"a": [index, {"b": [index]}]})).collect();
+        let copies = "  - {target: $.l, copy: $.l}\n".repeat(40);
+        let deeper = "  - {target: $.a.a, copy: $.a}\n  - {target: $.a, update: {a: {a: {a: {a: {}}}}}}\n".repeat(300);
+        for (text, expected) in [
+            (
+                format!("  - {{target: \"{}\", update: {{}}}}\n", nested(5000)),
+                "is too large an expression: more than 12 brackets are inside one another",
+            ),
+            (
+                "  - {target: \"$..*..*..*..*..*..*..*\", update: {}}\n".to_owned(),
+                "`target` `$..*..*..*..*..*..*..*` is too costly: it and the expressions before it visit too many \
+                 values; name members on the way",
+            ),
+            (copies, "`copy` is too large: it and the actions before it add more than 64 MiB"),
+            (deeper, "`copy` is too large: it nests more than 256 values"),
+        ] {
+            let mut document = json!({"l": wide, "a": {"a": {}}});
+            let error = apply_text(&actions_1_1(&text), &mut document).unwrap_err();
+            assert!(error.ends_with(expected), "{error}");
+        }
+        let mut document = json!({"l": wide});
+        let target = format!("  - {{target: \"{}\", update: {{x: 1}}}}\n", nested(10));
+        assert_eq!(apply_text(&actions_1_1(&target), &mut document).unwrap().len(), 1);
     }
 
     #[test]
