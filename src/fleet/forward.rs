@@ -114,7 +114,7 @@ fn begin(buffer: &Buffer) -> Result<Arc<dyn Forward>, FleetError> {
     use super::Scheme;
 
     match buffer.url.scheme() {
-        Scheme::Nats => Err(FleetError(format!("--trail {}: nats:// is not built in yet", buffer.url))),
+        Scheme::Nats => super::nats::begin(buffer),
         _ => Err(FleetError(format!("--trail {}: object stores are not built in yet", buffer.url))),
     }
 }
@@ -131,7 +131,12 @@ fn begin(buffer: &Buffer) -> Result<Arc<dyn Forward>, FleetError> {
 /// The place refuses or cannot be reached, there is nothing of this name, or the copy cannot be written.
 #[cfg(feature = "fleet")]
 pub fn fetch(url: &RemoteUrl) -> Result<PathBuf, FleetError> {
-    Err(FleetError(format!("{url}: reading is not built in yet")))
+    use super::Scheme;
+
+    match url.scheme() {
+        Scheme::Nats => super::nats::fetch(url),
+        _ => Err(FleetError(format!("{url}: reading is not built in yet"))),
+    }
 }
 
 /// A local copy of what a URL names; this contrail cannot make one.

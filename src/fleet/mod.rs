@@ -4,7 +4,7 @@
 mod folders;
 mod forward;
 #[cfg(feature = "fleet")]
-pub mod nats;
+mod nats;
 mod url;
 
 pub use folders::{buffer_of, cache};

@@ -54,7 +54,7 @@ pub use journal::{Encoder, EntryBatch, Journal, Leftover, Unsynced};
 pub(crate) use journal::{
     chain::begin_of,
     lines::CHAIN,
-    segments::{segment_name, segment_number},
+    segments::{SENT, segment_name, segment_number},
 };
 pub use read::copies::TrailLines;
 pub use read::entry_texts::{Head, is_journal, unsearchable};

@@ -200,7 +200,12 @@ impl TrailArgs {
         if !alarms.is_empty() {
             lines.push(("ALARM", alarms.join("; ").into()));
         }
-        (counts.late, counts.reread_error) = late(&journal.segments(), redactor);
+        let mut segments = journal.segments();
+        if let TrailTarget::Remote(_) = target {
+            // What is elsewhere by now may be gone here.
+            segments.retain(|segment| segment.exists());
+        }
+        (counts.late, counts.reread_error) = late(&segments, redactor);
         lines
     }
 }

@@ -2,22 +2,24 @@
 
 use std::fmt;
 
+use percent_encoding::percent_decode_str;
+
+use crate::fleet::{FleetError, RemoteUrl};
+
 /// A stream of a broker.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Address {
+pub(super) struct Address {
     /// Hosts with their ports, if any; several are servers of one cluster.
-    pub hosts: Vec<String>,
-    /// The connection has to be one of TLS (`tls://`). Without it, it is where the server wants that.
-    pub tls: bool,
+    pub(super) hosts: Vec<String>,
     /// From the URL.
-    pub credentials: Option<Credentials>,
+    pub(super) credentials: Option<Credentials>,
     /// The name of the stream.
-    pub stream: String,
+    pub(super) stream: String,
 }
 
 /// Who asks the broker.
 #[derive(Clone, PartialEq, Eq)]
-pub enum Credentials {
+pub(super) enum Credentials {
     /// A token.
     Token(String),
     /// A user's name and password.
@@ -25,9 +27,29 @@ pub enum Credentials {
 }
 
 impl Address {
+    /// Reads what a URL says: before the host there may be `USER:PASSWORD@` or `TOKEN@`, and several hosts of one cluster
+    /// are separated by commas.
+    pub(super) fn of(url: &RemoteUrl) -> Result<Self, FleetError> {
+        let wrong = |what: &str| Err(FleetError(format!("{url}: {what}; write nats://HOST[:PORT]/STREAM")));
+        // The name of a stream is a token of subjects.
+        if !url.path().chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_') {
+            return wrong("the name of a stream has letters, digits, `-` and `_` only");
+        }
+        let hosts: Vec<String> = url.host().split(',').map(str::to_owned).collect();
+        if hosts.iter().any(|host| host.is_empty() || host.contains(char::is_whitespace)) {
+            return wrong("a host has no name");
+        }
+        let decoded = |text: &str| percent_decode_str(text).decode_utf8_lossy().into_owned();
+        let credentials = url.userinfo().map(|text| match text.split_once(':') {
+            Some((user, password)) => Credentials::User(decoded(user), decoded(password)),
+            None => Credentials::Token(decoded(text)),
+        });
+        Ok(Self { hosts, credentials, stream: url.path().to_owned() })
+    }
+
+    /// The servers as the library takes them.
     pub(super) fn servers(&self) -> impl Iterator<Item = String> {
-        let scheme = if self.tls { "tls" } else { "nats" };
-        self.hosts.iter().map(move |host| format!("{scheme}://{host}"))
+        self.hosts.iter().map(|host| format!("nats://{host}"))
     }
 }
 
@@ -47,5 +69,35 @@ impl fmt::Debug for Address {
 impl fmt::Debug for Credentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("…")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address(url: &str) -> Result<Address, String> {
+        Address::of(&url.parse().unwrap()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_url_names_hosts_a_stream_and_who_asks() {
+        let plain = address("nats://broker/TRAILS").unwrap();
+        assert!(plain.hosts == ["broker"] && plain.credentials.is_none());
+        let user = address("nats://a%40b:p%3Aw@one:4222,[::1]:4223/T-1_x/").unwrap();
+        assert!(user.credentials == Some(Credentials::User("a@b".into(), "p:w".into())));
+        assert_eq!(user.servers().collect::<Vec<_>>(), ["nats://one:4222", "nats://[::1]:4223"]);
+        assert_eq!(user.stream, "T-1_x");
+        assert!(address("nats://s3cret@h/T").unwrap().credentials == Some(Credentials::Token("s3cret".into())));
+    }
+
+    #[test]
+    fn what_is_no_stream_is_refused_and_no_password_is_ever_shown() {
+        for url in ["nats://user:s3cret@h/a.b", "nats://s3cret@h/a/b", "nats://h/T*", "nats://u:s3cret@a,/T"] {
+            let error = address(url).unwrap_err();
+            assert!(error.ends_with("; write nats://HOST[:PORT]/STREAM") && !error.contains("s3cret"), "{error}");
+        }
+        let address = address("nats://user:s3cret@h/T").unwrap();
+        assert_eq!(format!("{address} {address:?} {:?}", address.credentials), "h h/T Some(…)");
     }
 }

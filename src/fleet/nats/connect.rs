@@ -1,6 +1,6 @@
 //! A connection to a broker, and the stream of a trail.
 
-use std::{path::PathBuf, time::Duration};
+use std::{error::Error, path::PathBuf, time::Duration};
 
 use async_nats::{
     Client, ConnectOptions, Event, ServerAddr,
@@ -11,7 +11,8 @@ use async_nats::{
     },
 };
 
-use super::{Address, Credentials, NatsError};
+use super::address::{Address, Credentials};
+use crate::fleet::FleetError;
 
 /// How long a connection, and an answer to a question about the stream, may take.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -20,11 +21,11 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub(super) async fn connect(
     address: &Address,
     on_event: impl Fn(Event) + Send + Sync + Clone + 'static,
-) -> Result<Client, NatsError> {
+) -> Result<Client, FleetError> {
     let mut servers = Vec::new();
     for server in address.servers() {
         let parsed: Result<ServerAddr, _> = server.parse();
-        servers.push(parsed.map_err(|error| NatsError::connect(address, error))?);
+        servers.push(parsed.map_err(|error| cannot_connect(address, error))?);
     }
     let options = authorized(ConnectOptions::new(), address).await?;
     let options = options.name("contrail").connection_timeout(PATIENCE).request_timeout(Some(PATIENCE)).event_callback(
@@ -33,15 +34,15 @@ pub(super) async fn connect(
             std::future::ready(())
         },
     );
-    options.connect(servers).await.map_err(|error| NatsError::connect(address, error))
+    options.connect(servers).await.map_err(|error| cannot_connect(address, error))
 }
 
 /// The options with what the address or NATS' own variables say of credentials and certificates.
-async fn authorized(mut options: ConnectOptions, address: &Address) -> Result<ConnectOptions, NatsError> {
+async fn authorized(mut options: ConnectOptions, address: &Address) -> Result<ConnectOptions, FleetError> {
     let variable = |name: &'static str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let file = |name: &'static str| variable(name).map(PathBuf::from);
     let unreadable = |name: &str, path: &PathBuf, error: std::io::Error| {
-        NatsError::new(format!("{name}: cannot read `{}`: {error}", path.display()))
+        FleetError(format!("{name}: cannot read `{}`: {error}", path.display()))
     };
     options = match &address.credentials {
         Some(Credentials::Token(token)) => options.token(token.clone()),
@@ -65,13 +66,15 @@ async fn authorized(mut options: ConnectOptions, address: &Address) -> Result<Co
             }
         }
     };
-    if let Some(path) = file("NATS_CA") {
+    let (authorities, certificate) = (file("NATS_CA"), file("NATS_CERT").zip(file("NATS_KEY")));
+    options = options.require_tls(authorities.is_some() || certificate.is_some());
+    if let Some(path) = authorities {
         options = options.add_root_certificates(path);
     }
-    if let (Some(certificate), Some(key)) = (file("NATS_CERT"), file("NATS_KEY")) {
+    if let Some((certificate, key)) = certificate {
         options = options.add_client_certificate(certificate, key);
     }
-    Ok(options.require_tls(address.tls))
+    Ok(options)
 }
 
 /// The JetStream API of a connection.
@@ -82,18 +85,18 @@ pub(super) fn jetstream(client: &Client) -> Context {
 }
 
 /// The stream of the address; `None` if there is none.
-pub(super) async fn find(context: &Context, address: &Address) -> Result<Option<Stream>, NatsError> {
+pub(super) async fn find(context: &Context, address: &Address) -> Result<Option<Stream>, FleetError> {
     match context.get_stream(&address.stream).await {
         Ok(stream) => Ok(Some(stream)),
         Err(error) => match error.kind() {
             GetStreamErrorKind::JetStream(refused) if refused.error_code() == ErrorCode::STREAM_NOT_FOUND => Ok(None),
-            _ => Err(NatsError::of_stream(address, "find", error)),
+            _ => Err(cannot(address, "find", error)),
         },
     }
 }
 
 /// Makes the stream where there is none. One that exists stays as it is, but has to take the subject.
-pub(super) async fn ensure(context: &Context, address: &Address, subject: &str) -> Result<(), NatsError> {
+pub(super) async fn ensure(context: &Context, address: &Address, subject: &str) -> Result<(), FleetError> {
     let Some(stream) = find(context, address).await? else {
         let config = Config {
             name: address.stream.clone(),
@@ -103,13 +106,13 @@ pub(super) async fn ensure(context: &Context, address: &Address, subject: &str) 
         };
         return match context.create_stream(config).await {
             Ok(_) => Ok(()),
-            Err(error) => Err(NatsError::of_stream(address, "make", error)),
+            Err(error) => Err(cannot(address, "make", error)),
         };
     };
     if takes(stream.cached_info(), subject) {
         return Ok(());
     }
-    Err(NatsError::new(format!(
+    Err(FleetError(format!(
         "the stream {} at {address} does not take the subject `{subject}`; add `{0}.>` to its subjects",
         address.stream
     )))
@@ -131,6 +134,30 @@ fn matches(pattern: &str, subject: &str) -> bool {
         }
     }
     tokens.next().is_none()
+}
+
+/// The error about a connection.
+pub(super) fn cannot_connect(address: &Address, error: impl Error) -> FleetError {
+    FleetError(format!("cannot connect to {address}: {}", chain(&error)))
+}
+
+/// The error about a stream.
+pub(super) fn cannot(address: &Address, doing: &str, error: impl Error) -> FleetError {
+    FleetError(format!("cannot {doing} the stream {} at {address}: {}", address.stream, chain(&error)))
+}
+
+/// An error with its causes, each once: the library repeats some.
+fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(next) = cause {
+        let more = next.to_string();
+        if !text.contains(&more) {
+            text = format!("{text}: {more}");
+        }
+        cause = next.source();
+    }
+    text
 }
 
 #[cfg(test)]

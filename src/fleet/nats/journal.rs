@@ -3,10 +3,9 @@
 use std::{
     io,
     sync::{Arc, PoisonError},
-    time::Duration,
 };
 
-use super::Publisher;
+use super::shared::Shared;
 use crate::{
     pipeline::{Encode, Journal, SharedJournal, Sync},
     recording::EntryBatch,
@@ -14,13 +13,10 @@ use crate::{
 
 /// A trail that is sent as it is written. Under `--durable` a response also waits for the broker.
 #[derive(Debug)]
-pub struct SentJournal {
+pub(super) struct SentJournal {
     /// The trail in its folder.
-    pub journal: SharedJournal,
-    /// What sends it.
-    pub publisher: Arc<Publisher>,
-    /// How long the broker may take for what `--durable` waits for.
-    pub patience: Duration,
+    pub(super) journal: SharedJournal,
+    pub(super) shared: Arc<Shared>,
 }
 
 impl Journal for SentJournal {
@@ -30,17 +26,21 @@ impl Journal for SentJournal {
 
     fn write(&mut self, batch: &mut EntryBatch) -> io::Result<()> {
         let written = self.journal.write(batch);
-        self.publisher.wake();
+        self.shared.wake.notify_one();
         written
     }
 
     fn unsynced(&mut self) -> Sync {
         let on_disk = self.journal.unsynced();
         let end = self.journal.lock().unwrap_or_else(PoisonError::into_inner).end();
-        let (publisher, patience) = (Arc::clone(&self.publisher), self.patience);
+        let shared = Arc::clone(&self.shared);
         Box::new(move || {
             on_disk()?;
-            end.map_or(Ok(()), |(segment, offset)| publisher.wait(segment, offset, patience))
+            let Some((segment, offset)) = end else { return Ok(()) };
+            shared.wait(segment, offset).map_err(|reason| {
+                let reason = format!("the broker does not acknowledge them ({reason})");
+                io::Error::new(io::ErrorKind::TimedOut, reason)
+            })
         })
     }
 

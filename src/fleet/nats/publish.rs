@@ -5,7 +5,6 @@
 
 use std::{
     collections::VecDeque,
-    fs,
     future::poll_fn,
     pin::Pin,
     task::Poll,
@@ -21,11 +20,13 @@ use tokio::{
 };
 
 use super::{
-    CHAIN_HEADER, NatsError, connect, sent,
+    CHAIN_HEADER,
+    address::Address,
+    connect::{self, cannot_connect},
     shared::{Phase, Shared},
-    tail::{Message, Position, Tail, segments},
+    tail::{Message, Position, Tail},
 };
-use crate::recording::segment_name;
+use crate::fleet::FleetError;
 
 /// Maximum messages that are not acknowledged yet.
 const MAX_MESSAGES: usize = 2048;
@@ -39,8 +40,8 @@ const ACK_PATIENCE: Duration = Duration::from_secs(10);
 /// Entries of this time are sent together where nobody waits for them: fewer wakes and system calls.
 const GATHER: Duration = Duration::from_millis(5);
 
-/// How often the file of what was sent is renewed.
-const BETWEEN_NOTES: Duration = Duration::from_secs(1);
+/// How often the buffer is looked after.
+const BETWEEN_TIDYING: Duration = Duration::from_secs(1);
 
 /// The first wait after a failure; each further one doubles it.
 const FIRST_WAIT: Duration = Duration::from_millis(100);
@@ -54,13 +55,33 @@ pub(super) async fn run(shared: &Shared) {
     let mut phase = shared.phase.subscribe();
     tokio::select! {
         () = send(shared) => {}
+        () = tidy(shared) => {}
         _ = phase.wait_for(|phase| *phase == Phase::GivenUp) => {}
     }
-    note(shared, shared.acknowledged());
+    shared.tidy();
+}
+
+/// Makes the stream if need be, and looks whether it takes trails.
+pub(super) async fn try_once(address: &Address) -> Result<(), FleetError> {
+    let client = connect::connect(address, |_| {}).await?;
+    ensure(&client, address).await
+}
+
+async fn ensure(client: &Client, address: &Address) -> Result<(), FleetError> {
+    let any_trail = "0".repeat(32);
+    connect::ensure(&connect::jetstream(client), address, &format!("{}.{any_trail}", address.stream)).await
+}
+
+/// Looks after the buffer.
+async fn tidy(shared: &Shared) {
+    loop {
+        shared.tidy();
+        sleep(BETWEEN_TIDYING).await;
+    }
 }
 
 async fn send(shared: &Shared) {
-    let mut tail = Tail::new(&shared.settings.folder);
+    let mut tail = Tail::new(&shared.buffer.folder);
     let mut wait = FIRST_WAIT;
     loop {
         let before = shared.acknowledged();
@@ -90,12 +111,11 @@ struct Session<'a> {
     failures: mpsc::UnboundedReceiver<String>,
     phase: watch::Receiver<Phase>,
     window: Window,
-    noted: Position,
 }
 
 impl<'a> Session<'a> {
-    async fn open(shared: &'a Shared, tail: &'a mut Tail) -> Result<Self, NatsError> {
-        let address = &shared.settings.address;
+    async fn open(shared: &'a Shared, tail: &'a mut Tail) -> Result<Self, FleetError> {
+        let address = &shared.address;
         let (failed, failures) = mpsc::unbounded_channel();
         let client = connect::connect(address, move |event| {
             let reason = match event {
@@ -106,21 +126,19 @@ impl<'a> Session<'a> {
             let _ = failed.send(reason);
         })
         .await?;
-        let trail = "0".repeat(32);
-        connect::ensure(&connect::jetstream(&client), address, &format!("{}.{trail}", address.stream)).await?;
+        ensure(&client, address).await?;
         let inbox = client.new_inbox();
         let subscribed = client.subscribe(format!("{inbox}.*")).await;
-        let acknowledgements = subscribed.map_err(|error| NatsError::connect(address, error))?;
+        let acknowledgements = subscribed.map_err(|error| cannot_connect(address, error))?;
         let acknowledged = shared.acknowledged();
         tail.go_to(acknowledged, client.max_payload().saturating_sub(HEADERS));
         let (phase, window) = (shared.phase.subscribe(), Window::new(acknowledged));
-        Ok(Self { shared, tail, client, inbox, acknowledgements, failures, phase, window, noted: acknowledged })
+        Ok(Self { shared, tail, client, inbox, acknowledgements, failures, phase, window })
     }
 
     /// Sends until the end; else why it cannot go on.
-    async fn run(mut self) -> Result<(), NatsError> {
+    async fn run(mut self) -> Result<(), FleetError> {
         let mut is_dry = false;
-        let mut note_at = Instant::now() + BETWEEN_NOTES;
         loop {
             if !is_dry {
                 let filled = timeout(ACK_PATIENCE, self.fill()).await;
@@ -130,7 +148,6 @@ impl<'a> Session<'a> {
                 return Ok(());
             }
             let late = self.window.oldest().map(|sent| sent + ACK_PATIENCE);
-            let is_behind = self.noted != self.window.acknowledged;
             let shared = self.shared;
             tokio::select! {
                 acknowledged = next(&mut self.acknowledgements) => {
@@ -141,9 +158,9 @@ impl<'a> Session<'a> {
                     }
                     self.advanced();
                 }
-                reason = self.failures.recv() => return Err(NatsError::new(reason.unwrap_or_default())),
+                reason = self.failures.recv() => return Err(FleetError(reason.unwrap_or_default())),
                 () = shared.wake.notified(), if is_dry => {
-                    if !shared.settings.at_once {
+                    if !shared.buffer.durable {
                         sleep(GATHER).await;
                     }
                     is_dry = false;
@@ -151,19 +168,14 @@ impl<'a> Session<'a> {
                 // What was written last is sent, too.
                 _ = self.phase.changed() => is_dry = false,
                 () = sleep_until(late.unwrap_or_else(Instant::now).into()), if late.is_some() => return Err(slow()),
-                () = sleep_until(note_at.into()), if is_behind => {}
-            }
-            if is_behind && Instant::now() >= note_at {
-                self.note();
-                note_at = Instant::now() + BETWEEN_NOTES;
             }
         }
     }
 
     /// Sends as much as there may be on the way; whether nothing is left.
-    async fn fill(&mut self) -> Result<bool, NatsError> {
+    async fn fill(&mut self) -> Result<bool, FleetError> {
         let unreadable = |error| {
-            NatsError::new(format!("the trail in `{}` cannot be read: {error}", self.shared.settings.folder.display()))
+            FleetError(format!("the trail in `{}` cannot be read: {error}", self.shared.buffer.folder.display()))
         };
         while !self.window.is_full() {
             let Some(message) = self.tail.next().map_err(unreadable)? else { return Ok(true) };
@@ -174,55 +186,25 @@ impl<'a> Session<'a> {
                 // A line of the chain is JSON of numbers and hexadecimal digits.
                 headers.insert(CHAIN_HEADER, String::from_utf8_lossy(chain).as_ref());
             }
-            let stream = &self.shared.settings.address.stream;
+            let stream = &self.shared.address.stream;
             let subject = Subject::from(format!("{stream}.{}", message.place.trail));
             let reply = Subject::from(format!("{}.{number}", self.inbox));
             let sent = self.client.publish_with_reply_and_headers(subject, reply, headers, message.payload).await;
-            sent.map_err(|error| NatsError::connect(&self.shared.settings.address, error))?;
+            sent.map_err(|error| cannot_connect(&self.shared.address, error))?;
         }
         Ok(false)
     }
 
-    /// The broker has more than before.
-    fn advanced(&mut self) {
-        let (before, now) = (self.shared.acknowledged(), self.window.acknowledged);
-        if now == before {
-            return;
-        }
-        if self.shared.settings.removes && now.segment > before.segment {
-            self.note();
-            remove(self.shared, now.segment);
-        }
-        self.shared.acknowledge(now);
-    }
-
-    fn note(&mut self) {
-        self.noted = self.window.acknowledged;
-        note(self.shared, self.noted);
-    }
-}
-
-/// Keeps account of what the broker has.
-fn note(shared: &Shared, at: Position) {
-    if let Err(error) = sent::store(&shared.settings.sent, at) {
-        // Only that more is sent again at the next start.
-        tracing::debug!(%error, "cannot note what was sent");
-    }
-}
-
-/// Removes the segments before this one.
-fn remove(shared: &Shared, before: u64) {
-    let folder = &shared.settings.folder;
-    for number in segments(folder).unwrap_or_default().into_iter().filter(|number| *number < before) {
-        let path = folder.join(segment_name(number));
-        if let Err(error) = fs::remove_file(&path) {
-            tracing::warn!("cannot remove `{}`, which the broker has: {error}", path.display());
+    /// Tells those who wait for it what the broker has.
+    fn advanced(&self) {
+        if self.shared.acknowledged() != self.window.acknowledged {
+            self.shared.acknowledge(self.window.acknowledged);
         }
     }
 }
 
-fn slow() -> NatsError {
-    NatsError::new(format!("no acknowledgement within {} s", ACK_PATIENCE.as_secs()))
+fn slow() -> FleetError {
+    FleetError(format!("no acknowledgement within {} s", ACK_PATIENCE.as_secs()))
 }
 
 /// The next message of a subscription.
@@ -297,14 +279,14 @@ impl Window {
     }
 
     /// Takes an acknowledgement.
-    fn take(&mut self, message: &async_nats::Message) -> Result<(), NatsError> {
+    fn take(&mut self, message: &async_nats::Message) -> Result<(), FleetError> {
         if message.status == Some(StatusCode::NO_RESPONDERS) {
-            return Err(NatsError::new("no stream takes its messages any more"));
+            return Err(FleetError("no stream takes its messages any more".to_owned()));
         }
         let Ok(said) = serde_json::from_slice::<Acknowledgement>(&message.payload) else { return Ok(()) };
         if let Some(refusal) = said.error {
             let reason = refusal.description.unwrap_or_else(|| "no reason given".to_owned());
-            return Err(NatsError::new(format!("the stream refused an entry: {reason}")));
+            return Err(FleetError(format!("the stream refused an entry: {reason}")));
         }
         let number: Option<u64> = message.subject.rsplit('.').next().and_then(|number| number.parse().ok());
         let index = number.and_then(|number| number.checked_sub(self.first));

@@ -1,6 +1,7 @@
 //! Reading a stream: all that it holds at the start, as trails in folders.
 
 use std::{
+    fs,
     future::poll_fn,
     io,
     path::{Path, PathBuf},
@@ -18,7 +19,18 @@ use async_nats::{
 };
 use futures_core::Stream as _;
 
-use super::{Address, CHAIN_HEADER, NatsError, connect, place::Place, rebuild::Rebuild};
+use super::{
+    CHAIN_HEADER,
+    address::Address,
+    connect::{self, cannot},
+    place::Place,
+    rebuild::Rebuild,
+};
+use crate::{
+    fleet::{FleetError, RemoteUrl, cache, folders::name_of},
+    plural::plural,
+    recording::{make_folder, private},
+};
 
 /// Messages that are asked for at a time.
 const BATCH: usize = 2000;
@@ -35,33 +47,53 @@ const WAIT: Duration = Duration::from_millis(500);
 /// After which the broker removes a consumer that nobody uses any more: that of a killed process.
 const INACTIVE: Duration = Duration::from_secs(30);
 
-/// What was read of a stream.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fetched {
-    /// The folders of its trails, in the order of their ids.
-    pub trails: Vec<PathBuf>,
-    /// Messages that are none of contrail's.
-    pub foreign: u64,
-}
-
-/// Reads what a stream holds now, and writes its trails into folders in `into`. It changes nothing in the stream.
-///
-/// # Errors
-///
-/// The broker cannot be reached or refuses; there is no such stream; the system does not write.
-pub fn read(address: &Address, into: &Path) -> Result<Fetched, NatsError> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| NatsError::new(format!("cannot read {address:?}: {error}")))?;
-    let read = runtime.block_on(read_all(address, into));
+/// Copies what a stream holds now into a folder of the cache; that folder. It changes nothing in the stream.
+pub(in crate::fleet) fn fetch(url: &RemoteUrl) -> Result<PathBuf, FleetError> {
+    let address = Address::of(url)?;
+    let unwritable = |error: io::Error| unwritable(&address, &error);
+    let into = own_folder(url).map_err(unwritable)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(unwritable)?;
+    let read = runtime.block_on(read_all(&address, &into));
     runtime.shutdown_background();
-    read
+    let foreign = read?;
+    if foreign > 0 {
+        let messages = plural(foreign, "message");
+        tracing::warn!("{messages} of {url} are none of contrail's; they were left out");
+    }
+    Ok(into)
 }
 
-async fn read_all(address: &Address, into: &Path) -> Result<Fetched, NatsError> {
+/// An empty folder that no other process uses as long as this one runs: always the same one if it can be.
+fn own_folder(url: &RemoteUrl) -> io::Result<PathBuf> {
+    let nowhere = || io::Error::other("neither XDG_CACHE_HOME nor HOME is set");
+    let cache = cache().ok_or_else(nowhere)?;
+    make_folder(&cache).map_err(io::Error::other)?;
+    for number in 1.. {
+        let number = if number == 1 { String::new() } else { format!("-{number}") };
+        let name = name_of(&url.to_string()) + &number;
+        let lock = private().append(true).create(true).open(cache.join(format!("{name}.lock")))?;
+        if lock.try_lock().is_err() {
+            continue;
+        }
+        // Until the process ends.
+        std::mem::forget(lock);
+        let folder = cache.join(name);
+        match fs::remove_dir_all(&folder) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        make_folder(&folder).map_err(io::Error::other)?;
+        return Ok(folder);
+    }
+    Err(nowhere())
+}
+
+/// Writes the trails into folders; how many messages are none of contrail's.
+async fn read_all(address: &Address, into: &Path) -> Result<u64, FleetError> {
     let client = connect::connect(address, |_| {}).await?;
     let context = connect::jetstream(&client);
     let Some(stream) = connect::find(&context, address).await? else {
-        return Err(NatsError::new(format!("there is no stream {} at {address}", address.stream)));
+        return Err(FleetError(format!("there is no stream {} at {address}", address.stream)));
     };
     let state = &stream.cached_info().state;
     let mut reading = Reading {
@@ -82,9 +114,8 @@ async fn read_all(address: &Address, into: &Path) -> Result<Fetched, NatsError> 
         }
         tokio::time::sleep(WAIT).await;
     }
-    let foreign = reading.foreign;
-    let trails = reading.into.finish().map_err(|error| unwritable(address, &error))?;
-    Ok(Fetched { trails, foreign })
+    reading.into.finish().map_err(|error| unwritable(address, &error))?;
+    Ok(reading.foreign)
 }
 
 struct Reading<'a> {
@@ -99,7 +130,7 @@ struct Reading<'a> {
 
 impl Reading<'_> {
     /// Reads to the end with a consumer, and removes it.
-    async fn consume(&mut self, stream: &Stream) -> Result<(), NatsError> {
+    async fn consume(&mut self, stream: &Stream) -> Result<(), FleetError> {
         let consumer = stream.create_consumer(pull::Config {
             description: Some("contrail reads the trails of this stream".to_owned()),
             deliver_policy: DeliverPolicy::ByStartSequence { start_sequence: self.next },
@@ -109,23 +140,23 @@ impl Reading<'_> {
             num_replicas: 1,
             ..pull::Config::default()
         });
-        let consumer = consumer.await.map_err(|error| NatsError::of_stream(self.address, "read", error))?;
+        let consumer = consumer.await.map_err(|error| cannot(self.address, "read", error))?;
         let read = self.batches(&consumer).await;
         // Else the broker does it soon.
         let _ = stream.delete_consumer(&consumer.cached_info().name).await;
         read
     }
 
-    async fn batches(&mut self, consumer: &PullConsumer) -> Result<(), NatsError> {
+    async fn batches(&mut self, consumer: &PullConsumer) -> Result<(), FleetError> {
         let mut delivered = 0;
         while self.next <= self.last {
             let before = self.next;
             let batch = consumer.fetch().max_messages(BATCH).max_bytes(self.bytes).messages().await;
-            let mut batch = batch.map_err(|error| NatsError::of_stream(self.address, "read", error))?;
+            let mut batch = batch.map_err(|error| cannot(self.address, "read", error))?;
             while let Some(message) = poll_fn(|context| Pin::new(&mut batch).poll_next(context)).await {
                 let failed = |error: &dyn std::fmt::Display| {
                     let Address { stream, .. } = self.address;
-                    NatsError::new(format!("cannot read the stream {stream} at {}: {error}", self.address))
+                    FleetError(format!("cannot read the stream {stream} at {}: {error}", self.address))
                 };
                 let message = message.map_err(|error| failed(&error))?;
                 let info = message.info().map_err(|error| failed(&error))?;
@@ -142,8 +173,7 @@ impl Reading<'_> {
                 self.next = if pending == 0 { self.next.max(self.last + 1) } else { sequence + 1 };
             }
             if self.next == before {
-                let info =
-                    consumer.get_info().await.map_err(|error| NatsError::of_stream(self.address, "read", error))?;
+                let info = consumer.get_info().await.map_err(|error| cannot(self.address, "read", error))?;
                 if info.num_pending == 0 {
                     return Ok(());
                 }
@@ -173,6 +203,6 @@ impl Reading<'_> {
     }
 }
 
-fn unwritable(address: &Address, error: &io::Error) -> NatsError {
-    NatsError::new(format!("cannot write what was read of {address:?}: {error}"))
+fn unwritable(address: &Address, error: &io::Error) -> FleetError {
+    FleetError(format!("cannot write what was read of {address:?}: {error}"))
 }

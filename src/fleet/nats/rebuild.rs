@@ -72,8 +72,8 @@ impl Rebuild {
         self.open.drain().try_for_each(|(_, mut file)| file.flush())
     }
 
-    /// Writes what came early; the folders of the trails, in the order of their ids.
-    pub(super) fn finish(mut self) -> io::Result<Vec<PathBuf>> {
+    /// Writes what came early.
+    pub(super) fn finish(mut self) -> io::Result<()> {
         let mut pieces = std::mem::take(&mut self.early.pieces);
         pieces.sort_by(|(one, _), (other, _)| {
             (&one.trail, one.segment, one.offset, other.length).cmp(&(
@@ -88,10 +88,7 @@ impl Rebuild {
             let end = self.ends.get(&place.trail).and_then(|ends| ends.get(&place.segment)).copied();
             self.write(&place, end.unwrap_or_default(), &bytes)?;
         }
-        self.close()?;
-        let mut trails: Vec<&String> = self.ends.keys().collect();
-        trails.sort();
-        Ok(trails.into_iter().map(|trail| self.into.join(trail)).collect())
+        self.close()
     }
 }
 

@@ -13,25 +13,18 @@ use std::{
 use tokio::sync::{Notify, watch};
 
 use super::{
-    Address,
+    address::Address,
+    sent,
     tail::{Position, segments},
 };
-use crate::{plural::plural, recording::segment_name};
+use crate::{
+    fleet::forward::Buffer,
+    plural::plural,
+    recording::{SENT, segment_name},
+};
 
-/// How a trail is sent.
-#[derive(Debug, Clone)]
-pub struct Settings {
-    /// Where to.
-    pub address: Address,
-    /// The folder with its segments.
-    pub folder: PathBuf,
-    /// The file that keeps how much the broker has.
-    pub sent: PathBuf,
-    /// Segments that the broker has are removed.
-    pub removes: bool,
-    /// Every batch is sent at once, since somebody waits for it. Else those of some milliseconds are sent together.
-    pub at_once: bool,
-}
+/// How long the broker may take for what `--durable` waits for.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How long a publisher goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,7 +40,10 @@ pub(super) enum Phase {
 /// See the module.
 #[derive(Debug)]
 pub(super) struct Shared {
-    pub(super) settings: Settings,
+    pub(super) address: Address,
+    pub(super) buffer: Buffer,
+    /// The file that keeps how much the broker has.
+    sent: PathBuf,
     /// There is more to send.
     pub(super) wake: Notify,
     pub(super) phase: watch::Sender<Phase>,
@@ -67,9 +63,13 @@ struct State {
 }
 
 impl Shared {
-    pub(super) fn new(settings: Settings, acknowledged: Position) -> Self {
+    pub(super) fn new(address: Address, buffer: Buffer) -> Self {
+        let sent = buffer.folder.join(SENT);
+        let acknowledged = sent::load(&sent);
         Self {
-            settings,
+            address,
+            buffer,
+            sent,
             wake: Notify::new(),
             phase: watch::Sender::new(Phase::Running),
             state: Mutex::new(State { acknowledged, ..State::default() }),
@@ -91,7 +91,7 @@ impl Shared {
         self.changed.notify_all();
         if trouble.is_some() {
             let bytes = plural(self.waiting(), "byte");
-            tracing::warn!("the trail is sent to {:?} again; {bytes} in the buffer", self.settings.address);
+            tracing::warn!("the trail is sent to {:?} again; {bytes} in the buffer", self.address);
         }
     }
 
@@ -104,14 +104,17 @@ impl Shared {
         drop(state);
         self.changed.notify_all();
         if since.is_none() {
-            let Settings { address, folder, .. } = &self.settings;
-            let folder = folder.display();
+            let (address, folder) = (&self.address, self.buffer.folder.display());
             tracing::error!("the trail cannot be sent to {address:?}; its entries wait in `{folder}`: {reason}");
         }
     }
 
     /// Waits until the broker has all up to this byte of a segment; else why it does not.
-    pub(super) fn wait(&self, segment: u64, offset: u64, patience: Duration) -> Result<(), String> {
+    pub(super) fn wait(&self, segment: u64, offset: u64) -> Result<(), String> {
+        self.wait_for(segment, offset, PATIENCE)
+    }
+
+    fn wait_for(&self, segment: u64, offset: u64, patience: Duration) -> Result<(), String> {
         let (until, begun) = (Position { segment, offset }, Instant::now());
         let mut state = self.lock();
         while state.acknowledged < until {
@@ -145,13 +148,38 @@ impl Shared {
 
     /// Bytes of the segments that the broker has not acknowledged.
     pub(super) fn waiting(&self) -> u64 {
-        let (folder, acknowledged) = (&self.settings.folder, self.acknowledged());
+        let (folder, acknowledged) = (&self.buffer.folder, self.acknowledged());
         let bytes = |number: u64| {
             let length = fs::metadata(folder.join(segment_name(number))).map_or(0, |file| file.len());
             if number == acknowledged.segment { length.saturating_sub(acknowledged.offset) } else { length }
         };
         let numbers = segments(folder).unwrap_or_default();
         numbers.into_iter().filter(|number| *number >= acknowledged.segment).map(bytes).sum()
+    }
+
+    /// Keeps account of what the broker has, removes segments of which it has all, and looks how much is left.
+    pub(super) fn tidy(&self) {
+        let at = self.acknowledged();
+        if sent::load(&self.sent) != at
+            && let Err(error) = sent::store(&self.sent, at)
+        {
+            // More is sent again at the next start, and counts once.
+            tracing::debug!(%error, "cannot note what was sent");
+        }
+        let Buffer { folder, full, limit, held_by, .. } = &self.buffer;
+        let is_held = held_by.as_ref().is_some_and(|journal| journal.exists());
+        let mut bytes = 0;
+        for number in segments(folder).unwrap_or_default() {
+            let path = folder.join(segment_name(number));
+            if number < at.segment && !is_held {
+                if let Err(error) = fs::remove_file(&path) {
+                    tracing::warn!("cannot remove `{}`, which the broker has: {error}", path.display());
+                }
+                continue;
+            }
+            bytes += fs::metadata(&path).map_or(0, |file| file.len());
+        }
+        full.store(bytes >= *limit, Ordering::Relaxed);
     }
 
     pub(super) fn failures(&self) -> u64 {
@@ -173,23 +201,39 @@ impl Shared {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::sync::Arc;
 
-    fn shared() -> Shared {
-        let address = Address { hosts: vec!["h".into()], tls: false, credentials: None, stream: "S".into() };
-        let nowhere = PathBuf::from("/nonexistent");
-        let settings = Settings { address, folder: nowhere.clone(), sent: nowhere, removes: false, at_once: true };
-        Shared::new(settings, Position { segment: 1, offset: 100 })
+    use super::*;
+    use crate::fleet::RemoteUrl;
+
+    fn shared(folder: &tempfile::TempDir) -> Shared {
+        let url: RemoteUrl = "nats://h/S".parse().unwrap();
+        let address = Address::of(&url).unwrap();
+        let folder = folder.path().to_path_buf();
+        let buffer = Buffer {
+            url,
+            folder,
+            trail: String::new(),
+            continues: true,
+            limit: 250,
+            full: Arc::default(),
+            held_by: None,
+            durable: true,
+        };
+        let shared = Shared::new(address, buffer);
+        shared.acknowledge(Position { segment: 1, offset: 100 });
+        shared
     }
 
     #[test]
     fn what_the_broker_has_is_waited_for_no_longer_and_the_rest_until_patience_ends() {
-        let shared = shared();
-        shared.wait(1, 100, Duration::ZERO).unwrap();
-        shared.wait(0, 5000, Duration::ZERO).unwrap();
-        assert_eq!(shared.wait(1, 101, Duration::ZERO).unwrap_err(), "no answer within 0 s");
+        let folder = tempfile::tempdir().unwrap();
+        let shared = shared(&folder);
+        shared.wait_for(1, 100, Duration::ZERO).unwrap();
+        shared.wait_for(0, 5000, Duration::ZERO).unwrap();
+        assert_eq!(shared.wait_for(1, 101, Duration::ZERO).unwrap_err(), "no answer within 0 s");
         std::thread::scope(|scope| {
-            let waiting = scope.spawn(|| shared.wait(2, 7, Duration::from_hours(1)));
+            let waiting = scope.spawn(|| shared.wait_for(2, 7, Duration::from_hours(1)));
             shared.acknowledge(Position { segment: 2, offset: 7 });
             waiting.join().unwrap().unwrap();
         });
@@ -197,12 +241,33 @@ mod tests {
 
     #[test]
     fn while_a_broker_fails_for_longer_than_patience_nobody_waits() {
-        let shared = shared();
+        let folder = tempfile::tempdir().unwrap();
+        let shared = shared(&folder);
         shared.fails("gone");
-        assert_eq!(shared.wait(1, 101, Duration::from_nanos(1)).unwrap_err(), "gone");
+        assert_eq!(shared.wait_for(1, 101, Duration::from_nanos(1)).unwrap_err(), "gone");
         shared.fails("still gone");
         assert_eq!((shared.failures(), shared.trouble().as_deref()), (2, Some("still gone")));
         shared.acknowledge(Position { segment: 1, offset: 101 });
         assert_eq!(shared.trouble(), None);
+    }
+
+    #[test]
+    fn segments_of_which_the_broker_has_all_go_and_the_others_fill_the_buffer() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut shared = shared(&folder);
+        let held = folder.path().join("fixture.journal");
+        shared.buffer.held_by = Some(held.clone());
+        for (number, bytes) in [(1, 100), (2, 100), (3, 100)] {
+            fs::write(folder.path().join(segment_name(number)), vec![b' '; bytes]).unwrap();
+        }
+        fs::write(&held, "").unwrap();
+        assert_eq!(shared.waiting(), 200);
+        shared.acknowledge(Position { segment: 3, offset: 40 });
+        shared.tidy();
+        assert!(segments(folder.path()).unwrap() == [1, 2, 3] && shared.buffer.full.load(Ordering::Relaxed));
+        fs::remove_file(&held).unwrap();
+        shared.tidy();
+        assert!(segments(folder.path()).unwrap() == [3] && !shared.buffer.full.load(Ordering::Relaxed));
+        assert_eq!((shared.waiting(), sent::load(&folder.path().join(SENT))), (60, shared.acknowledged()));
     }
 }

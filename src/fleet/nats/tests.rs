@@ -78,7 +78,7 @@ fn rebuilt<'a>(messages: impl IntoIterator<Item = &'a Message>) -> tempfile::Tem
         assert_eq!(place.length, bytes.len() as u64);
         rebuild.add(place, &bytes).unwrap();
     }
-    assert_eq!(rebuild.finish().unwrap(), [folder.path().join(TRAIL)]);
+    rebuild.finish().unwrap();
     folder
 }
 

@@ -7,6 +7,9 @@ use crate::recording::disk::folder_of;
 /// The file whose lock says that a process writes to the trail.
 pub(in crate::recording) const LOCK: &str = "lock";
 
+/// The file that keeps how much of the trail is elsewhere already.
+pub(crate) const SENT: &str = "sent";
+
 /// Whether this has the name of such a file.
 pub(crate) fn is_trail_lock(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name == LOCK)

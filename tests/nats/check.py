@@ -1,0 +1,301 @@
+"""Trails of real proxies, sent to a real NATS server and read back."""
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+from broker import Broker, Slow
+
+CONTRAIL = os.environ["CONTRAIL"]
+REQUEST = b"GET /api/v2/connection-profiles/templates HTTP/1.1\r\nHost: tenant.example\r\n\r\n"
+STATUS = re.compile(rb"HTTP/1\.1 (\d{3}) ")
+
+
+class Proxy:
+    """`contrail watch` with the sandbox behind it."""
+
+    def __init__(self, work, url, buffer="buffer", *options):
+        command = [CONTRAIL, "watch", "--upstream", "sandbox", "--listen", "127.0.0.1:0", "--format", "json"]
+        command += ["--trail", url, "--trail-buffer", buffer, *options]
+        self.process = subprocess.Popen(command, cwd=work, stderr=subprocess.PIPE, text=True)
+        self.said = []
+        self.heard = threading.Condition()
+        threading.Thread(target=self.listen, daemon=True).start()
+        self.address = self.hears(r"listening on http://([^\s\"]+)")[1].split(":")
+
+    def listen(self):
+        for line in self.process.stderr:
+            with self.heard:
+                self.said.append(line)
+                self.heard.notify_all()
+        with self.heard:
+            self.said.append(None)
+            self.heard.notify_all()
+
+    def hears(self, pattern, seconds=60):
+        """Waits until it says something."""
+        until = time.monotonic() + seconds
+        with self.heard:
+            while True:
+                for line in filter(None, self.said):
+                    if found := re.search(pattern, line):
+                        return found
+                assert time.monotonic() < until and None not in self.said, f"never said {pattern}:\n{self.text()}"
+                self.heard.wait(1)
+
+    def text(self):
+        """What it said, without the lines of exchanges."""
+        return "".join(line for line in self.said if line and not line.startswith('{"at"') and '"method"' not in line)
+
+    def connect(self):
+        return socket.create_connection((self.address[0], int(self.address[1])), timeout=60)
+
+    def load(self, requests, at_a_time=50):
+        """Sends requests on one connection; the statuses of their answers."""
+        connection, statuses = self.connect(), []
+        while len(statuses) < requests:
+            some = min(at_a_time, requests - len(statuses))
+            connection.sendall(REQUEST * some)
+            seen, found = b"", []
+            while len(found) < some:
+                data = connection.recv(1 << 20)
+                assert data, "the proxy closed the connection"
+                seen += data
+                found = STATUS.findall(seen)
+            statuses += found
+        connection.close()
+        return statuses
+
+    def stop(self, seconds=60):
+        """Its summary."""
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait(timeout=seconds)
+        self.hears('"summary"')
+        line = next(line for line in self.said if line and '"summary"' in line)
+        return json.loads(line)["summary"]
+
+
+def run(work, *arguments, status=None):
+    environment = {**os.environ, "XDG_CACHE_HOME": f"{work}/cache"}
+    done = subprocess.run([CONTRAIL, *arguments], cwd=work, env=environment, capture_output=True, text=True, timeout=120)
+    assert status is None or done.returncode == status, (arguments, done.returncode, done.stderr[-2000:])
+    return done
+
+
+def audited(work, url, entries, trails=1):
+    """Reads the stream: so many entries in so many chains, all intact."""
+    report = json.loads(run(work, "audit", url, "--format", "json").stdout)
+    chains = report["integrity"]
+    assert len(chains) == trails, chains
+    assert all(chain["broken"] is None and chain["entries"] for chain in chains), chains
+    assert sum(chain["entries"] for chain in chains) == report["summary"]["exchanges"] == entries, (entries, chains)
+    return report
+
+
+def a_server_that_is_killed_and_restarted_in_the_middle_of_traffic(work):
+    with Broker() as broker:
+        url = f"nats://127.0.0.1:{broker.port}/TRAILS"
+        proxy = Proxy(work, url)
+        proxy.load(1000)
+        loading = threading.Thread(target=proxy.load, args=(2000,))
+        loading.start()
+        broker.kill()
+        loading.join()
+        proxy.hears("cannot be sent to")
+        proxy.load(500)
+        broker.start()
+        proxy.hears("is sent to .* again")
+        proxy.load(500)
+        proxy.stop()
+        audited(work, url, 4000)
+        # Nobody left a consumer behind.
+        assert broker.api("CONSUMER.NAMES.TRAILS")["total"] == 0
+
+
+def a_full_stream_keeps_entries_in_the_buffer_until_there_is_room(work):
+    with Broker() as broker:
+        limits = {"name": "SMALL", "subjects": ["SMALL.>"], "storage": "file", "max_bytes": 200_000, "discard": "new"}
+        broker.api("STREAM.CREATE.SMALL", limits)
+        before = broker.api("STREAM.INFO.SMALL")["config"]
+        url = f"nats://127.0.0.1:{broker.port}/SMALL"
+        proxy = Proxy(work, url)
+        proxy.load(1000)
+        said = proxy.hears("cannot be sent to .*")
+        assert "maximum bytes exceeded" in said[0], said
+        left = proxy.stop()
+        assert "bytes" in json.dumps(left), left
+        assert broker.api("STREAM.INFO.SMALL")["config"] == before
+        broker.api("STREAM.UPDATE.SMALL", {**before, "max_bytes": -1})
+        proxy = Proxy(work, url)
+        proxy.load(100)
+        proxy.stop()
+        audited(work, url, 1100)
+
+
+def a_slow_server_delays_responses_only_under_durable(work):
+    with Broker() as broker:
+        slow = Slow(broker.port, 0.3)
+        url = f"nats://127.0.0.1:{slow.port}/SLOW"
+        proxy = Proxy(work, url)
+        proxy.load(1)
+        begun = time.monotonic()
+        proxy.load(20, at_a_time=1)
+        assert time.monotonic() - begun < 20 * 0.3
+        proxy.stop()
+        proxy = Proxy(work, url, "buffer", "--durable")
+        proxy.load(1)
+        begun = time.monotonic()
+        proxy.load(4, at_a_time=1)
+        assert time.monotonic() - begun > 4 * 0.3
+        proxy.stop()
+        slow.close()
+        audited(work, f"nats://127.0.0.1:{broker.port}/SLOW", 26)
+
+
+def under_durable_requests_are_refused_while_the_server_is_gone(work):
+    with Broker() as broker:
+        url = f"nats://127.0.0.1:{broker.port}/DURABLE"
+        proxy = Proxy(work, url, "buffer", "--durable")
+        assert set(proxy.load(20, at_a_time=1)) == {b"401"}
+        assert broker.messages("DURABLE") >= 20
+        broker.kill()
+        try:
+            statuses = proxy.load(1)
+        except (AssertionError, OSError):
+            statuses = [b"503"]
+        assert statuses == [b"503"], statuses
+        proxy.hears("requests get 503")
+        begun = time.monotonic()
+        assert proxy.load(3, at_a_time=1) == [b"503"] * 3
+        assert time.monotonic() - begun < 5
+        broker.start()
+        until = time.monotonic() + 30
+        while proxy.load(1) != [b"401"]:
+            assert time.monotonic() < until
+            time.sleep(0.2)
+        proxy.stop()
+        report = json.loads(run(work, "audit", url, "--format", "json").stdout)
+        [chain] = report["integrity"]
+        assert chain["broken"] is None and chain["entries"] >= 24, chain
+
+
+def a_killed_proxy_sends_the_rest_at_its_next_start(work):
+    with Broker() as broker:
+        url = f"nats://127.0.0.1:{broker.port}/TRAILS"
+        answered = 0
+        for _ in range(3):
+            proxy = Proxy(work, url)
+            loading = threading.Thread(target=lambda: quietly(proxy.load, 5000), daemon=True)
+            loading.start()
+            until = time.monotonic() + 60
+            while sum(1 for line in list(proxy.said) if line and '"method"' in line) < 300:
+                assert time.monotonic() < until
+                time.sleep(0.01)
+            proxy.process.kill()
+            proxy.process.wait()
+            loading.join()
+            answered += 300
+        proxy = Proxy(work, url)
+        proxy.load(10)
+        proxy.stop()
+        report = json.loads(run(work, "audit", url, "--format", "json").stdout)
+        [chain] = report["integrity"]
+        assert chain["broken"] is None and chain["entries"] >= answered + 10, chain
+
+
+def quietly(call, *arguments):
+    try:
+        call(*arguments)
+    except (AssertionError, OSError):
+        pass
+
+
+def segments_that_the_server_has_are_removed_from_the_buffer(work):
+    with Broker() as broker:
+        url = f"nats://127.0.0.1:{broker.port}/TRAILS"
+        proxy = Proxy(work, url, "buffer", "--trail-segment", "20000")
+        proxy.load(1000)
+        summary = proxy.stop()
+        assert summary["exit"]["status"] == 1, summary["exit"]
+        left = [name for name in os.listdir(f"{work}/buffer") if name.startswith("trail-")]
+        assert len(left) == 1, left
+        audited(work, url, 1000)
+
+
+def no_password_is_ever_shown(work):
+    with Broker(["--user", "proxy", "--pass", "right-password"]) as broker:
+        host = f"127.0.0.1:{broker.port}/TRAILS"
+        url = f"nats://proxy:wrong-password@{host}"
+        for command in [["watch", "--upstream", "sandbox", "--trail", url, "--trail-buffer", "b"], ["audit", url]]:
+            wrong = run(work, *command, status=2)
+            assert "uthorization" in wrong.stderr and "wrong-password" not in wrong.stderr, wrong.stderr
+        proxy = Proxy(work, f"nats://proxy:right-password@{host}")
+        proxy.load(10)
+        proxy.stop()
+        right = run(work, "verify", f"nats://proxy:right-password@{host}")
+        assert "right-password" not in "".join(filter(None, proxy.said)) + right.stderr + right.stdout
+        audited(work, f"nats://proxy:right-password@{host}", 10)
+
+
+def a_removed_message_breaks_the_chain(work):
+    with Broker() as broker:
+        url = f"nats://127.0.0.1:{broker.port}/TRAILS"
+        proxy = Proxy(work, url)
+        proxy.load(20, at_a_time=1)
+        proxy.stop()
+        audited(work, url, 20)
+        broker.api("STREAM.MSG.DELETE.TRAILS", {"seq": 7})
+        found = run(work, "verify", url, status=1)
+        assert "altered" in found.stdout + found.stderr, found
+        missing = run(work, "verify", url.replace("TRAILS", "NONE"), status=2)
+        assert "there is no stream NONE" in missing.stderr, missing.stderr
+
+
+def a_hundred_thousand_entries_of_three_proxies_are_audited_as_one(work):
+    entries = 100_000
+    with Broker() as broker:
+        url = f"nats://127.0.0.1:{broker.port}/FLEET"
+        proxies = [Proxy(work, url, f"buffer-{number}") for number in range(3)]
+        parts = [entries // 3, entries // 3, entries - 2 * (entries // 3)]
+        loading = [threading.Thread(target=proxy.load, args=(part,)) for proxy, part in zip(proxies, parts)]
+        for thread in loading:
+            thread.start()
+        for thread in loading:
+            thread.join()
+        for proxy in proxies:
+            proxy.stop()
+        report = audited(work, url, entries, trails=3)
+        assert sorted(chain["entries"] for chain in report["integrity"]) == sorted(parts)
+
+
+CHECKS = [
+    a_server_that_is_killed_and_restarted_in_the_middle_of_traffic,
+    a_full_stream_keeps_entries_in_the_buffer_until_there_is_room,
+    a_slow_server_delays_responses_only_under_durable,
+    under_durable_requests_are_refused_while_the_server_is_gone,
+    a_killed_proxy_sends_the_rest_at_its_next_start,
+    segments_that_the_server_has_are_removed_from_the_buffer,
+    no_password_is_ever_shown,
+    a_removed_message_breaks_the_chain,
+    a_hundred_thousand_entries_of_three_proxies_are_audited_as_one,
+]
+
+
+def main():
+    named = sys.argv[1:]
+    for check in CHECKS:
+        if not named or any(name in check.__name__ for name in named):
+            begun = time.monotonic()
+            with tempfile.TemporaryDirectory() as work:
+                check(work)
+            print(f"ok  {check.__name__} ({time.monotonic() - begun:.1f} s)", flush=True)
+
+
+main()
