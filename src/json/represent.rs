@@ -7,7 +7,7 @@ use jsonschema::{
     json::{Array, Json, JsonNumber, Node as Judged, NodeIdentity, Object},
 };
 use jsonschema_value::LazyInstance;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{
     Kind, Node, Number,
@@ -230,10 +230,16 @@ impl<'a> Judged<'a, Tape> for TapeNode<'a> {
         })
     }
 
+    /// Of a container below the root, an error reports only its type: every branch of a choice copies what it reports.
+    /// Of the root, all: jsonschema looks up where a pattern gave up in it.
     fn lazy_value(&self) -> LazyInstance<'a> {
         work::take(ERROR_STEPS);
         let (bytes, tag) = match self {
-            Self::Value(node) => (node.raw_bytes(), JSON),
+            Self::Value(node) => match node.kind() {
+                Kind::Object => return LazyInstance::Ready(Cow::Owned(Value::Object(Map::new()))),
+                Kind::Array => return LazyInstance::Ready(Cow::Owned(Value::Array(Vec::new()))),
+                _ => (node.raw_bytes(), JSON),
+            },
             Self::Text(text) => (text.as_bytes(), TEXT),
             Self::Under(..) => return LazyInstance::Ready(self.to_value()),
         };
