@@ -14,8 +14,17 @@ use crate::{
     json::{push_pointer, reads_as_another_scalar},
 };
 
-/// Bound on the violations reported of one value.
-pub(super) const MAX_VIOLATIONS: usize = 1000;
+/// Bound on the violations reported of one value, and on the errors that are read to find them.
+pub(super) const MAX_VIOLATIONS: usize = 100;
+
+/// What a value violates.
+#[derive(Debug, Default)]
+pub(super) struct Violations {
+    /// One per place, in the order of the pointers.
+    pub(super) found: Vec<SchemaViolation>,
+    /// There may be more.
+    pub(super) cut: bool,
+}
 
 /// What one place breaks: the more basic a clause, the earlier it comes; a wrong type makes the others moot.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,25 +33,30 @@ enum Clause {
     Other(String),
 }
 
-/// One violation per place, in the order of the pointers. `under` is the member that selected the schema
-/// ([`crate::json::TapeNode::Under`]), which no pointer shows.
+/// What the judge's errors show. `under` is the member that selected the schema ([`crate::json::TapeNode::Under`]),
+/// which no pointer shows.
 ///
 /// # Errors
 ///
 /// [`Indeterminate`] where a pattern was too costly to be matched to its end.
-pub(super) fn collect(errors: ErrorIterator<'_>, under: &str) -> Result<Vec<SchemaViolation>, Indeterminate> {
+pub(super) fn collect(errors: ErrorIterator<'_>, under: &str) -> Result<Violations, Indeterminate> {
     let mut places = Places::default();
-    for error in errors.take(MAX_VIOLATIONS) {
+    for (read, error) in errors.enumerate() {
         if is_unfinished(&error) {
             return Err(Indeterminate);
         }
+        if read == MAX_VIOLATIONS || places.cut {
+            places.cut = true;
+            break;
+        }
         places.add(&error);
     }
-    let mut violations = places.violations();
-    for violation in &mut violations {
+    let cut = places.cut;
+    let mut found = places.violations();
+    for violation in &mut found {
         violation.at.drain(..=under.len());
     }
-    Ok(violations)
+    Ok(Violations { found, cut })
 }
 
 /// What is wrong with a value, for a person: what was expected, and what is there.
@@ -68,11 +82,15 @@ fn is_unfinished(error: &ValidationError<'_>) -> bool {
 }
 
 #[derive(Debug, Default)]
-struct Places(BTreeMap<String, Vec<Clause>>);
+struct Places {
+    clauses: BTreeMap<String, Vec<Clause>>,
+    /// There are more places than are reported.
+    cut: bool,
+}
 
 impl Places {
     fn violations(self) -> Vec<SchemaViolation> {
-        self.0
+        self.clauses
             .into_iter()
             .map(|(at, clauses)| {
                 let wrong_type = clauses.iter().any(|clause| matches!(clause, Clause::Type(_)));
@@ -94,10 +112,11 @@ impl Places {
             text.truncate(text.floor_char_boundary(MAX_LIST));
             text.push('…');
         }
-        if self.0.len() >= MAX_VIOLATIONS && !self.0.contains_key(&at) {
+        if self.clauses.len() >= MAX_VIOLATIONS && !self.clauses.contains_key(&at) {
+            self.cut = true;
             return;
         }
-        let clauses = self.0.entry(at).or_default();
+        let clauses = self.clauses.entry(at).or_default();
         if !clauses.contains(&clause) {
             clauses.push(clause);
         }
@@ -180,7 +199,7 @@ impl Places {
                 for error in *branch {
                     places.add(error);
                 }
-                places.0
+                places.clauses
             })
             .collect();
         let mut common: Vec<&String> = clauses.first().into_iter().flat_map(BTreeMap::keys).collect();

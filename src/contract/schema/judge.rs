@@ -6,7 +6,11 @@ use jsonschema::{Draft, Registry, ValidationOptions, Validator};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value, json};
 
-use super::{Indeterminate, SchemaViolation, errors, formats, listed, pattern};
+use super::{
+    Indeterminate,
+    errors::{self, Violations},
+    formats, listed, pattern,
+};
 use crate::json::{Leaf, Tape, TapeNode};
 
 /// The document's address while it is compiled. contrail fetches nothing.
@@ -99,11 +103,11 @@ impl Judge {
     /// # Errors
     ///
     /// [`Indeterminate`] where the schema is unusable or a pattern is too costly to match.
-    pub(super) fn violations(&self, place: usize, value: Leaf<'_>) -> Result<Vec<SchemaViolation>, Indeterminate> {
+    pub(super) fn violations(&self, place: usize, value: Leaf<'_>) -> Result<Violations, Indeterminate> {
         let (validator, member) = self.selected(place)?;
         let value = TapeNode::Under(member, value);
         if validator.is_valid(value) {
-            return Ok(Vec::new());
+            return Ok(Violations::default());
         }
         errors::collect(validator.iter_errors(value), member)
     }

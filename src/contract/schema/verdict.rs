@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt, ops::Range, sync::Arc};
 use super::{
     Applicable, Gap, Indeterminate, SchemaViolation, Types,
     adapt::Side,
-    errors,
+    errors::{MAX_VIOLATIONS, Violations},
     fast_path::{Look, Outcome, Part},
     set::{Build, Schemas},
 };
@@ -37,8 +37,8 @@ impl fmt::Debug for Schema {
 /// What is expected where a value breaks a schema at more places than can be searched for.
 const EVERY_LEVEL: &str = "what the document shows, at every level";
 
-/// Doubtful parts of a document that are judged together.
-const BATCH: usize = if cfg!(test) { 2 } else { 256 };
+/// Doubtful parts of a document that are judged together at first; then twice as many each time.
+const BATCH: usize = if cfg!(test) { 2 } else { 64 };
 
 /// What the fast path makes of a value.
 struct Looked {
@@ -56,7 +56,7 @@ pub struct SchemaVerdict {
     pub violations: Vec<SchemaViolation>,
     /// Where the schema is silent.
     pub gaps: Vec<Gap>,
-    /// The schema leads to an unusable place, so that it may allow less than this.
+    /// There may be more: the schema leads to an unusable place, or the value has more to report than is reported.
     pub partial: bool,
 }
 
@@ -123,10 +123,7 @@ impl Schema {
     ) -> bool {
         let in_full = work::share(u64::MAX, || self.judge_in_full(document, is_origin));
         // Bounds cut them off at different places.
-        let is_cut = in_full.as_ref().is_ok_and(|judged| {
-            judged.violations.len() > errors::MAX_VIOLATIONS / 10
-                || judged.violations.iter().any(|violation| violation.expected == EVERY_LEVEL)
-        });
+        let is_cut = in_full.as_ref().is_ok_and(|judged| judged.partial && !judged.violations.is_empty());
         assert!(in_full.is_err() || is_cut || in_full == *judged, "{in_full:?} in full, {judged:?} by the fast path");
         true
     }
@@ -156,7 +153,7 @@ impl Schema {
         let reach = build.coverage.reach(entry);
         let judge = move || {
             let violations = match &looked {
-                Some(Looked { outcome: Outcome::Valid, .. }) => Vec::new(),
+                Some(Looked { outcome: Outcome::Valid, .. }) => Violations::default(),
                 looked => {
                     let parts = looked.as_ref().map(|looked| &looked.parts[..]).unwrap_or_default();
                     Self::violations(build, place, document, parts)?
@@ -164,7 +161,7 @@ impl Schema {
             };
             if reach.circle_of_choices && document.depth() > MAX_SHALLOW_DEPTH {
                 // Each level would judge all branches again.
-                let judged = SchemaVerdict { violations, ..SchemaVerdict::default() };
+                let judged = SchemaVerdict { violations: violations.found, gaps: Vec::new(), partial: true };
                 return if judged.violations.is_empty() { Err(Indeterminate) } else { Ok(judged) };
             }
             let look = build.fast_path.look(is_origin);
@@ -176,8 +173,8 @@ impl Schema {
                 Some(Outcome::Violates) => false,
                 Some(Outcome::Doubt) | None => build.judge.holds(branch, Leaf::Value(value)),
             };
-            let (gaps, undecided) = build.coverage.walk(entry, document.root(), &holds, is_origin, suspects);
-            Ok(SchemaVerdict { violations, gaps, partial: reach.broken || undecided })
+            let (gaps, open) = build.coverage.walk(entry, document.root(), &holds, is_origin, suspects);
+            Ok(SchemaVerdict { violations: violations.found, gaps, partial: violations.cut || reach.broken || open })
         };
         let steps = work::granted(steps(document.source().len()));
         let judge = || work::bounded(steps, judge);
@@ -239,7 +236,7 @@ impl Schema {
         place: usize,
         document: &Document,
         parts: &[Part],
-    ) -> Result<Vec<SchemaViolation>, Indeterminate> {
+    ) -> Result<Violations, Indeterminate> {
         let value = Leaf::Value(document.root());
         // To find every place takes more steps than to find whether there is one: where a schema refers to itself from
         // within a choice, each level multiplies them by the number of branches.
@@ -255,8 +252,8 @@ impl Schema {
         if build.backtracks || build.judge.is_valid(place, value)? {
             return Err(Indeterminate);
         }
-        let expected = EVERY_LEVEL.into();
-        Ok(vec![SchemaViolation { at: String::new(), expected }])
+        let everywhere = SchemaViolation { at: String::new(), expected: EVERY_LEVEL.into() };
+        Ok(Violations { found: vec![everywhere], cut: true })
     }
 
     /// The parts in doubt are judged some at a time, until there are as many violations as are reported.
@@ -265,32 +262,35 @@ impl Schema {
         place: usize,
         document: &Document,
         parts: &[Part],
-    ) -> Result<Vec<SchemaViolation>, Indeterminate> {
+    ) -> Result<Violations, Indeterminate> {
         let doubtful: Vec<&Range<usize>> = parts.iter().filter(|part| !part.certain).map(|part| &part.span).collect();
         let innermost = doubtful.iter().zip(doubtful[1.min(doubtful.len())..].iter().map(Some).chain([None]));
         let innermost = innermost.filter(|(span, next)| next.is_none_or(|next| next.start >= span.end));
         let innermost: Vec<_> = innermost.map(|(span, _)| *span).collect();
-        let mut batches: Vec<Range<usize>> =
-            innermost.chunks(BATCH).map(|batch| batch[0].start..batch[batch.len() - 1].end).collect();
-        if batches.is_empty() {
-            // What is in doubt is around all parts.
-            batches.push(0..0);
-        }
         let mut found = BTreeMap::new();
-        for batch in batches {
+        let mut cut = false;
+        let (mut left, mut size) = (&innermost[..], BATCH);
+        loop {
+            let (together, rest) = left.split_at(size.min(left.len()));
+            // Without any, what is in doubt is around all parts.
+            let batch = together.first().map_or(0, |first| first.start)..together.last().map_or(0, |last| last.end);
             let is_left_out =
                 |part: &&Part| part.certain || part.span.end <= batch.start || part.span.start >= batch.end;
             let without = parts.iter().filter(is_left_out).map(|part| part.span.start);
-            let rest = Narrowed::of(document, without);
-            for violation in build.judge.violations(place, Leaf::Value(rest.root()))? {
-                found.entry(rest.in_whole(&violation.at)).or_insert(violation.expected);
+            let narrowed = Narrowed::of(document, without);
+            let judged = build.judge.violations(place, Leaf::Value(narrowed.root()))?;
+            cut |= judged.cut;
+            for violation in judged.found {
+                found.entry(narrowed.in_whole(&violation.at)).or_insert(violation.expected);
             }
-            if found.len() >= errors::MAX_VIOLATIONS {
+            cut |= found.len() > MAX_VIOLATIONS || (found.len() == MAX_VIOLATIONS && !rest.is_empty());
+            if cut || rest.is_empty() {
                 break;
             }
+            (left, size) = (rest, size * 2);
         }
-        let found = found.into_iter().take(errors::MAX_VIOLATIONS);
-        Ok(found.map(|(at, expected)| SchemaViolation { at, expected }).collect())
+        let found = found.into_iter().take(MAX_VIOLATIONS);
+        Ok(Violations { found: found.map(|(at, expected)| SchemaViolation { at, expected }).collect(), cut })
     }
 
     /// The violations of a text outside of any document, by the judge alone.
@@ -298,7 +298,7 @@ impl Schema {
     pub(crate) fn violations_of_text(&self, text: &str) -> Result<Vec<SchemaViolation>, Indeterminate> {
         let (build, place) = self.build();
         let (judged, _) = work::bounded(steps(text.len()), || build.judge.violations(place, Leaf::Text(text)));
-        judged.ok_or(Indeterminate)?
+        Ok(judged.ok_or(Indeterminate)??.found)
     }
 
     /// Whether a parameter's text certainly conforms as the integer, the boolean or the string that it stands for;

@@ -152,12 +152,13 @@ struct Walk<'c> {
     is_origin: &'c dyn Fn(&str) -> bool,
     /// Where gaps may be.
     suspects: Suspects<'c>,
-    /// A choice came out in a way that only an aspect without a check could decide.
-    undecided: Cell<bool>,
+    /// There may be more: a choice came out in a way that only an aspect without a check could decide, or the value has
+    /// more gaps than are reported.
+    open: Cell<bool>,
 }
 
 impl Coverage {
-    /// The gaps of a value under the schema with this index, and whether a choice is undecided.
+    /// The gaps of a value under the schema with this index, and whether there may be more.
     pub(in crate::contract::schema) fn walk(
         &self,
         entry: usize,
@@ -166,9 +167,9 @@ impl Coverage {
         is_origin: &dyn Fn(&str) -> bool,
         suspects: Suspects<'_>,
     ) -> (Vec<Gap>, bool) {
-        let walk = Walk { coverage: self, holds, is_origin, suspects, undecided: Cell::new(false) };
+        let walk = Walk { coverage: self, holds, is_origin, suspects, open: Cell::new(false) };
         let gaps = walk.walk(entry, root);
-        (gaps, walk.undecided.get())
+        (gaps, walk.open.get())
     }
 }
 
@@ -179,6 +180,7 @@ impl<'c> Walk<'c> {
         open.extend(self.enter(root, &[entry], Step::Root, &open, &mut gaps));
         while let Some(frame) = open.last_mut() {
             if gaps.len() >= MAX_GAPS {
+                self.open.set(true);
                 break;
             }
             let is_suspect = |value: &Node<'_>| self.suspects.touch(&value.span());
@@ -367,7 +369,7 @@ impl<'c> Walk<'c> {
         let holding = choice.branches.iter().filter(|branch| (self.holds)(branch.judge, value));
         todo.extend(holding.map(|branch| branch.entry));
         if choice.undecided && todo.len() > before + 1 {
-            self.undecided.set(true);
+            self.open.set(true);
         }
         if todo.len() == before {
             // No branch holds, which is a violation; what any of them documents is no gap.
