@@ -147,12 +147,15 @@ pub(in crate::redact) fn match_scope(secret: &[u8]) -> MatchScope {
     }
 }
 
-/// Whether a value looks drawn at random rather than written: long, without blanks, letters and digits mixed.
+/// Whether a value looks drawn at random rather than written: long, without blanks, letters and digits mixed, no instant
+/// (RFC 3339).
 pub(in crate::redact) fn is_opaque(value: &[u8]) -> bool {
+    let is_instant = || std::str::from_utf8(value).is_ok_and(|text| text.parse::<jiff::Timestamp>().is_ok());
     value.len() >= 12
         && !value.iter().any(u8::is_ascii_whitespace)
         && value.iter().any(u8::is_ascii_digit)
         && value.iter().any(u8::is_ascii_alphabetic)
+        && !is_instant()
 }
 
 #[cfg(test)]
@@ -167,6 +170,14 @@ mod tests {
         assert_eq!(match_scope(b"hunter"), MatchScope::Word);
         assert_eq!(match_scope(b"123456789012"), MatchScope::Bounded);
         assert_eq!(match_scope(b"s3cr3t-value"), MatchScope::Anywhere);
+    }
+
+    #[test]
+    fn an_instant_does_not_look_drawn_at_random() {
+        assert!(is_opaque(b"2026b01c02T03d04e05Z") && is_opaque(b"a1b2c3d4e5f6"));
+        for instant in ["2026-01-02T03:04:05Z", "2026-01-02T03:04:05.678+02:00", "2026-01-02t03:04:05z"] {
+            assert!(!is_opaque(instant.as_bytes()), "{instant}");
+        }
     }
 
     #[test]

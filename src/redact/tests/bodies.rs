@@ -61,6 +61,9 @@ fn settings_under_a_secrets_name_stay_and_what_looks_random_does_not() {
         ),
         r#"{"refresh_token":{"rotation_type":"rotating","lifetime":2592000,"value":"!token-1!","seed":"!token-2!"}}"#
     );
+    let dated = r#"{"secrets":[{"name":"KEY","updated_at":"2026-01-02T03:04:05.678Z"}],"updated_at":"2026-01-02T03:04:05.678Z"}"#;
+    assert_eq!(body(dated), dated);
+    assert_eq!(body(r#"{"password":"2026-01-02T03:04:05Z"}"#), r#"{"password":"!password-1!"}"#);
 }
 
 #[test]

@@ -43,6 +43,9 @@ const DOUBT: usize = 0;
 /// Bound on the pointers and names of all sets and shapes.
 const MAX_NAMES: usize = 1 << 19;
 
+/// Bound on the names that are looked up in the parts of all sets.
+const MAX_LOOKUPS: usize = 1 << 22;
+
 /// The schemas that apply to one value, by their pointers, and the choices among them that are decided (each by the
 /// pointer of its list). Both sorted.
 #[derive(Clone, PartialEq, Eq, Hash, Default)]
@@ -58,6 +61,8 @@ struct Compiler<'a> {
     known: HashMap<Set, usize>,
     /// Pointers and names so far.
     names: usize,
+    /// Names looked up in parts so far.
+    lookups: usize,
     /// Sets that have an index and no shape yet.
     todo: VecDeque<(usize, Set)>,
     /// Judges of single keywords, by their text; `None` where the keyword asserts nothing or is unusable.
@@ -100,6 +105,7 @@ impl FastPath {
             shapes: vec![Shape::Doubt], // the one of index `DOUBT`
             known: HashMap::new(),
             names: 0,
+            lookups: 0,
             todo: VecDeque::new(),
             judges: HashMap::new(),
             constants: HashMap::new(),
@@ -467,6 +473,10 @@ impl<'a> Compiler<'a> {
         needed.sort_unstable();
         needed.dedup();
         if needed.len() > 64 {
+            return Err(Unknown);
+        }
+        self.lookups += names.len() * parts.len();
+        if self.lookups > MAX_LOOKUPS {
             return Err(Unknown);
         }
         for name in names {

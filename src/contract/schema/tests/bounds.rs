@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::{found, schema};
 use crate::{
-    contract::schema::{Indeterminate, Schema, SchemaVerdict, Schemas},
+    contract::schema::{Indeterminate, Schema, SchemaVerdict, Schemas, fast_path::Outcome},
     json::{Document, work},
 };
 
@@ -88,6 +88,19 @@ fn choices_that_multiply_each_other_do_not_multiply_the_table_of_shapes() {
     assert_eq!(found(&one, &Value::Object(value.clone()).to_string()), [""; 0]);
     value.insert("p7".to_owned(), json!(5));
     assert_eq!(found(&one, &Value::Object(value).to_string()), ["/p7: a string"]);
+}
+
+#[test]
+fn a_schema_of_many_parts_with_names_of_their_own_is_not_looked_up_in_every_part_for_every_name() {
+    let part = |index: usize| json!({"properties": {format!("a{index}"): {"type": "string"}}});
+    let parts = |count: usize| schema(&json!({"s": {"allOf": (0..count).map(part).collect::<Vec<_>>()}}).to_string());
+    let value = Document::parse(r#"{"a1":"x"}"#).unwrap();
+    for (count, outcome) in [(100, Outcome::Conforms), (2500, Outcome::Doubt)] {
+        let schema = parts(count);
+        assert_eq!(schema.at_a_look(&value, &|_| false), Some(outcome), "{count}");
+        assert_eq!(judged(&schema, &json!({"a1": "x"})), Ok(0), "{count}");
+        assert_eq!(judged(&schema, &json!({"a1": 1})), Ok(1), "{count}");
+    }
 }
 
 /// A JSON array of these texts.
