@@ -4,14 +4,14 @@ use std::{
     fs,
     path::{Path, PathBuf},
     sync::atomic::{AtomicBool, Ordering},
-    time::{Duration, SystemTime},
+    time::Duration,
 };
 
 use ring::digest::{SHA256, digest};
 
 use super::{
     ContractArgs, Failure, Outcome,
-    options::{self, OutputArgs, SecretArgs, policy::PolicyArgs, values::instant},
+    options::{self, OutputArgs, SecretArgs, SelectionArgs, policy::PolicyArgs},
     printer::{line, warn, write_whole},
     progress::Progress,
     report_files::{self, Used},
@@ -19,17 +19,16 @@ use super::{
     verify::{self, Judge},
 };
 use crate::{
-    contract::Contract,
     coverage::{ContractParts, Coverage, Touched},
     exchange::Credential,
-    finding::{Rule, UNDOCUMENTED},
+    finding::Rule,
     hex::hex,
     plural::plural,
     recording::Entry,
     redact::{JudgedExchange, Redactor},
     report::{
         ExchangeRef, Exit, Reason,
-        audit::{About, Audit, Part, name_of},
+        audit::{About, Audit, Part},
     },
     token::Jwks,
 };
@@ -52,18 +51,8 @@ pub struct Args {
     head: Vec<PathBuf>,
     #[command(flatten)]
     output: OutputArgs,
-    /// Leave out exchanges before this instant, such as `2026-01-31` (UTC) or `2026-01-31T10:00:00Z`
-    #[arg(long, value_name = "INSTANT", value_parser = instant)]
-    since: Option<SystemTime>,
-    /// Leave out exchanges at this instant or later
-    #[arg(long, value_name = "INSTANT", value_parser = instant)]
-    until: Option<SystemTime>,
-    /// Only this client, as the audit names it; repeatable
-    #[arg(long, value_name = "NAME")]
-    client: Vec<String>,
-    /// Only this operation, or `undocumented`; repeatable
-    #[arg(long, value_name = "OPERATION")]
-    operation: Vec<String>,
+    #[command(flatten)]
+    selection: SelectionArgs,
     /// Tolerance for the `exp` and `nbf` of tokens
     #[arg(long, value_name = "SECS", default_value = "0", value_parser = super::options::values::seconds_or_none)]
     clock_skew: Duration,
@@ -146,19 +135,13 @@ impl Args {
     fn judge(&self) -> Result<Judge, Failure> {
         let keys = self.jwks.as_deref().map(Jwks::read).transpose()?;
         let judge = Judge::new(self.contract.load()?, self.clock_skew, keys);
-        let known = |named: &String| judge.contract.operations().any(|operation| *operation.id == **named);
-        match self.operation.iter().find(|named| *named != UNDOCUMENTED && !known(named)) {
-            Some(unknown) => Err(format!(
-                "--operation {unknown}: the contract has no such operation; `contrail contract` lists them"
-            )
-            .into()),
-            None => Ok(judge),
-        }
+        self.selection.check(&judge.contract)?;
+        Ok(judge)
     }
 
     /// An audit of nothing yet.
     fn empty(&self, judge: &Judge) -> Audit {
-        Audit::new(self.filters(), Coverage::new(ContractParts::of(&judge.contract)))
+        Audit::new(self.selection.filters(), Coverage::new(ContractParts::of(&judge.contract)))
     }
 
     /// Reads the recordings.
@@ -206,7 +189,7 @@ impl Args {
 
     /// The options that all parts of an audit have to share, besides the contract.
     fn options(&self) -> Result<Vec<String>, Failure> {
-        let mut options = self.filters();
+        let mut options = self.selection.filters();
         if !self.clock_skew.is_zero() {
             options.push(format!("--clock-skew {}", self.clock_skew.as_secs()));
         }
@@ -217,32 +200,6 @@ impl Args {
         }
         options.extend(self.secrets.given());
         Ok(options)
-    }
-
-    /// The options that leave out exchanges, as they were given.
-    fn filters(&self) -> Vec<String> {
-        let bounds = [("--since", self.since), ("--until", self.until)].into_iter().filter_map(|(name, at)| {
-            let at = jiff::Timestamp::try_from(at?).ok()?;
-            Some(format!("{name} {at}"))
-        });
-        let clients = self.client.iter().map(|client| format!("--client {client}"));
-        let operations = self.operation.iter().map(|operation| format!("--operation {operation}"));
-        bounds.chain(clients).chain(operations).collect()
-    }
-
-    /// Whether an exchange that started then is within `--since` and `--until`. One without an instant is not.
-    fn is_within(&self, started: Option<SystemTime>) -> bool {
-        self.since.is_none_or(|since| started.is_some_and(|started| started >= since))
-            && self.until.is_none_or(|until| started.is_some_and(|started| started < until))
-    }
-
-    /// Whether an exchange counts.
-    fn selects(&self, judged: &JudgedExchange, contract: &Contract) -> bool {
-        let client = || name_of(&judged.exchange.request, contract);
-        let operation = judged.verdict.operation.as_deref().unwrap_or(UNDOCUMENTED);
-        self.is_within(judged.exchange.started)
-            && (self.client.is_empty() || self.client.contains(&client()))
-            && (self.operation.is_empty() || self.operation.iter().any(|named| named == operation))
     }
 }
 
@@ -307,10 +264,10 @@ impl Reading<'_> {
         let Judged { index, line, outside, by_contrail, touched, exchange } = judged;
         let judged = self.redactor.redact(exchange);
         let started = judged.exchange.started;
-        if self.args.is_within(started) {
+        if self.args.selection.is_within(started) {
             audit.started(started);
         }
-        if self.args.selects(&judged, &self.judge.contract) {
+        if self.args.selection.selects(&judged, &self.judge.contract) {
             let place = ExchangeRef { source, entry: index, line, outside, ..ExchangeRef::default() };
             // What contrail wrote went through redaction then.
             let touched = if by_contrail { touched } else { audit.parts().touched_by_redacted(touched, &judged) };

@@ -27,6 +27,7 @@ pub mod demo;
 pub mod diff;
 mod environment;
 pub mod explain;
+pub mod export;
 pub mod import;
 pub mod learn;
 pub mod listeners;

@@ -11,7 +11,7 @@ use std::{
 use clap::{FromArgMatches as _, Parser, Subcommand, error::ErrorKind};
 
 use super::{
-    Failure, Outcome, audit, ca, contract, coverage, demo, diff, explain, import, learn,
+    Failure, Outcome, audit, ca, contract, coverage, demo, diff, explain, export, import, learn,
     messages::{complain, usage_error},
     options::{
         Network,
@@ -46,6 +46,7 @@ enum Command {
     Audit(audit::Args),
     Learn(learn::Args),
     Coverage(coverage::Args),
+    Export(export::Args),
     Diff(diff::Args),
     Contract(contract::Args),
     Explain(explain::Args),
@@ -120,6 +121,7 @@ impl Cli {
             Command::Audit(args) => audit::run(args),
             Command::Learn(args) => learn::run(args),
             Command::Coverage(args) => coverage::run(args),
+            Command::Export(args) => export::run(args),
             Command::Diff(args) => diff::run(args),
             Command::Contract(args) => contract::run(args),
             Command::Explain(args) => explain::run(args),

@@ -5,6 +5,8 @@ mod folders;
 mod forward;
 #[cfg(feature = "fleet")]
 mod nats;
+#[cfg(feature = "fleet")]
+pub mod parquet;
 mod url;
 
 pub use folders::{buffer_of, cache};

@@ -72,7 +72,7 @@ fn every_block_of_the_documentation_names_its_language() {
         for block in text.split("```").skip(1).step_by(2) {
             let language = block.lines().next().unwrap_or_default();
             assert!(
-                ["sh", "text", "toml", "yaml", "json", "js"].contains(&language),
+                ["sh", "text", "toml", "yaml", "json", "js", "sql"].contains(&language),
                 "{}: a block is marked `{language}`",
                 page.display()
             );

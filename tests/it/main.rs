@@ -20,6 +20,7 @@ mod diff;
 mod documentation;
 mod documented;
 mod explain;
+mod export;
 mod fixtures;
 mod fleet;
 mod folding;

@@ -188,6 +188,11 @@ fn every_key_of_an_audit_a_diff_and_a_scan_is_documented_and_the_reverse() {
     same("key of two contracts", &merged([&of(&arguments)]), &["failing[].line", "failing[].started"]);
     let coverage = of(&["coverage", "a.har", "--format", "json", "--min-coverage", "operations=1"]);
     same("key of coverage", &merged([&coverage]), &[]);
+    #[cfg(feature = "fleet")]
+    {
+        let exported = of(&["export", "--parquet", "tables", "a.har", "--until", "2100-01-01", "--format", "json"]);
+        same("key of an export", &merged([&exported]), &["summary.unchecked.*"]);
+    }
     same("key of a scan", &merged([&of(&["scan", "a.har", "--format", "json"])]), &[]);
 
     let watched = contrail()

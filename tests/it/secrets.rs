@@ -8,7 +8,7 @@ use crate::support::command::{contrail, run, run_in, run_with_input};
 use crate::support::golden::{assert_error, assert_line, assert_output};
 
 /// A browser's export with a secret in eleven places and members of its own.
-const EXPORT: &str = r#"{"log":{"version":"1.2","creator":{"name":"WebInspector","version":"537.36"},"pages":[],
+pub const EXPORT: &str = r#"{"log":{"version":"1.2","creator":{"name":"WebInspector","version":"537.36"},"pages":[],
  "entries":[{"_priority":"High","startedDateTime":"2026-11-21T08:00:00.000Z","time":1.250,
   "request":{"method":"POST","url":"https://tenant.example/oauth/token/?code=SplxlOBeZQQYbYS6WxSbIA","httpVersion":"HTTP/2",
    "headers":[{"name":"cookie","value":"sid=c00kie-5ecret-value"},{"name":"x-api-key","value":"key-5ecret-value"}],
@@ -28,7 +28,8 @@ const SECRETS: [&str; 7] = [
     "t0ken%2D5ecret",
 ];
 
-fn shows_none(text: &str) {
+/// The text holds none of the secrets of [`EXPORT`].
+pub fn shows_none(text: &str) {
     for secret in SECRETS {
         assert!(!text.contains(secret), "{secret} is in {text}");
     }

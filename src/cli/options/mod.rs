@@ -10,9 +10,12 @@ mod network;
 mod output;
 pub mod policy;
 mod secrets;
+mod selection;
 pub mod trail;
 pub mod upstream;
 pub(super) mod values;
 
 pub(super) use self::network::Network;
-pub use self::{contract::ContractArgs, format::Format, output::OutputArgs, secrets::SecretArgs};
+pub use self::{
+    contract::ContractArgs, format::Format, output::OutputArgs, secrets::SecretArgs, selection::SelectionArgs,
+};

@@ -29,7 +29,8 @@ const TAKEN: [&str; 9] = [
 
 /// The client that a request names: in its token; in a token request as its parameter `client_id` (RFC 6749, section
 /// 2.3.1).
-pub(super) fn client_of(request: &Request, contract: &Contract) -> Option<String> {
+#[must_use]
+pub fn client_of(request: &Request, contract: &Contract) -> Option<String> {
     if let Some(facts) = request.credential.facts() {
         return facts.client.clone();
     }

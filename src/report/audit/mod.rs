@@ -15,7 +15,7 @@ mod tables;
 mod waits;
 
 pub use self::{
-    client::name_of,
+    client::{client_of, name_of},
     collected::{About, Audit},
     part::{Part, PartError},
 };
