@@ -39,8 +39,8 @@ pub struct Args {
     /// Trails, journals, fixtures, HAR files of any tool, or folders of them; the parts under `--merge`
     #[arg(value_name = "FILE|DIR", required = true)]
     pub(super) recordings: Vec<PathBuf>,
-    /// Write a part of an audit to OUT instead of a report; `--merge` puts parts together
-    #[arg(long, value_name = "OUT", conflicts_with = "merge")]
+    /// Write a part of an audit to OUT instead of a report; with `--merge`, one part of several
+    #[arg(long, value_name = "OUT")]
     partial: Option<PathBuf>,
     /// Report on all recordings of these parts together, in their order; with the options of `--partial`
     #[arg(long)]
@@ -89,10 +89,16 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
 /// Writes a part.
 fn partial(args: &Args, out: &Path) -> Result<Outcome, Failure> {
     let judge = args.judge()?;
-    let redactor = args.secrets.redactor(&judge.contract)?;
     let mut audit = args.empty(&judge).for_part();
-    args.collect(&judge, &redactor, &mut audit)?;
-    let part = audit.into_part(redactor.counters().secrets.values().sum());
+    let secrets = if args.merge {
+        args.add_parts(&judge, &mut audit)?;
+        0
+    } else {
+        let redactor = args.secrets.redactor(&judge.contract)?;
+        args.collect(&judge, &redactor, &mut audit)?;
+        redactor.counters().secrets.values().sum()
+    };
+    let part = audit.into_part(secrets);
     let text = part.text(judge.contract.hash(), &args.options()?)?;
     let (exchanges, files) = part.size();
     write_whole(out, text.as_bytes())
@@ -107,7 +113,8 @@ fn audit(args: &Args) -> Result<Outcome, Failure> {
     let judge = args.judge()?;
     let mut audit = args.empty(&judge);
     if args.merge {
-        args.merge_parts(&judge, &mut audit)?;
+        args.add_parts(&judge, &mut audit)?;
+        trails::hold(audit.trails_mut(), &args.head)?;
     } else {
         args.collect(&judge, &args.secrets.redactor(&judge.contract)?, &mut audit)?;
     }
@@ -175,7 +182,7 @@ impl Args {
     }
 
     /// Reads the parts.
-    fn merge_parts(&self, judge: &Judge, audit: &mut Audit) -> Result<(), Failure> {
+    fn add_parts(&self, judge: &Judge, audit: &mut Audit) -> Result<(), Failure> {
         let options = self.options()?;
         for path in &self.recordings {
             let shown = path.display();
@@ -184,7 +191,7 @@ impl Args {
             let part = Part::parse(&text, judge.contract.hash(), &options);
             part.and_then(|part| audit.add(part)).map_err(|error| format!("the part `{shown}`: {error}"))?;
         }
-        trails::hold(audit.trails_mut(), &self.head)
+        Ok(())
     }
 
     /// The options that all parts of an audit have to share, besides the contract.

@@ -123,12 +123,39 @@ fn parts(folder: &Path, options: &[&str], groups: &[&[String]]) -> Vec<String> {
     groups.iter().enumerate().map(part).collect()
 }
 
-/// Compares the audit of the parts with that of the whole; gives the text.
+/// A part of these parts.
+fn part_of_parts(folder: &Path, out: &str, options: &[&str], parts: &[String]) -> String {
+    let ran = write_part(folder, out, &[options, &["--merge"]].concat(), parts);
+    assert_eq!((ran.status, ran.stdout), (0, String::new()), "{}", ran.stderr);
+    out.to_owned()
+}
+
+/// Puts neighbours together until so many parts are left.
+fn reduced(folder: &Path, options: &[&str], mut parts: Vec<String>, left: usize, dice: &mut Dice<'_>) -> Vec<String> {
+    for round in 0.. {
+        if parts.len() <= left {
+            break;
+        }
+        let at = dice.roll(parts.len() - 1);
+        let inner: Vec<String> = parts.drain(at..(at + 2 + dice.roll(2)).min(parts.len())).collect();
+        parts.insert(at, part_of_parts(folder, &format!("inner-{round}.json"), options, &inner));
+    }
+    parts
+}
+
+/// Compares the audit of the parts, and of a part of all but the first, with that of the whole; gives the text.
 fn assert_same(folder: &Path, options: &[&str], groups: &[&[String]]) -> String {
     let own = |options: &[&str]| options.iter().map(|option| (*option).to_owned()).collect::<Vec<_>>();
     let whole = audited(folder, &[own(options), groups.concat()].concat());
-    let merged = [own(options), vec!["--merge".to_owned()], parts(folder, options, groups)].concat();
-    assert_eq!(audited(folder, &merged), whole);
+    let merged = |parts: Vec<String>| audited(folder, &[own(options), vec!["--merge".to_owned()], parts].concat());
+    let leaves = parts(folder, options, groups);
+    assert_eq!(merged(leaves.clone()), whole);
+    if let [first, rest @ ..] = &leaves[..]
+        && rest.len() > 1
+    {
+        let rest = part_of_parts(folder, "rest.json", options, rest);
+        assert_eq!(merged(vec![first.clone(), rest]), whole);
+    }
     whole.1
 }
 
@@ -167,6 +194,26 @@ proptest! {
         let groups = [&files[..first], &files[first..second], &files[second..]];
         let groups: Vec<&[String]> = groups.into_iter().filter(|group| !group.is_empty()).collect();
         assert_same(folder.path(), options, &groups);
+    }
+
+    #[test]
+    fn parts_of_parts_in_any_tree_give_the_bytes_and_the_status_of_all_parts_in_one_merge(
+        bytes in prop::collection::vec(any::<u8>(), 400),
+        tree in prop::collection::vec(any::<u8>(), 12),
+    ) {
+        let (mut dice, mut tree) = (Dice(bytes.iter()), Dice(tree.iter()));
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("contrail.toml"), SETTINGS).unwrap();
+        let options: &[&str] = [&[][..], &["--client", "one"]][dice.roll(2)];
+        let left = 1 + tree.roll(2);
+        let files = any_files(folder.path(), &mut dice);
+        let leaves = parts(folder.path(), options, &files.chunks(1).collect::<Vec<_>>());
+        let merged = |parts: Vec<String>| {
+            let options = options.iter().map(|option| (*option).to_owned());
+            audited(folder.path(), &options.chain(["--merge".to_owned()]).chain(parts).collect::<Vec<_>>())
+        };
+        let flat = merged(leaves.clone());
+        prop_assert_eq!(merged(reduced(folder.path(), options, leaves, left, &mut tree)), flat);
     }
 }
 
@@ -391,7 +438,8 @@ fn options_that_do_not_go_with_parts_are_refused() {
     journal(folder.path(), "a.journal", &[call(1)]);
     fs::write(folder.path().join("heads"), "").unwrap();
     for (arguments, why) in [
-        ("--partial p.json --merge a.journal", "--merge"),
+        ("--partial p.json --merge a.journal", "the part `a.journal`: it is not a part of an audit"),
+        ("--partial a.journal --merge a.journal", "--partial: a.journal belongs to the part `a.journal`"),
         ("--partial p.json --format json a.journal", "--format has no effect with --partial, which writes no report"),
         ("--partial p.json --report json=x a.journal", "--report has no effect with --partial"),
         ("--partial p.json --deny gaps a.journal", "--deny has no effect with --partial"),

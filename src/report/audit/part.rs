@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! {"contrailPart":1,"contrail":"0.1.0","contract":"…","options":[…],"sha256":"…"}   of the next line
-//! {"files":[…],"tally":{…},"callers":{…},"waits":{…},"trails":[…],…}
+//! {"parts":1,"files":[…],"tally":{…},"callers":{…},"waits":{…},"trails":[…],…}
 //! ```
 //!
 //! A part holds what reports of its recordings show, redacted as they are, and what depends on other parts: the first
@@ -55,6 +55,8 @@ struct Head {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Part {
+    /// Parts that were put together for it; 1 if it was made of recordings.
+    parts: usize,
     files: Vec<String>,
     unproven: Vec<String>,
     trails: Vec<(Integrity, Option<Box<TrailLink>>)>,
@@ -206,7 +208,7 @@ impl Part {
 }
 
 impl Audit {
-    /// What was collected, as a part; a redactor recognised so many secrets.
+    /// What was collected, as a part; a redactor recognised so many secrets, besides those of parts that were added.
     #[must_use]
     pub fn into_part(self, secrets: u64) -> Part {
         let trails = self.run.integrity.into_iter().map(|mut one| {
@@ -214,6 +216,7 @@ impl Audit {
             (one, link)
         });
         Part {
+            parts: self.parts.max(1),
             files: self.files,
             unproven: self.unproven,
             trails: trails.collect(),
@@ -224,7 +227,7 @@ impl Audit {
             coverage: self.coverage.times(),
             callers: self.callers,
             waits: self.waits,
-            secrets,
+            secrets: self.secrets + secrets,
             evicted: self.run.evicted,
         }
     }
@@ -240,7 +243,7 @@ impl Audit {
             return Err(PartError::Repeated(file.clone()));
         }
         self.add_trails(&part.trails)?;
-        self.parts += 1;
+        self.parts += part.parts;
         self.secrets += part.secrets;
         self.run.evicted += part.evicted;
         let changes = self.waits.merge(std::mem::take(&mut part.waits));

@@ -164,20 +164,14 @@ impl Waits {
     pub(super) fn merge(&mut self, later: Self) -> Vec<(Limit, Change)> {
         self.in_doubt |= later.in_doubt;
         let mut changes = Vec::new();
-        for (limit, mut later) in later.limits {
-            let has_room = self.limits.len() < MAX_LIMITS;
-            match self.limits.get_mut(&limit) {
-                Some(held) => {
-                    let change = held.merge(later);
-                    self.in_doubt |= change.in_doubt;
-                    changes.push((limit, change));
-                }
-                None if has_room => {
-                    later.kept.clear();
-                    self.limits.insert(limit, later);
-                }
-                None => self.in_doubt = true,
+        for (limit, later) in later.limits {
+            if self.limits.len() >= MAX_LIMITS && !self.limits.contains_key(&limit) {
+                self.in_doubt = true;
+                continue;
             }
+            let change = self.limits.entry(limit.clone()).or_default().merge(later, self.room.as_mut());
+            self.in_doubt |= change.in_doubt;
+            changes.push((limit, change));
         }
         changes
     }
@@ -233,9 +227,13 @@ impl Limited {
             *room -= 1;
             return;
         }
-        let rest = self.rest.get_or_insert(Rest { from: call.started, open: 0 });
-        rest.from = rest.from.min(call.started);
-        rest.open += u64::from(audited && !early && !unchecked);
+        self.keep_no_more(Rest { from: call.started, open: u64::from(audited && !early && !unchecked) });
+    }
+
+    fn keep_no_more(&mut self, further: Rest) {
+        let rest = self.rest.get_or_insert(Rest { from: further.from, open: 0 });
+        rest.from = rest.from.min(further.from);
+        rest.open += further.open;
     }
 
     /// From here on, nothing depends on what was read so far.
@@ -244,13 +242,15 @@ impl Limited {
         waits.chain(self.dropped).chain(self.calls.map(|(_, last)| last)).max()
     }
 
-    /// Adds what was read later of the same limit: its first calls again, behind what is held.
-    fn merge(&mut self, later: Self) -> Change {
+    /// Adds what was read later of the same limit: its first calls again, behind what is held. With room, both are to
+    /// be a part again.
+    fn merge(&mut self, later: Self, mut room: Option<&mut usize>) -> Change {
         let reach = self.reach();
         let mut alone = Self::default();
         let mut change = Change::default();
         let count = |is: bool| i64::from(is);
-        for Call { started, wait, audited } in later.kept {
+        for call in later.kept {
+            let Call { started, wait, ref audited } = call;
             let before = alone.take(started, wait, audited.is_some());
             let now = self.take(started, wait, audited.is_some());
             // Those that the filters leave out are not counted.
@@ -259,16 +259,24 @@ impl Limited {
             change.unchecked += count(now.unchecked) - count(before.unchecked);
             change.in_doubt |= was_early && !is_early;
             let is_new = is_early && !was_early;
-            if let Some(cited) = audited.filter(|_| is_new)
+            if let Some(cited) = audited.as_ref().filter(|_| is_new)
                 && change.first.as_ref().is_none_or(|first| cited.at < first.at)
             {
-                change.first = Some(cited);
+                change.first = Some(cited.clone());
+            }
+            if let Some(room) = &mut room {
+                let is_audited = audited.is_some();
+                self.keep(call, now, is_audited, room);
             }
         }
-        let Some(rest) = later.rest else { return change };
+        let Some(mut rest) = later.rest else { return change };
         if reach.is_some_and(|reach| rest.from <= reach) {
             change.unchecked = change.unchecked.saturating_add_unsigned(rest.open);
             change.in_doubt = true;
+            rest.open = 0;
+        }
+        if room.is_some() {
+            self.keep_no_more(rest);
         }
         for (arrived, until) in later.waits {
             self.hold(arrived, until);
