@@ -9,6 +9,8 @@ use std::{
 };
 
 use super::RemoteUrl;
+#[cfg(feature = "fleet")]
+use super::Scheme;
 use crate::pipeline::{self, SharedJournal};
 
 /// A trail's folder from which segments are brought elsewhere.
@@ -111,11 +113,9 @@ impl Forwarder {
 
 #[cfg(feature = "fleet")]
 fn begin(buffer: &Buffer) -> Result<Arc<dyn Forward>, FleetError> {
-    use super::Scheme;
-
     match buffer.url.scheme() {
         Scheme::Nats => super::nats::begin(buffer),
-        _ => Err(FleetError(format!("--trail {}: object stores are not built in yet", buffer.url))),
+        _ => Ok(Arc::new(super::store::Uploader::begin(buffer)?)),
     }
 }
 
@@ -131,11 +131,9 @@ fn begin(buffer: &Buffer) -> Result<Arc<dyn Forward>, FleetError> {
 /// The place refuses or cannot be reached, there is nothing of this name, or the copy cannot be written.
 #[cfg(feature = "fleet")]
 pub fn fetch(url: &RemoteUrl) -> Result<PathBuf, FleetError> {
-    use super::Scheme;
-
     match url.scheme() {
         Scheme::Nats => super::nats::fetch(url),
-        _ => Err(FleetError(format!("{url}: reading is not built in yet"))),
+        _ => super::store::fetch(url),
     }
 }
 

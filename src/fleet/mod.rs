@@ -7,8 +7,14 @@ mod forward;
 mod nats;
 #[cfg(feature = "fleet")]
 pub mod parquet;
+#[cfg(feature = "fleet")]
+mod segments;
+#[cfg(feature = "fleet")]
+mod store;
 mod url;
 
+#[cfg(feature = "fleet")]
+use self::{forward::Forward, segments::segments};
 pub use folders::{buffer_of, cache};
 pub use forward::{Buffer, Ended, FleetError, Forwarder, fetch};
 pub use url::{RemoteUrl, Scheme, UrlError};

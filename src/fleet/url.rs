@@ -1,6 +1,12 @@
 //! URLs of places beyond this machine: `s3://BUCKET/PREFIX`, `gs://…`, `az://…`, `file:///FOLDER`, `nats://HOST/STREAM`.
 
-use std::{error::Error, ffi::OsStr, fmt, str::FromStr};
+use std::{
+    error::Error,
+    ffi::OsStr,
+    fmt,
+    path::{Path, PathBuf},
+    str::FromStr,
+};
 
 use percent_encoding::percent_decode_str;
 
@@ -114,6 +120,12 @@ impl RemoteUrl {
     #[must_use]
     pub fn path(&self) -> &str {
         &self.path
+    }
+
+    /// The folder of `file://`.
+    #[must_use]
+    pub fn folder(&self) -> PathBuf {
+        Path::new("/").join(&self.path)
     }
 }
 

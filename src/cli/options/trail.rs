@@ -203,7 +203,10 @@ impl TrailArgs {
         let mut segments = journal.segments();
         if let TrailTarget::Remote(_) = target {
             // What is elsewhere by now may be gone here.
+            let written = segments.len();
             segments.retain(|segment| segment.exists());
+            let gone = written - segments.len();
+            lines.extend((gone > 0).then(|| ("uploaded segments, not searched again for secrets", gone.into())));
         }
         (counts.late, counts.reread_error) = late(&segments, redactor);
         lines

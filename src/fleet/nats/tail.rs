@@ -14,7 +14,8 @@ use bytes::{Bytes, BytesMut};
 use memchr::memchr_iter;
 
 use super::place::{Place, is_trail};
-use crate::recording::{CHAIN, begin_of, segment_name, segment_number};
+pub(super) use crate::fleet::segments;
+use crate::recording::{CHAIN, begin_of, segment_name};
 
 /// A place in a trail: all before it, the earlier segments included.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -226,16 +227,6 @@ impl Segment {
         self.offset += length;
         Message { place, payload, chain: chain.map(|line| line.slice(..line.len() - 1)) }
     }
-}
-
-/// The numbers of the segments in a folder.
-pub(super) fn segments(folder: &Path) -> io::Result<Vec<u64>> {
-    let mut numbers = Vec::new();
-    for item in fs::read_dir(folder)? {
-        numbers.extend(item?.file_name().to_str().and_then(segment_number));
-    }
-    numbers.sort_unstable();
-    Ok(numbers)
 }
 
 /// Whether a segment follows this one.

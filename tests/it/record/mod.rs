@@ -15,6 +15,8 @@ mod malformed;
 mod nothing;
 mod redacted;
 mod settings;
+#[cfg(feature = "fleet")]
+mod stores;
 mod trail;
 mod trails;
 mod unreplayable;

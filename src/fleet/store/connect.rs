@@ -1,0 +1,75 @@
+//! The store that a URL names, with credentials by the store's own variables.
+
+use std::{env, sync::Arc, time::Duration};
+
+use object_store::{
+    BackoffConfig, ObjectStore, RetryConfig, aws::AmazonS3Builder, azure::MicrosoftAzureBuilder,
+    gcp::GoogleCloudStorageBuilder, local::LocalFileSystem, path::Path,
+};
+
+use super::{error, http::Connector};
+use crate::{
+    fleet::{FleetError, RemoteUrl, Scheme, folders::name_of},
+    recording::make_folder,
+};
+
+/// A store, and a place in it.
+#[derive(Debug, Clone)]
+pub(super) struct Place {
+    pub(super) url: RemoteUrl,
+    pub(super) store: Arc<dyn ObjectStore>,
+    pub(super) prefix: Path,
+}
+
+impl Place {
+    /// The place that a URL names. Nothing is sent yet.
+    pub(super) fn of(url: &RemoteUrl) -> Result<Self, FleetError> {
+        let wrong = |source: object_store::Error| error::said(url, "use", &source);
+        let store: Arc<dyn ObjectStore> = match url.scheme() {
+            Scheme::S3 => {
+                let builder = AmazonS3Builder::from_env().with_bucket_name(url.host()).with_retry(retries());
+                Arc::new(builder.with_http_connector(Connector).build().map_err(wrong)?)
+            }
+            Scheme::Gs => {
+                let builder = GoogleCloudStorageBuilder::from_env().with_bucket_name(url.host()).with_retry(retries());
+                Arc::new(builder.with_http_connector(Connector).build().map_err(wrong)?)
+            }
+            Scheme::Az => {
+                let builder = MicrosoftAzureBuilder::from_env().with_container_name(url.host()).with_retry(retries());
+                Arc::new(builder.with_http_connector(Connector).build().map_err(wrong)?)
+            }
+            Scheme::File | Scheme::Nats => {
+                let folder = url.folder();
+                make_folder(&folder)
+                    .map_err(|error| FleetError(format!("cannot use {url}: {}", error.with_cause())))?;
+                let store = LocalFileSystem::new_with_prefix(&folder).map_err(wrong)?;
+                return Ok(Self { url: url.clone(), store: Arc::new(store.with_fsync(true)), prefix: Path::default() });
+            }
+        };
+        let prefix = Path::parse(url.path()).map_err(|source| wrong(source.into()))?;
+        Ok(Self { url: url.clone(), store, prefix })
+    }
+
+    /// A name for the folder with copies of this bucket's objects; servers of another address have their own.
+    pub(super) fn cache_name(&self) -> String {
+        const ADDRESSES: [&str; 6] = [
+            "AWS_ENDPOINT_URL_S3",
+            "AWS_ENDPOINT_URL",
+            "AWS_ENDPOINT",
+            "AZURE_STORAGE_ENDPOINT",
+            "AZURE_STORAGE_ACCOUNT_NAME",
+            "GOOGLE_BASE_URL",
+        ];
+        let address: Vec<String> = ADDRESSES.into_iter().filter_map(|name| env::var(name).ok()).collect();
+        name_of(&format!("{}://{} {}", self.url.scheme().name(), self.url.host(), address.join(" ")))
+    }
+}
+
+/// The uploader tries again itself, with waits that grow; a command does not wait long.
+fn retries() -> RetryConfig {
+    RetryConfig {
+        backoff: BackoffConfig { max_backoff: Duration::from_secs(2), ..BackoffConfig::default() },
+        max_retries: 3,
+        retry_timeout: Duration::from_secs(10),
+    }
+}

@@ -1,0 +1,111 @@
+//! What goes wrong with a store, in words: what, where, what now; never with a credential. The answers of stores quote
+//! keys and signatures, so only their error codes are shown.
+
+use std::error::Error as _;
+
+use object_store::Error;
+
+use crate::fleet::{FleetError, RemoteUrl, Scheme};
+
+/// The error in words.
+pub(super) fn said(url: &RemoteUrl, doing: &str, error: &Error) -> FleetError {
+    FleetError(format!("cannot {doing} {url}: {}", cause(url, error)))
+}
+
+/// Whether a later attempt may succeed without somebody's help.
+pub(super) fn is_passing(error: &Error) -> bool {
+    let code = code(&error.to_string());
+    matches!(error, Error::Generic { .. } | Error::JoinError { .. })
+        && !code.as_deref().is_some_and(|code| code.contains("NoSuchBucket") || code.contains("Invalid"))
+        && !is_without_credentials(&error.to_string())
+}
+
+pub(super) fn cause(url: &RemoteUrl, error: &Error) -> String {
+    let text = error.to_string();
+    let code = code(&text);
+    let shown = code.as_ref().map(|code| format!(" ({code})")).unwrap_or_default();
+    let variables = match url.scheme() {
+        Scheme::S3 => "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION",
+        Scheme::Gs => "GOOGLE_SERVICE_ACCOUNT",
+        Scheme::Az => "AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY",
+        Scheme::File | Scheme::Nats => "its permissions",
+    };
+    let kind = if url.scheme() == Scheme::Az { "container" } else { "bucket" };
+    let is = |name: &str| code.as_deref() == Some(name);
+    match error {
+        _ if is("NoSuchBucket") || is("ContainerNotFound") => {
+            format!("there is no such {kind}{shown}; create it, or correct its name")
+        }
+        Error::Unauthenticated { .. } | Error::PermissionDenied { .. } if url.scheme() != Scheme::File => {
+            format!("the store refuses these credentials{shown}; check {variables}, and what they may do in the {kind}")
+        }
+        _ if is_without_credentials(&text) => format!("no credentials were found; set {variables}"),
+        _ if text.contains("incorrectly configured region") || is("PermanentRedirect") => {
+            format!("the {kind} is in another region; set AWS_REGION to it")
+        }
+        Error::NotFound { .. } => "there is nothing of this name".to_owned(),
+        _ if code.is_some() => format!("the store answers{shown}"),
+        _ => root(error),
+    }
+}
+
+/// Whether the library looked for credentials in vain: the last place is the service of a cloud's machine.
+fn is_without_credentials(text: &str) -> bool {
+    ["169.254.169.254", "metadata.google.internal", "MissingAccount", "Account must be specified"]
+        .into_iter()
+        .any(|sign| text.contains(sign))
+}
+
+/// The code in the XML of a store's answer.
+fn code(text: &str) -> Option<String> {
+    let (_, rest) = text.split_once("<Code>")?;
+    let (code, _) = rest.split_once("</Code>")?;
+    (code.len() < 64 && code.bytes().all(|byte| byte.is_ascii_alphanumeric())).then(|| code.to_owned())
+}
+
+/// The innermost cause, which names no request.
+fn root(error: &Error) -> String {
+    let mut cause = error.source();
+    while let Some(next) = cause.and_then(std::error::Error::source) {
+        cause = Some(next);
+    }
+    let text = cause.map_or_else(|| error.to_string(), ToString::to_string);
+    // A status comes with the whole answer.
+    let text = text.split(": <").next().unwrap_or_default().split(": {").next().unwrap_or_default();
+    text.trim_end_matches([':', ' ']).chars().take(300).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn denied(body: &str) -> Error {
+        Error::PermissionDenied { path: "x".into(), source: body.to_owned().into() }
+    }
+
+    #[test]
+    fn an_answer_that_quotes_a_key_is_shown_by_its_code_alone() {
+        let url: RemoteUrl = "s3://audit/eu".parse().unwrap();
+        let body = "403: <Error><Code>InvalidAccessKeyId</Code><AWSAccessKeyId>AKIAX</AWSAccessKeyId></Error>";
+        let said = said(&url, "write to", &denied(body)).to_string();
+        assert!(said.contains("refuses these credentials (InvalidAccessKeyId); check AWS_ACCESS_KEY_ID"), "{said}");
+        assert!(!said.contains("AKIAX"), "{said}");
+    }
+
+    #[test]
+    fn a_missing_bucket_is_named_as_such() {
+        let url: RemoteUrl = "s3://audit/eu".parse().unwrap();
+        let body = "404: <Error><Code>NoSuchBucket</Code></Error>".to_owned();
+        let error = Error::NotFound { path: "x".into(), source: body.into() };
+        assert!(cause(&url, &error).starts_with("there is no such bucket (NoSuchBucket)"));
+    }
+
+    #[test]
+    fn an_answer_without_a_code_is_cut_before_its_text() {
+        let url: RemoteUrl = "s3://audit/eu".parse().unwrap();
+        let source = "Server returned non-2xx status code: 503 Service Unavailable: <html>secret</html>".to_owned();
+        let error = Error::Generic { store: "S3", source: source.into() };
+        assert_eq!(cause(&url, &error), "Server returned non-2xx status code: 503 Service Unavailable");
+        assert!(is_passing(&error));
+    }
+}
