@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashSet,
+    iter::successors,
     path::{Path, PathBuf},
     sync::{Arc, OnceLock},
 };
@@ -11,7 +12,9 @@ use serde_json::Value;
 use super::{
     ContractError, NotImplemented, UnusablePlace, compile, document, files, model,
     overlay::{self, Slip},
-    refs, upgrade,
+    refs,
+    route::{base_path, urls},
+    upgrade,
 };
 use crate::{exchange::is_at_or_below, hex::hex};
 
@@ -134,6 +137,17 @@ impl ContractDocument {
     #[must_use]
     pub fn base_paths(&self) -> &[String] {
         &self.compiled.bases
+    }
+
+    /// Base paths of the servers nearest to an operation, in the order of the document.
+    pub(crate) fn base_paths_of(&self, operation: &model::Operation) -> impl Iterator<Item = String> {
+        let mut places = successors(Some(&*operation.at), |place| Some(place.rsplit_once('/')?.0));
+        let nearest = places.find_map(|place| {
+            let servers = refs::at(self.document(), &refs::below(place, &["servers"]))?.as_array()?;
+            servers.iter().any(|server| urls(server).is_some()).then_some(servers)
+        });
+        let bases = nearest.into_iter().flatten().filter_map(urls).flatten().map(|url| base_path(&url));
+        bases.chain(nearest.is_none().then(String::new))
     }
 
     /// Paths of the token endpoints that the OAuth 2.0 schemes name.

@@ -2,10 +2,7 @@
 
 use serde_json::Value;
 
-use super::{
-    ContractDocument, refs,
-    route::{base_path, shape, urls},
-};
+use super::{ContractDocument, refs, route::shape};
 
 impl ContractDocument {
     /// Operations, path parameters and discriminators without effect: JSON pointer of each, and why.
@@ -24,12 +21,12 @@ impl ContractDocument {
 fn of_paths(contract: &ContractDocument) -> Vec<(String, String)> {
     let document = contract.document();
     let mut found = Vec::new();
-    let usual = base(document, "");
+    let usual = contract.base_paths().first().map_or("", String::as_str);
     for operation in &contract.model().operations {
         let path = &*operation.path;
         let alike = shape(path);
         // Two of the same servers are compared when they are compiled.
-        let base = base(document, &operation.at);
+        let base = contract.base_paths_of(operation).next().unwrap_or_default();
         let one = format!("{base}{alike}");
         let other = (base != usual).then(|| contract.find(operation.method.as_str(), &one)).flatten();
         let other = other.map(|matched| matched.operation);
@@ -60,19 +57,6 @@ fn of_paths(contract: &ContractDocument) -> Vec<(String, String)> {
         }
     }
     found
-}
-
-/// The base path of the first server nearest to an operation.
-fn base(document: &Value, operation: &str) -> String {
-    let mut at = Some(operation);
-    while let Some(place) = at {
-        let servers = refs::at(document, &refs::below(place, &["servers"])).and_then(Value::as_array);
-        if let Some(url) = servers.into_iter().flatten().filter_map(urls).flatten().next() {
-            return base_path(&url);
-        }
-        at = place.rsplit_once('/').map(|(parent, _)| parent);
-    }
-    String::new()
 }
 
 fn of_discriminator(document: &Value, at: &str, held: &Value, found: &mut Vec<(String, String)>) {

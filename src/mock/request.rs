@@ -1,5 +1,7 @@
 //! A request for each documented operation: what a client would send, made from the parameters and schemas.
 
+use std::collections::HashSet;
+
 use bytes::Bytes;
 use http::Method;
 use serde_json::{Value, json};
@@ -19,6 +21,9 @@ use crate::{
 
 /// How many requests are tried for one operation.
 const MAX_ATTEMPTS: usize = 16;
+
+/// How many base paths of one operation are tried.
+const MAX_BASES: usize = 8;
 
 /// A request that a client could send.
 #[derive(Debug, Clone)]
@@ -42,30 +47,32 @@ impl Mock {
         let mut samples = Vec::new();
         for document in self.contract.documents() {
             for operation in &document.model().operations {
-                // An earlier document may judge it, or it may be the tenant's own.
-                let sample = self.sample(document, operation);
-                let judged_by = |sample: &Sample| {
-                    let path = sample.target.split('?').next().unwrap_or_default();
-                    self.contract.locate(sample.method.as_str(), path).map(|(_, matched)| matched.operation.at.clone())
-                };
-                if operation.token_endpoint
-                    || sample.as_ref().is_some_and(|sample| judged_by(sample) != Some(operation.at.clone()))
-                {
+                if operation.token_endpoint {
                     continue;
                 }
-                samples.push((operation.id.to_string(), sample));
+                // An earlier document may judge it, or another operation below the same base path.
+                let is_own = |sample: &Sample| {
+                    let path = sample.target.split('?').next().unwrap_or_default();
+                    let found = self.contract.locate(sample.method.as_str(), path);
+                    found.is_some_and(|(_, matched)| matched.operation.at == operation.at)
+                };
+                let mut known = HashSet::new();
+                let bases = document.base_paths_of(operation).filter(|base| known.insert(base.clone()));
+                let mut tried = bases.take(MAX_BASES).map(|base| self.sample(document, operation, &base));
+                let own = tried.find(|sample| sample.as_ref().is_none_or(is_own));
+                samples.extend(own.map(|sample| (operation.id.to_string(), sample)));
             }
         }
         samples
     }
 
-    fn sample(&self, document: &ContractDocument, operation: &Operation) -> Option<Sample> {
+    fn sample(&self, document: &ContractDocument, operation: &Operation, base: &str) -> Option<Sample> {
         let options = CheckOptions { response: false, auth: false, ..CheckOptions::default() };
         let mut gap = None;
         for attempt in 0..=MAX_ATTEMPTS {
             let style = Style::of(attempt, self.seed_number);
             // A body that need not be there is left out where none can be made.
-            let Some(mut sample) = draft(document, operation, style, attempt) else { continue };
+            let Some(mut sample) = draft(document, operation, base, style, attempt) else { continue };
             let headers =
                 sample.headers.iter().filter_map(|(name, value)| Some((name.parse().ok()?, value.parse().ok()?)));
             let request = Request {
@@ -143,10 +150,15 @@ fn has_key(sample: &Sample, place: &str, name: &str) -> bool {
     }
 }
 
-fn draft(document: &ContractDocument, operation: &Operation, style: Style, attempt: usize) -> Option<Sample> {
+fn draft(
+    document: &ContractDocument,
+    operation: &Operation,
+    base: &str,
+    style: Style,
+    attempt: usize,
+) -> Option<Sample> {
     let whole = document.document();
     let held = whole.pointer(&operation.at)?;
-    let base = document.base_paths().first().map_or("", String::as_str);
     let mut sample = Sample {
         operation: operation.id.to_string(),
         method: operation.method.clone(),

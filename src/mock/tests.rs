@@ -100,6 +100,18 @@ fn a_request_of_a_multipart_form_breaks_no_rule() {
     assert_eq!(answer(&mock, &sample.method, &sample.target, &headers, &body).status, 204, "{body}");
 }
 
+#[test]
+fn a_request_goes_to_the_servers_of_its_operation_and_not_to_those_of_another_one() {
+    let get = |id: &str| json!({"operationId": id, "responses": {"204": {"description": "x"}}});
+    let mock = mock(json!({"openapi": "3.1.0", "info": {}, "servers": [{"url": "/v1"}, {"url": "/v2"}], "paths": {
+        "/a": {"get": get("both")},
+        "/b": {"servers": [{"url": "https://files.example/up"}], "get": get("path")},
+        "/v1/a": {"servers": [{"url": "/"}, {"url": "/other"}], "get": get("second")}}}));
+    let samples = mock.samples();
+    let targets: Vec<_> = samples.iter().map(|(id, sample)| (&**id, &*sample.as_ref().unwrap().target)).collect();
+    assert_eq!(targets, [("both", "/v1/a"), ("path", "/up/b"), ("second", "/other/v1/a")]);
+}
+
 /// An operation without parameters, with this request body.
 fn posting(request_body: &Value) -> Mock {
     let operation =

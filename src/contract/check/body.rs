@@ -7,6 +7,7 @@ use http::HeaderValue;
 use super::state::Check;
 use crate::{
     contract::{
+        list::joined,
         media_type::most_specific,
         model::Content,
         params::{self, Form},
@@ -145,7 +146,7 @@ impl Check<'_> {
         let model = self.model;
         let otherwise = if documented.is_empty() { &model.media_types[..] } else { &[] };
         let ranges = || documented.iter().map(|content| &content.range).chain(otherwise);
-        let all = || ranges().map(|range| &*range.name).collect::<Vec<_>>().join(" or ");
+        let all = || joined(ranges().map(|range| &range.name), " or ");
         let value = headers.get("content-type").map(HeaderValue::as_bytes).unwrap_or_default();
         let is_documented = |media_type: &str| {
             let mut ranges = ranges().peekable();
@@ -343,7 +344,7 @@ impl Check<'_> {
                 GapKind::Unclear { expected } => Finding {
                     rule: side.undocumented,
                     seen: (index < MAX_SAMPLES).then(|| scalar(document, &gap.at)).flatten(),
-                    at: gap.at,
+                    at: whole(gap.at),
                     expected: expected.into(),
                 },
                 GapKind::Value { known } => Finding {

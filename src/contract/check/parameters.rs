@@ -7,6 +7,7 @@ use crate::{
     contract::{
         model::{Definition, Parameter, ParameterIn},
         params::{self, BadEncoding, Form, Judgement, Text},
+        route::{Divided, divided},
     },
     exchange::{Credential, media},
     finding::{Finding, Rule, Unchecked},
@@ -31,21 +32,41 @@ impl<'a> Check<'a> {
     }
 
     pub(super) fn path(&mut self) {
+        let raw = &self.matched.raw;
+        let several =
+            if raw.len() > 1 { divided(&self.operation.path, self.exchange.request.target.path()) } else { Vec::new() };
+        let is_named = |one: &Divided<'_, '_>, name: &str| one.ways.iter().flatten().any(|(held, _)| *held == name);
+        let is_divided = |name: &str| several.iter().any(|one| one.ways.is_empty() || is_named(one, name));
         for parameter in self.parameters(ParameterIn::Path) {
-            let raw = self.matched.raw.iter().find(|(name, _)| *name == &*parameter.name).map(|(_, raw)| *raw);
-            let Some(raw) = raw else { continue };
-            match params::decode_plain(raw) {
-                Err(BadEncoding) => {
-                    let finding = Finding::new(Rule::PathParameter, &*parameter.name, BadEncoding::EXPECTED);
-                    self.find(finding.seen(raw));
-                }
-                Ok(text) => {
-                    let text = (raw, text);
-                    let Parameter { name, notation, definition, .. } = parameter;
-                    let judged = params::judge_text(name, *notation, definition, &text, false);
-                    self.judged(Rule::PathParameter, name, judged, || text.1.into_owned());
-                }
+            let raw = raw.iter().find(|(name, _)| *name == &*parameter.name).map(|(_, raw)| *raw);
+            if let Some(raw) = raw.filter(|_| !is_divided(&parameter.name)) {
+                let (judged, seen) = path_parameter(parameter, raw);
+                self.judged(Rule::PathParameter, &parameter.name, judged, || seen.into_owned());
             }
+        }
+        for Divided { ways, cut } in several {
+            self.divided(&ways, cut);
+        }
+    }
+
+    /// Judges the parameters of a segment by the first way of dividing it that no schema excludes.
+    fn divided(&mut self, ways: &[Vec<(&'a str, &'a str)>], cut: bool) {
+        let judge = |way: &Vec<(&'a str, &'a str)>| -> Vec<_> {
+            let parameters = self.parameters(ParameterIn::Path);
+            let given = parameters.filter_map(|parameter| {
+                let (_, raw) = way.iter().find(|(name, _)| *name == &*parameter.name)?;
+                Some((parameter, path_parameter(parameter, raw)))
+            });
+            given.collect()
+        };
+        let fits = |judged: &Vec<(_, (Judgement, _))>| judged.iter().all(|(_, (judged, _))| judged.violation.is_none());
+        let fitting = ways.iter().map(judge).find(fits);
+        if cut && fitting.is_none() {
+            self.unchecked.insert(Unchecked::RequestParameters);
+            return;
+        }
+        for (parameter, (judged, seen)) in fitting.or_else(|| ways.first().map(judge)).into_iter().flatten() {
+            self.judged(Rule::PathParameter, &parameter.name, judged, || seen.into_owned());
         }
     }
 
@@ -233,6 +254,13 @@ impl<'a> Check<'a> {
             } else if let [several @ .., last] = &texts[..] {
                 let seen = joined(texts.iter().map(|(_, text)| (&**name, &**text)));
                 let mut judged = params::judge_texts(parameter, &texts, false);
+                if judged.violation.is_some()
+                    && several.is_empty()
+                    && let Some(texts) = with_ampersands(parameter, last.0)
+                {
+                    let other = params::judge_texts(parameter, &texts, false);
+                    judged = if other.violation.is_none() { other } else { judged };
+                }
                 if judged.violation.is_some() && !several.is_empty() {
                     // A name may come several times, each for another path (RFC 6265, section 4.2.2). If one of them
                     // fits, it may be the one that the document means.
@@ -250,6 +278,34 @@ impl<'a> Check<'a> {
             self.judged(Rule::CookieParameter, name, judged, || seen);
         }
     }
+}
+
+/// The verdict on a path parameter, and its value for messages.
+fn path_parameter<'p>(parameter: &Parameter, raw: &'p str) -> (Judgement, Cow<'p, str>) {
+    let Parameter { name, notation, definition, .. } = parameter;
+    match params::decode_plain(raw) {
+        Err(BadEncoding) => {
+            let judged = Judgement { violation: Some(BadEncoding::EXPECTED.into()), ..Judgement::default() };
+            (judged, Cow::Borrowed(raw))
+        }
+        Ok(text) => {
+            let text = (raw, text);
+            (params::judge_text(name, *notation, definition, &text, false), text.1)
+        }
+    }
+}
+
+/// An exploded array in one cookie as `style: form` writes it: `name=1&name=2` (OpenAPI 3.1.1, appendix D, warns of the
+/// delimiter, and keeps it).
+fn with_ampersands<'t>(parameter: &Parameter, text: &'t str) -> Option<Vec<Text<'t>>> {
+    let mut texts = Vec::new();
+    for part in text.split('&') {
+        let own = |part: &'t str| part.strip_prefix(&*parameter.name)?.strip_prefix('=');
+        let part = if texts.is_empty() { part } else { own(part)? };
+        texts.push((part, params::decode_plain(part).unwrap_or(Cow::Borrowed(part))));
+    }
+    let is_form = parameter.notation.style == params::Style::Form && parameter.notation.explode;
+    (is_form && texts.len() > 1).then_some(texts)
 }
 
 /// The parameter that a name of the query belongs to, and whether the name is its own.

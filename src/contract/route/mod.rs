@@ -17,7 +17,7 @@ use std::{
 pub(crate) use self::template::encoded_path;
 pub(super) use self::{
     servers::{base_path, urls},
-    template::shape,
+    template::{Divided, divided, shape},
 };
 use self::{
     template::Segment,

@@ -34,6 +34,74 @@ pub(in crate::contract) fn shape(template: &str) -> String {
     out
 }
 
+/// Bound on the ways of dividing a segment that are judged, and on the steps of finding them.
+const MAX_WAYS: usize = 64;
+const MAX_STEPS: usize = 4096;
+
+/// Names and raw values of the parameters of one segment, in every way in which it can be divided.
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::contract) struct Divided<'r, 'p> {
+    /// The likeliest first.
+    pub(in crate::contract) ways: Vec<Vec<(&'r str, &'p str)>>,
+    /// There are more.
+    pub(in crate::contract) cut: bool,
+}
+
+/// The segments of a raw path that can be divided in several ways between the parameters of its template.
+pub(in crate::contract) fn divided<'r, 'p>(template: &'r str, path: &'p str) -> Vec<Divided<'r, 'p>> {
+    let several = |(template, segment): (&'r str, &'p str)| {
+        let names = || template.split('{').skip(1).filter_map(|rest| Some(rest.split_once('}')?.0));
+        names().nth(1)?;
+        let (mut ways, mut all) = (Vec::new(), true);
+        for spelling in [template, &*encoded(template)] {
+            if let Ok(Some(parsed)) = Segment::parse(spelling, &mut Vec::new())
+                && ways.is_empty()
+            {
+                all = parsed.divide(segment, &mut ways);
+            }
+        }
+        let ways: Vec<Vec<_>> = ways.into_iter().map(|values| names().zip(values).collect()).collect();
+        (ways.len() > 1 || !all).then_some(Divided { ways, cut: !all })
+    };
+    // A base path precedes the template.
+    template.rsplit('/').zip(path.rsplit('/')).filter_map(several).collect()
+}
+
+/// Adds the ways in which what follows a prefix divides; `false` beyond a bound.
+fn divide<'p>(
+    literals: &[Box<str>],
+    rest: &'p str,
+    values: &mut Vec<&'p str>,
+    ways: &mut Vec<Vec<&'p str>>,
+    steps: &mut usize,
+) -> bool {
+    let Some((literal, others)) = literals.split_first() else { return true };
+    if others.is_empty() {
+        if let Some(value) = rest.strip_suffix(&**literal).filter(|value| !value.is_empty()) {
+            if ways.len() == MAX_WAYS {
+                return false;
+            }
+            ways.push(values.iter().copied().chain([value]).collect());
+        }
+        return true;
+    }
+    for (at, _) in rest.char_indices().skip(1) {
+        if *steps == 0 {
+            return false;
+        }
+        *steps -= 1;
+        if let Some(next) = rest[at..].strip_prefix(&**literal) {
+            values.push(&rest[..at]);
+            let all = divide(others, next, values, ways, steps);
+            values.pop();
+            if !all {
+                return false;
+            }
+        }
+    }
+    true
+}
+
 /// A segment with at least one parameter, without their names: `{id}`, `{id}.json`, `{from}-{to}`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Segment {
@@ -73,6 +141,14 @@ impl Segment {
         self.prefix.len() + self.literals.iter().map(|literal| literal.len()).sum::<usize>()
     }
 
+    /// Adds the ways in which a raw segment divides into the values of its parameters, the first as [`take`](Self::take)
+    /// divides it. Gives `false` where there are more than [`MAX_WAYS`].
+    fn divide<'p>(&self, segment: &'p str, ways: &mut Vec<Vec<&'p str>>) -> bool {
+        let Some(rest) = segment.strip_prefix(&*self.prefix) else { return true };
+        let mut steps = MAX_STEPS;
+        divide(&self.literals, rest, &mut Vec::new(), ways, &mut steps)
+    }
+
     /// Takes the values of its parameters out of a raw segment; none of them may be empty. Earlier ones are as short
     /// as possible.
     pub(super) fn take<'p>(&self, segment: &'p str, mut value: impl FnMut(&'p str)) -> bool {
@@ -90,5 +166,23 @@ impl Segment {
             rest = &rest[end + literal.len()..];
         }
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_segment_is_divided_in_every_way_up_to_a_bound() {
+        assert_eq!(divided("/r/{a}.{b}", "/v1/r/x-y.z"), []);
+        assert_eq!(divided("/{a}", "/a-b-c"), []);
+        let ways = vec![vec![("a", "x"), ("b", "y-z")], vec![("a", "x-y"), ("b", "z")]];
+        assert_eq!(divided("/r/{a}-{b}/s", "/v1/r/x-y-z/s"), [Divided { ways, cut: false }]);
+        let path = format!("/{}", "a".repeat(1000));
+        let cut = divided("/{a}{b}{c}{d}", &path);
+        assert!(matches!(&cut[..], [Divided { ways, cut: true }] if ways.len() == MAX_WAYS), "{cut:?}");
+        let none = divided("/{a}{b}{c}{d}x", &path);
+        assert!(matches!(&none[..], [Divided { cut: true, .. }]), "{none:?}");
     }
 }

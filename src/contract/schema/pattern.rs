@@ -9,6 +9,10 @@ use regex_syntax::hir::{Class, Hir, HirKind};
 
 /// Any character but a line terminator: the dot without the flag `s` (ECMA-262, 22.2.2.7).
 const DOT: &str = r"[^\n\r\u2028\u2029]";
+/// The empty class, `[]`.
+const NOTHING: &str = r"[^\u{0}-\u{10ffff}]";
+/// Its complement, `[^]`.
+const ANYTHING: &str = r"[\u{0}-\u{10ffff}]";
 
 /// A pattern with what would mean more or less to the judge written out: the dot, the empty class and its complement,
 /// and beside look-around, where the judge translates nothing, the sets (`\d`, `\W`).
@@ -37,11 +41,11 @@ pub(super) fn exact(pattern: &str) -> Cow<'_, str> {
             '.' if !class => out.push_str(DOT),
             '[' if !class && rest.starts_with("[]") => {
                 taken = 2;
-                out.push_str(r"[^\u{0}-\u{10ffff}]");
+                out.push_str(NOTHING);
             }
             '[' if !class && rest.starts_with("[^]") => {
                 taken = 3;
-                out.push_str(r"[\u{0}-\u{10ffff}]");
+                out.push_str(ANYTHING);
             }
             other => {
                 class = other == '[' || (class && other != ']');
@@ -101,9 +105,16 @@ fn looks(pattern: &str) -> bool {
     ["(?=", "(?!", "(?<"].iter().any(|look| pattern.contains(look))
 }
 
-/// A pattern as messages show it: with its dots.
+/// A pattern as messages show it: without what [`exact`] wrote out. `[0-9]` and `[A-Za-z0-9_]` stay, for the document
+/// may have them so.
 pub(super) fn shown(pattern: &str) -> String {
-    pattern.replace(DOT, ".")
+    let mut shown = pattern.replace(DOT, ".").replace(NOTHING, "[]").replace(ANYTHING, "[^]");
+    for escape in ['D', 'W', 'S', 's'] {
+        let members = set_of(escape).unwrap_or_default();
+        let set = format!("\\{escape}");
+        shown = shown.replace(&format!("[{members}]"), &set).replace(members, &set);
+    }
+    shown
 }
 
 /// The members of a set without the flag `u` (ECMA-262, 22.2.2.9), as ranges of a class.
@@ -275,8 +286,10 @@ mod tests {
     }
 
     #[test]
-    fn a_message_shows_the_dot_that_was_written_out() {
-        assert_eq!(shown(&exact("^a.+$")), "^a.+$");
+    fn a_message_shows_what_was_written_out_as_it_was() {
+        for pattern in ["^a.+$", r"^[^]a[]$", r"^(?=.)\s\S[\s.]\D\W$", r"^(?![\W\s])[^\D]+$", "^[0-9][A-Za-z0-9_]$"] {
+            assert_eq!(shown(&exact(pattern)), pattern);
+        }
     }
 
     #[test]

@@ -186,3 +186,14 @@ fn what_an_unusable_place_was_to_document_is_unchecked_and_no_gap() {
     let shelf = nowhere(list(), "/paths/~1books/get/parameters/1/schema");
     shelf.finds(&["query.undocumented odd"]).leaves(&["required-scope", "success-status"]);
 }
+
+#[test]
+fn a_message_lists_only_the_first_of_many_media_types() {
+    let mut case = Case::book().answer_as(200, "text/html", "<html>");
+    let content: serde_json::Map<String, Value> =
+        (0..20_000).map(|index| (format!("application/vnd.shelf.v{index}+json"), json!({}))).collect();
+    case.document["paths"]["/books/{isbn}"]["get"]["responses"]["200"]["content"] = content.into();
+    let verdict = case.verdict();
+    let expected = &verdict.findings[0].expected;
+    assert!(expected.len() < 17_000 && expected.ends_with(", and others"), "{}", expected.len());
+}

@@ -172,3 +172,32 @@ fn a_member_selects_its_branch_however_many_there_are() {
     let items = array((0..COUNT).rev().map(|index| format!(r#"{{"t":"t{index}"}}"#)));
     assert_eq!(schema.judge(&items, &|_| false), Ok(SchemaVerdict::default()));
 }
+
+/// The steps of a judgement that leaves something unjudged.
+fn unjudged(schema: &Schema, value: &Document) -> u64 {
+    const SHARED: u64 = 1 << 40;
+    work::share(SHARED, || {
+        let judged = schema.judge_in_full(value, &|_| false);
+        assert!(judged.as_ref().map_or(true, |judged| judged.partial), "{judged:?}");
+        SHARED - work::granted(SHARED)
+    })
+}
+
+#[test]
+fn names_that_many_patterns_are_tried_on_are_left_unjudged_at_the_bound() {
+    let patterns: Map<String, Value> = (0..20_000).map(|index| (format!("^k{index}$"), json!({}))).collect();
+    let each = schema(&json!({"s": {"patternProperties": patterns}}).to_string());
+    let names: Map<String, Value> = (0..20_000).map(|index| (format!("k{index}"), json!(1))).collect();
+    let value = Document::parse(Value::from(names).to_string()).unwrap();
+    let steps = unjudged(&each, &value);
+    assert!(steps < 20_000 * 2_000, "{steps}");
+}
+
+#[test]
+fn items_that_many_parts_judge_are_left_unjudged_at_the_bound() {
+    let parts: Vec<Value> = (0..15_000).map(|index| json!({"minimum": -index})).collect();
+    let each = schema(&json!({"s": {"items": {"allOf": parts}}}).to_string());
+    let value = array((0..10_000).map(|index| index.to_string()));
+    let steps = unjudged(&each, &value);
+    assert!(steps < 15_000 * 1_000, "{steps}");
+}
