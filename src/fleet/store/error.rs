@@ -70,7 +70,13 @@ fn root(error: &Error) -> String {
         cause = Some(next);
     }
     let text = cause.map_or_else(|| error.to_string(), ToString::to_string);
-    // A status comes with the whole answer.
+    // The library quotes the whole answer after these words.
+    if let Some((_, answer)) = text.split_once("non-2xx status code: ") {
+        return format!("the store answers {}", answer.split(':').next().unwrap_or_default());
+    }
+    if text.contains("Server returned error response") {
+        return "the store answers with an error".to_owned();
+    }
     let text = text.split(": <").next().unwrap_or_default().split(": {").next().unwrap_or_default();
     text.trim_end_matches([':', ' ']).chars().take(300).collect()
 }
@@ -101,11 +107,15 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_without_a_code_is_cut_before_its_text() {
+    fn an_answer_without_a_code_is_shown_by_its_status_alone() {
         let url: RemoteUrl = "s3://audit/eu".parse().unwrap();
-        let source = "Server returned non-2xx status code: 503 Service Unavailable: <html>secret</html>".to_owned();
-        let error = Error::Generic { store: "S3", source: source.into() };
-        assert_eq!(cause(&url, &error), "Server returned non-2xx status code: 503 Service Unavailable");
-        assert!(is_passing(&error));
+        for body in ["<html>secret</html>", "secret", "{\"key\":\"secret\"}", ""] {
+            let source = format!("Server returned non-2xx status code: 503 Service Unavailable: {body}");
+            let error = Error::Generic { store: "S3", source: source.into() };
+            assert_eq!(cause(&url, &error), "the store answers 503 Service Unavailable");
+            assert!(is_passing(&error));
+        }
+        let error = Error::Generic { store: "S3", source: "Server returned error response: secret".into() };
+        assert_eq!(cause(&url, &error), "the store answers with an error");
     }
 }
