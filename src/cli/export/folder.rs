@@ -8,7 +8,7 @@ use std::{
     ffi::OsString,
     fs::{self, DirBuilder, File, TryLockError},
     io::{self, BufWriter, ErrorKind},
-    os::unix::fs::DirBuilderExt as _,
+    os::unix::fs::{DirBuilderExt as _, MetadataExt as _},
     path::{Path, PathBuf},
 };
 
@@ -60,6 +60,11 @@ impl Staged {
                 return Err(format!("`{shown}` holds `{name}`, which is no table; name another folder").into());
             }
             Err(error) => return Err(failed(error).into()),
+        }
+        // The folder is replaced whole, which a mount point cannot be.
+        let device = |path: &Path| fs::metadata(path).map(|metadata| metadata.dev()).ok();
+        if target.parent().is_some_and(|parent| target.exists() && device(parent) != device(&target)) {
+            return Err(format!("`{shown}` is a mount point, which cannot be replaced; name a folder inside it").into());
         }
         let lock = locked(&folder).map_err(failed)?;
         let staged = Self { target, folder, lock };
