@@ -113,8 +113,8 @@ impl Touch<'_> {
         let request = &exchange.request;
         let values: Vec<Cow<'_, str>> = match &**place {
             "path" => {
-                let own = raw.iter().filter(|(held, _)| *held == *name);
-                own.map(|(_, value)| percent_decode_str(value).decode_utf8_lossy()).collect()
+                let own = raw.iter().rfind(|(held, _)| *held == *name);
+                own.iter().map(|(_, value)| percent_decode_str(value).decode_utf8_lossy()).collect()
             }
             "query" => {
                 // An array's or an object's members have names of their own.

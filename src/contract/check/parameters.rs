@@ -38,7 +38,8 @@ impl<'a> Check<'a> {
         let is_named = |one: &Divided<'_, '_>, name: &str| one.ways.iter().flatten().any(|(held, _)| *held == name);
         let is_divided = |name: &str| several.iter().any(|one| one.ways.is_empty() || is_named(one, name));
         for parameter in self.parameters(ParameterIn::Path) {
-            let raw = raw.iter().find(|(name, _)| *name == &*parameter.name).map(|(_, raw)| *raw);
+            // A variable of the server may have the same name, and precedes it.
+            let raw = raw.iter().rfind(|(name, _)| *name == &*parameter.name).map(|(_, raw)| *raw);
             if let Some(raw) = raw.filter(|_| !is_divided(&parameter.name)) {
                 let (judged, seen) = path_parameter(parameter, raw);
                 self.judged(Rule::PathParameter, &parameter.name, judged, || seen.into_owned());

@@ -38,7 +38,7 @@ impl Check<'_> {
     }
 
     fn identity(&mut self, parameter: &str, at: &str, response: &Document) {
-        let raw = self.matched.raw.iter().find(|(name, _)| *name == parameter).map(|(_, raw)| *raw);
+        let raw = self.matched.raw.iter().rfind(|(name, _)| *name == parameter).map(|(_, raw)| *raw);
         let asked = raw.and_then(|raw| params::decode_plain(raw).ok());
         let same = |asked: &Cow<'_, str>| response.pointer(at).is_some_and(|answered| answered.is_str(asked));
         let Some(asked) = asked.filter(|asked| !same(asked)) else { return };

@@ -41,7 +41,7 @@ use super::{
     media_type::MediaRange,
     model::{Content, Model, Operation, RequestBody},
     refs,
-    route::{Group, NoRoute, Router, base_path, check_template, urls},
+    route::{Group, NoRoute, Router, base_path, check_template, open_bases, urls},
     schema::Schemas,
 };
 use crate::finding::{Unchecked, UncheckedSet};
@@ -81,7 +81,7 @@ pub(super) fn compile(document: &Arc<Value>, reasons: &Reasons) -> Compiled {
         scopes: catalogue(document),
         operations: Vec::new(),
     };
-    let bases = compiler.bases("").unwrap_or_else(|| vec![String::new()]);
+    let bases = compiler.bases("").unwrap_or_else(|| Bases { plain: vec![String::new()], open: Vec::new() });
     let group = compiler.new_group(&bases);
     let mut token_endpoints = Vec::new();
     for (path, item) in compiler.usable(object(document, "/paths")).into_iter().flatten() {
@@ -109,7 +109,15 @@ pub(super) fn compile(document: &Arc<Value>, reasons: &Reasons) -> Compiled {
     each_once(&mut unusable);
     each_once(&mut not_implemented);
     each_once(&mut undeclared_scopes);
+    let bases = bases.plain.into_iter().chain(bases.open).collect();
     Compiled { model, schemas, router, bases, not_implemented, unusable, token_paths, undeclared_scopes }
+}
+
+/// Base paths of a list of servers.
+struct Bases {
+    plain: Vec<String>,
+    /// Those with variables that take any value.
+    open: Vec<String>,
 }
 
 /// Drops what stands in a list before, keeping the order.
@@ -274,40 +282,41 @@ impl<'d> Compiler<'d> {
         group
     }
 
-    fn new_group(&mut self, bases: &[String]) -> Group {
-        let group = self.router.group(bases);
+    fn new_group(&mut self, bases: &Bases) -> Group {
+        let group = self.router.group(&bases.plain, &bases.open);
         let below = |path: &String| {
-            bases.iter().filter_map(|base| Some(path.strip_prefix(base)?.to_owned())).collect::<Vec<_>>()
+            bases.plain.iter().filter_map(|base| Some(path.strip_prefix(base)?.to_owned())).collect::<Vec<_>>()
         };
         self.token_templates.entry(group).or_insert_with(|| self.token_paths.iter().flat_map(below).collect());
         group
     }
 
     /// Base paths of the servers at a place; `None` where it has none.
-    fn bases(&mut self, at: &str) -> Option<Vec<String>> {
+    fn bases(&mut self, at: &str) -> Option<Bases> {
         let at = child(at, "servers");
         let Some(servers) = refs::at(self.document, &at)?.as_array() else {
             self.unusable(&at, "it has to be a list");
             return None;
         };
-        let (mut bases, mut known) = (Vec::new(), HashSet::new());
+        let (mut bases, mut known) = (Bases { plain: Vec::new(), open: Vec::new() }, HashSet::new());
         for (index, server) in servers.iter().enumerate() {
             let Some(urls) = urls(server) else {
                 let reason = "it needs a `url`, and each of its variables a `default`";
                 self.unusable(&format!("{at}/{index}"), reason);
                 continue;
             };
-            for base in urls.iter().map(|url| base_path(url)) {
+            let plain = urls.iter().map(|url| (base_path(url), false));
+            for (base, is_open) in plain.chain(open_bases(server).map(|base| (base, true))) {
                 if let Err(bad) = check_template(&base) {
                     self.unusable(&format!("{at}/{index}"), format!("its path `{base}` cannot be routed: {}", bad.0));
                 } else if known.len() == MAX_BASES && !known.contains(&base) {
                     self.unusable(&format!("{at}/{index}"), format!("{MAX_BASES} base paths precede it"));
                 } else if known.insert(base.clone()) {
-                    bases.push(base);
+                    if is_open { &mut bases.open } else { &mut bases.plain }.push(base);
                 }
             }
         }
-        (!bases.is_empty()).then_some(bases)
+        (!bases.plain.is_empty()).then_some(bases)
     }
 }
 

@@ -16,7 +16,7 @@ use std::{
 
 pub(crate) use self::template::encoded_path;
 pub(super) use self::{
-    servers::{base_path, urls},
+    servers::{base_path, open_bases, urls},
     template::{Divided, divided, shape},
 };
 use self::{
@@ -32,8 +32,10 @@ use self::{
 pub(super) struct Router<T> {
     /// Which groups are served below a base path.
     bases: Tree<Vec<Mount>>,
+    /// The same with variables that take any value. They serve what no other base path does.
+    open: Tree<Vec<Mount>>,
     groups: Vec<Tree<Vec<Method<T>>>>,
-    by_bases: HashMap<Vec<String>, Group>,
+    by_bases: HashMap<[Vec<String>; 2], Group>,
 }
 
 /// Paths that have their base paths in common.
@@ -87,24 +89,27 @@ impl<T> From<BadTemplate> for NoRoute<T> {
 
 impl<T: Copy> Router<T> {
     pub(super) fn new() -> Self {
-        Self { bases: Tree::new(), groups: Vec::new(), by_bases: HashMap::new() }
+        Self { bases: Tree::new(), open: Tree::new(), groups: Vec::new(), by_bases: HashMap::new() }
     }
 
-    /// The group of the paths that are served below all of these base paths, each of which
-    /// [can be read](check_template).
-    pub(super) fn group(&mut self, bases: &[String]) -> Group {
-        if let Some(group) = self.by_bases.get(bases) {
+    /// The group of the paths that are served below all of these base paths, and below those that are
+    /// [open](open_bases). Each of them [can be read](check_template).
+    pub(super) fn group(&mut self, bases: &[String], open: &[String]) -> Group {
+        let key = [bases, open].map(<[String]>::to_vec);
+        if let Some(group) = self.by_bases.get(&key) {
             return *group;
         }
         let group = Group(self.groups.len());
-        for spelling in bases.iter().flat_map(|base| spellings(base)) {
-            let mut names = Vec::new();
-            if let Ok(mounts) = self.bases.leaf(&spelling, &mut names) {
-                mounts.push(Mount { group, names: names.into() });
+        for (tree, bases) in [(&mut self.bases, bases), (&mut self.open, open)] {
+            for spelling in bases.iter().flat_map(|base| spellings(base)) {
+                let mut names = Vec::new();
+                if let Ok(mounts) = tree.leaf(&spelling, &mut names) {
+                    mounts.push(Mount { group, names: names.into() });
+                }
             }
         }
         self.groups.push(Tree::new());
-        self.by_bases.insert(bases.to_vec(), group);
+        self.by_bases.insert(key, group);
         group
     }
 
@@ -127,13 +132,23 @@ impl<T: Copy> Router<T> {
     /// Puts the templates that fit a segment in the order in which they are tried, once all are added.
     pub(super) fn sort(&mut self) {
         self.bases.sort();
+        self.open.sort();
         self.groups.iter_mut().for_each(Tree::sort);
     }
 
     /// Finds what a method and a raw path (without query) lead to.
     pub(super) fn find<'r, 'p>(&'r self, method: &str, path: &'p str) -> Option<Route<'r, 'p, T>> {
+        self.find_below(&self.bases, method, path).or_else(|| self.find_below(&self.open, method, path))
+    }
+
+    fn find_below<'r, 'p>(
+        &'r self,
+        bases: &'r Tree<Vec<Mount>>,
+        method: &str,
+        path: &'p str,
+    ) -> Option<Route<'r, 'p, T>> {
         let mut best: Option<(u64, Route<'r, 'p, T>)> = None;
-        self.below_bases(path, &mut |mount, step, raw| {
+        below_bases(bases, path, &mut |mount, step, raw| {
             let in_base = raw.len();
             let found = self.groups[mount.group.0].walk(step, raw, &mut |methods, step, _| {
                 let is_end = step.rest.is_none();
@@ -160,41 +175,47 @@ impl<T: Copy> Router<T> {
     /// The methods with which a raw path leads somewhere.
     pub(super) fn methods(&self, path: &str) -> Vec<http::Method> {
         let mut methods = Vec::new();
-        self.below_bases(path, &mut |mount, step, raw| {
-            self.groups[mount.group.0].walk(step, raw, &mut |held, step, _| {
-                for Method { name, .. } in held.iter().filter(|_| step.rest.is_none()) {
-                    if !methods.contains(name) {
-                        methods.push(name.clone());
+        for bases in [&self.bases, &self.open] {
+            below_bases(bases, path, &mut |mount, step, raw| {
+                self.groups[mount.group.0].walk(step, raw, &mut |held, step, _| {
+                    for Method { name, .. } in held.iter().filter(|_| step.rest.is_none()) {
+                        if !methods.contains(name) {
+                            methods.push(name.clone());
+                        }
                     }
-                }
-                None::<()>
+                    None::<()>
+                });
             });
-        });
+        }
         methods
     }
+}
 
-    /// Visits the groups below each base path that the path starts with: of two that serve it alike, the longer base
-    /// path comes last, and of two with the same one, the first of the document.
-    fn below_bases<'r, 'p>(&'r self, path: &'p str, visit: &mut impl FnMut(&'r Mount, Step<'p>, &mut Raw<'r, 'p>)) {
-        let Some(path) = path.strip_prefix('/') else { return };
-        // Of base paths of one length that lead to a group, the first has its literal segments first.
-        let (mut first, mut others) = (None, HashSet::new());
-        self.bases.walk(Step { rest: Some(path), literals: 0 }, &mut Vec::new(), &mut |mounts, step, raw| {
-            let rest = step.rest?;
-            for mount in mounts.iter().rev() {
-                let this = (mount.group, rest.len());
-                let is_new = first.is_none_or(|first| first != this && others.insert(this));
-                if !is_new {
-                    continue;
-                }
-                first.get_or_insert(this);
-                let in_base = raw.len();
-                visit(mount, step, raw);
-                raw.truncate(in_base);
+/// Visits the groups below each base path that the path starts with: of two that serve it alike, the longer base path
+/// comes last, and of two with the same one, the first of the document.
+fn below_bases<'r, 'p>(
+    bases: &'r Tree<Vec<Mount>>,
+    path: &'p str,
+    visit: &mut impl FnMut(&'r Mount, Step<'p>, &mut Raw<'r, 'p>),
+) {
+    let Some(path) = path.strip_prefix('/') else { return };
+    // Of base paths of one length that lead to a group, the first has its literal segments first.
+    let (mut first, mut others) = (None, HashSet::new());
+    bases.walk(Step { rest: Some(path), literals: 0 }, &mut Vec::new(), &mut |mounts, step, raw| {
+        let rest = step.rest?;
+        for mount in mounts.iter().rev() {
+            let this = (mount.group, rest.len());
+            let is_new = first.is_none_or(|first| first != this && others.insert(this));
+            if !is_new {
+                continue;
             }
-            None::<()>
-        });
-    }
+            first.get_or_insert(this);
+            let in_base = raw.len();
+            visit(mount, step, raw);
+            raw.truncate(in_base);
+        }
+        None::<()>
+    });
 }
 
 /// Whether a template can be read.
@@ -215,7 +236,7 @@ mod tests {
 
     fn router(templates: &[&str]) -> Router<usize> {
         let mut router = Router::new();
-        let group = router.group(&[String::new()]);
+        let group = router.group(&[String::new()], &[]);
         for (index, template) in templates.iter().enumerate() {
             router.add(group, &Method::GET, template, index).unwrap();
         }
@@ -302,7 +323,7 @@ mod tests {
             (0..1_usize << count).map(move |way| (0..count).map(|place| segment(way, place)).collect::<String>())
         };
         let mut router = Router::new();
-        let group = router.group(&ways(10).collect::<Vec<_>>());
+        let group = router.group(&ways(10).collect::<Vec<_>>(), &[]);
         for (index, template) in ways(10).enumerate() {
             router.add(group, &Method::GET, &format!("{template}/end"), index).unwrap();
         }
@@ -312,9 +333,27 @@ mod tests {
     }
 
     #[test]
+    fn an_open_base_path_serves_what_no_other_base_path_does() {
+        let mut router = Router::new();
+        let group = router.group(&[String::new()], &["/{v}".to_owned()]);
+        for (index, template) in ["/{bucket}/{key}", "/{bucket}", "/info", "/a/{v}"].iter().enumerate() {
+            router.add(group, &Method::GET, template, index).unwrap();
+        }
+        router.sort();
+        assert_eq!(found(&router, "/b/info"), Some((0, vec!["bucket=b".to_owned(), "key=info".to_owned()])));
+        assert_eq!(
+            found(&router, "/x/b/k"),
+            Some((0, vec!["v=x".to_owned(), "bucket=b".to_owned(), "key=k".to_owned()]))
+        );
+        assert_eq!(found(&router, "/x/a/k"), Some((3, vec!["v=x".to_owned(), "v=k".to_owned()])));
+        assert_eq!(found(&router, "/x/y/b/k"), None);
+        assert_eq!(router.methods("/x/b/k"), [Method::GET]);
+    }
+
+    #[test]
     fn a_broken_template_or_one_that_stands_there_twice_is_refused() {
         let mut router = router(&["/a/{id}"]);
-        let group = router.group(&[String::new()]);
+        let group = router.group(&[String::new()], &[]);
         for template in ["a", "/a/{id", "/a/id}", "/a/{}", "/a/{{id}}"] {
             assert!(matches!(router.add(group, &Method::GET, template, 9), Err(NoRoute::Bad(_))), "{template}");
         }
@@ -328,8 +367,8 @@ mod tests {
     #[test]
     fn literal_segments_come_first_across_base_paths_and_the_names_of_both_stand_by_their_values() {
         let mut router = Router::new();
-        let one = router.group(&["/a".to_owned(), "/{tenant}/v1".to_owned()]);
-        let other = router.group(&[String::new()]);
+        let one = router.group(&["/a".to_owned(), "/{tenant}/v1".to_owned()], &[]);
+        let other = router.group(&[String::new()], &[]);
         router.add(one, &Method::GET, "/{x}", 1).unwrap();
         router.add(one, &Method::GET, "/{x}/y", 2).unwrap();
         router.add(other, &Method::GET, "/a/b", 3).unwrap();

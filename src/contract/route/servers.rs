@@ -1,5 +1,7 @@
 //! The URLs and base paths of a document's servers.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 /// Bound on the URLs that one server stands for.
@@ -12,24 +14,54 @@ const MAX_LENGTH: usize = 1 << 20;
 /// section 4.8.6: an `enum` is for substitutions "from a limited set"). `None` where a variable has neither, and where
 /// they are too long.
 pub(in crate::contract) fn urls(server: &Value) -> Option<Vec<String>> {
+    substituted(server, |_, _, default| default.to_owned())
+}
+
+/// The base paths of a server in which variables without an `enum` take any value: a parameter in braces stands for each
+/// segment of their default. What is before the path of a URL has its default.
+pub(in crate::contract) fn open_bases(server: &Value) -> impl Iterator<Item = String> {
+    let open = |before: &str, name: &str, default: &str| {
+        let in_path = if before.is_empty() || base_path(&format!("{before}x")).is_empty() {
+            default.starts_with('/') && !default.starts_with("//")
+        } else {
+            true
+        };
+        if !in_path || name.contains('/') || default.contains(['{', '}']) {
+            return default.to_owned();
+        }
+        let segment = |segment: &str| if segment.is_empty() { String::new() } else { format!("{{{name}}}") };
+        let segments: Vec<String> = default.split('/').map(segment).collect();
+        if segments.iter().all(String::is_empty) { format!("{default}{{{name}}}") } else { segments.join("/") }
+    };
+    let known: Vec<String> = urls(server).unwrap_or_default();
+    let bases = substituted(server, open).unwrap_or_default().into_iter().filter(move |url| !known.contains(url));
+    bases.map(|url| base_path(&url))
+}
+
+/// The URLs of a server. `open` gives what a variable without an `enum` stands for, of what precedes it, its name and
+/// its default.
+fn substituted(server: &Value, open: impl Fn(&str, &str, &str) -> String) -> Option<Vec<String>> {
     let mut urls = vec![String::new()];
     let variables = server.get("variables");
     let mut rest = server.get("url")?.as_str()?;
     while let Some((before, after)) = rest.split_once('{') {
-        let named = after.split_once('}').and_then(|(name, after)| Some((variables?.get(name)?, after)));
+        let named = after.split_once('}').and_then(|(name, after)| Some((name, variables?.get(name)?, after)));
         // What is no variable stays as it is.
         let (text, values, next) = match named {
-            None => (&rest[..=before.len()], vec![""], after),
-            Some((variable, next)) => {
+            None => (&rest[..=before.len()], vec![Cow::Borrowed("")], after),
+            Some((name, variable, next)) => {
                 let listed = variable.get("enum").and_then(Value::as_array).into_iter().flatten();
-                let mut values: Vec<&str> = listed.filter_map(Value::as_str).collect();
+                let mut values: Vec<_> = listed.filter_map(Value::as_str).map(Cow::Borrowed).collect();
                 if values.is_empty() || urls.len() * values.len() > MAX_URLS {
-                    values = vec![variable.get("default").and_then(Value::as_str)?];
+                    let default = variable.get("default").and_then(Value::as_str)?;
+                    let is_open = values.is_empty();
+                    let prefix = urls.first().map(|url| [url, before].concat()).filter(|_| is_open);
+                    values = vec![prefix.map_or(Cow::Borrowed(default), |prefix| open(&prefix, name, default).into())];
                 }
                 (before, values, next)
             }
         };
-        urls = urls.iter().flat_map(|url| values.iter().map(move |value| [url, text, value].concat())).collect();
+        urls = urls.iter().flat_map(|url| values.iter().map(move |value| [&**url, text, value].concat())).collect();
         if urls.iter().map(String::len).sum::<usize>() > MAX_LENGTH {
             return None;
         }
@@ -95,5 +127,30 @@ mod tests {
             assert_eq!(paths, expected, "{server}");
         }
         assert_eq!(urls(&json!({"url": "/{v}", "variables": {"v": {}}})), None);
+    }
+
+    #[test]
+    fn a_variable_without_an_enum_stands_for_any_value_in_the_path_of_a_server_url() {
+        let of = |url: &str, default: &str| {
+            let listed = json!({"default": "a", "enum": ["a", "b"]});
+            let server = json!({"url": url, "variables": {"v": {"default": default}, "l": listed}});
+            open_bases(&server).collect::<Vec<_>>()
+        };
+        for (url, default, expected) in [
+            ("https://x.example/{v}", "v1", &["/{v}"][..]),
+            ("https://x.example/{v}/", "", &["/{v}"]),
+            ("https://x.example/api/v{v}/{l}", "2", &["/api/v{v}/a", "/api/v{v}/b"]),
+            ("https://x.example/{v}/x", "a/b", &["/{v}/{v}/x"]),
+            ("https://x.example{v}", "/a/b", &["/{v}/{v}"]),
+            ("https://{v}/x", "x.example", &[]),
+            ("https://x.example:{v}/x", "80", &[]),
+            ("//{v}/x", "x.example", &[]),
+            ("{v}/x", "https://x.example/api", &[]),
+            ("{v}/x", "/api", &["/{v}/x"]),
+            ("/{v}", "{l}", &[]),
+            ("/{l}", "", &[]),
+        ] {
+            assert_eq!(of(url, default), expected, "{url} {default}");
+        }
     }
 }

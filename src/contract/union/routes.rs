@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::contract::{
     ContractDocument,
-    route::{base_path, shape, urls},
+    route::{base_path, open_bases, shape, urls},
 };
 
 /// A template with parameters, and the name of its document.
@@ -47,6 +47,9 @@ impl<'d> Routes<'d> {
         if let Some(servers) = operation.get_mut("servers").and_then(Value::as_array_mut) {
             servers.retain(|server| !bases(server).iter().all(judged) || bases(server).is_empty());
             all = servers.iter().flat_map(bases).filter(|base| !judged(base)).collect();
+            if !all.is_empty() {
+                all.extend(servers.iter().flat_map(open_bases));
+            }
         } else if judged(&all[0]) {
             return false;
         }
