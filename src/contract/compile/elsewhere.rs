@@ -3,7 +3,10 @@
 use serde_json::Value;
 
 use super::compiler::Compiler;
-use crate::contract::{refs, schema::ASSERTED_FORMATS};
+use crate::contract::{
+    refs,
+    schema::{ASSERTED_FORMATS, Discriminators},
+};
 
 impl Compiler<'_> {
     /// What stands in the document beside its operations, or in its schemas, and is not checked.
@@ -12,14 +15,19 @@ impl Compiler<'_> {
             self.not_implemented("/webhooks", "webhooks are not checked");
         }
         let mut unread: Vec<(String, String)> = Vec::new();
-        refs::walk(self.document, &mut |at, object| {
+        let (document, mut discriminators) = (self.document, None);
+        refs::walk(document, &mut |at, object| {
             if !at.contains("/schema") && !at.contains("/itemSchema") {
                 return;
             }
-            let mut list = |what: String| unread.push((at.to_owned(), what));
-            if object.contains_key("defaultMapping") {
-                list("`defaultMapping` is not read: values under this discriminator are unchecked".to_owned());
+            if let Some(selector) = object.get("discriminator").filter(|held| held.get("defaultMapping").is_some()) {
+                let discriminators = discriminators.get_or_insert_with(|| Discriminators::of(document));
+                if selector.is_object() && discriminators.has_unread_default(at, object) {
+                    let what = "`defaultMapping` leads to no branch: values under this discriminator are unchecked";
+                    unread.push((format!("{at}/discriminator"), what.to_owned()));
+                }
             }
+            let mut list = |what: String| unread.push((at.to_owned(), what));
             if object.contains_key("contentSchema") {
                 list("`contentSchema` is not checked: it describes what stands in a text".to_owned());
             }

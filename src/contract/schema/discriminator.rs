@@ -32,6 +32,8 @@ pub(super) struct Selector {
     pub(super) property: String,
     pub(super) from: From,
     pub(super) cases: Vec<Case>,
+    /// JSON pointer of the branch of all other values (OpenAPI 3.2.0, `defaultMapping`).
+    pub(super) default: Option<String>,
 }
 
 /// Values of the member, and what they select.
@@ -88,6 +90,10 @@ impl<'d> Discriminators<'d> {
             .flatten()
             .filter_map(|(value, target)| Some((value, self.mapped(target.as_str()?)?)))
             .collect();
+        let default = held.get("defaultMapping").filter(|_| choice.is_some()).and_then(|target| {
+            let target = self.mapped(target.as_str()?)?;
+            candidates.iter().find(|(_, held)| *held == target).map(|(schema, _)| schema.clone())
+        });
         let listed: HashSet<&String> = candidates.iter().map(|(_, target)| target).collect();
         // By the schema that they name, values with their places in the mapping.
         let mut naming: HashMap<&String, Vec<(usize, &String)>> = HashMap::new();
@@ -112,7 +118,13 @@ impl<'d> Discriminators<'d> {
         };
         let cases: Vec<Case> = candidates.iter().map(case).filter(|case| !case.values.is_empty()).collect();
         let from = choice.map_or(From::Children, From::Branches);
-        (!cases.is_empty()).then_some(Selector { property, from, cases })
+        (!cases.is_empty()).then_some(Selector { property, from, cases, default })
+    }
+
+    /// Whether a schema has a default that selects none of its branches.
+    pub(in crate::contract) fn has_unread_default(&self, pointer: &str, schema: &Map<String, Value>) -> bool {
+        let has_default = schema.get("discriminator").is_some_and(|held| held.get("defaultMapping").is_some());
+        has_default && self.at(pointer, schema).is_none_or(|selector| selector.default.is_none())
     }
 
     /// The schema that a value of `mapping` names: a component's name, or a reference.

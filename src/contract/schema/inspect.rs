@@ -80,6 +80,7 @@ impl Inspection {
             schemas: HashMap::new(),
             patterns: HashMap::new(),
             weight: 0,
+            discriminators: None,
         };
         while let Some(pointer) = todo.pop_front() {
             if !seen.insert(pointer.clone()) {
@@ -188,8 +189,7 @@ impl Inspection {
             }
             let branches = schema.get("oneOf").and_then(Value::as_array).map_or(0, Vec::len);
             let is_undecided = |index: usize| self.undecided.contains(&below(at, &["oneOf", &index.to_string()]));
-            let has_default = schema.get("discriminator").is_some_and(|held| held.get("defaultMapping").is_some());
-            if (0..branches).any(is_undecided) || (branches > 0 && has_default) {
+            if (0..branches).any(is_undecided) || (branches > 0 && discriminators.has_unread_default(at, schema)) {
                 changes.undecided.insert(at.clone());
             }
         }
@@ -206,6 +206,8 @@ struct Inspector<'d> {
     patterns: HashMap<String, Option<String>>,
     /// The weight of all patterns so far.
     weight: usize,
+    /// Read where a discriminator has a default.
+    discriminators: Option<Discriminators<'d>>,
 }
 
 impl Inspector<'_> {
@@ -369,7 +371,11 @@ impl Inspector<'_> {
                 "required" => self.required(pointer, value),
                 // Nothing tells which branch a value has that no mapping names.
                 "discriminator" if value.get("defaultMapping").is_some() => {
-                    self.found.broken.insert(pointer.to_owned());
+                    let document = self.document;
+                    let discriminators = self.discriminators.get_or_insert_with(|| Discriminators::of(document));
+                    if discriminators.has_unread_default(pointer, schema) {
+                        self.found.broken.insert(pointer.to_owned());
+                    }
                 }
                 // Draft 2020-12 has it no more, and ignores what it does not have; the judge judges by it.
                 "dependencies" => {

@@ -97,7 +97,8 @@ impl Changes {
                 parts.push(json!({"if": guard(case.values.iter().collect()), "then": to(&case.schema)}));
             }
             let every = selector.cases.iter().flat_map(|case| &case.values).collect();
-            parts.push(json!({"if": guard(every), "else": all}));
+            let otherwise = selector.default.as_deref().map_or(all, to);
+            parts.push(json!({"if": guard(every), "else": otherwise}));
         } else {
             parts.push(all);
         }

@@ -301,17 +301,22 @@ impl<'a> Compiler<'a> {
     ) -> Result<Shape, Unknown> {
         let mut decided = set.clone();
         decided.decided.push(list.to_owned());
+        let selected = |this: &mut Self, schema: &String| {
+            let mut set = decided.clone();
+            set.schemas.push(schema.clone());
+            Self::no_circle(&this.parts(std::slice::from_ref(schema))?, &decided.decided)?;
+            Ok(this.shape(set))
+        };
         let mut cases = AHashMap::new();
         for case in &selector.cases {
-            let mut set = decided.clone();
-            set.schemas.push(case.schema.clone());
-            Self::no_circle(&self.parts(std::slice::from_ref(&case.schema))?, &decided.decided)?;
-            let shape = self.shape(set);
+            let shape = selected(self, &case.schema)?;
             for value in &case.values {
                 cases.entry(value.as_bytes().into()).or_insert(shape);
             }
         }
+        let default = selector.default.as_ref().map(|schema| selected(self, schema)).transpose()?;
         let otherwise = match selector.from {
+            _ if default.is_some() => default.unwrap_or(DOUBT),
             From::Children => self.shape(decided),
             From::Branches(keyword) => {
                 let count = part.schema.get(keyword).and_then(Value::as_array).ok_or(Unknown)?.len();
@@ -325,7 +330,8 @@ impl<'a> Compiler<'a> {
             }
         };
         let children = selector.from == From::Children;
-        Ok(Shape::Select(Box::new(Select { property: selector.property.as_str().into(), cases, otherwise, children })))
+        let (property, has_default) = (selector.property.as_str().into(), default.is_some());
+        Ok(Shape::Select(Box::new(Select { property, cases, otherwise, has_default, children })))
     }
 
     fn choice(

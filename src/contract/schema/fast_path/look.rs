@@ -181,6 +181,7 @@ impl Look<'_> {
         let Some(selector) = selector.plain_text() else { return Outcome::Doubt };
         match select.case(selector).map(|shape| self.outcome(shape, value)) {
             Some(outcome) if !select.children || outcome <= Outcome::Valid => outcome,
+            None if select.has_default => otherwise(),
             _ => {
                 self.is_open.set(true);
                 self.suspect(value, otherwise().max(Outcome::Valid))

@@ -77,6 +77,8 @@ pub(super) struct Select {
     pub(super) cases: AHashMap<Box<[u8]>, usize>,
     /// Where the member is absent.
     pub(super) otherwise: usize,
+    /// The same for all values that select none.
+    pub(super) has_default: bool,
     /// The cases are schemas that extend this one, and a value has to conform to none of them.
     pub(super) children: bool,
 }

@@ -227,11 +227,12 @@ impl Compiler<'_> {
                 let selector = selector.filter(|selector| selector.from == From::Branches(keyword));
                 let selection = selector.map(|selector| {
                     let mut selection = Selection::of(&selector.property);
+                    let index = |branch: &str| branch.rsplit_once('/')?.1.parse().ok();
                     for case in &selector.cases {
-                        let Some((_, index)) = case.schema.rsplit_once('/') else { continue };
-                        let Ok(index) = index.parse() else { continue };
+                        let Some(index) = index(&case.schema) else { continue };
                         case.values.iter().for_each(|value| selection.add(value, index));
                     }
+                    selection.default = selector.default.as_deref().and_then(index);
                     selection
                 });
                 let undecided = keyword == "oneOf" && self.changes.undecided.contains(pointer);

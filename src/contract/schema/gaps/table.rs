@@ -125,11 +125,13 @@ pub(super) struct Selection {
     values: Vec<Box<str>>,
     /// By value, an index into the branches.
     cases: AHashMap<Box<str>, usize>,
+    /// The index of the branch of all other values.
+    pub(super) default: Option<usize>,
 }
 
 impl Selection {
     pub(super) fn of(property: &str) -> Self {
-        Self { property: property.into(), values: Vec::new(), cases: AHashMap::new() }
+        Self { property: property.into(), values: Vec::new(), cases: AHashMap::new(), default: None }
     }
 
     /// Lets a value select a branch, unless it selects one already.

@@ -341,6 +341,7 @@ impl<'c> Walk<'c> {
         todo: &mut Vec<usize>,
     ) -> Option<(&'c str, GapKind)> {
         let mut unclear = None;
+        let default = choice.selection.as_ref().and_then(|selection| selection.default);
         if let Some(selection) = &choice.selection
             && let Some(selector) = value.get(&selection.property)
         {
@@ -361,6 +362,10 @@ impl<'c> Walk<'c> {
                 }
                 None => unclear = Some((property, GapKind::Value { known: selection.documented() })),
             }
+        }
+        if let Some(default) = default {
+            todo.push(choice.branches[default].entry);
+            return None;
         }
         if choice.children {
             return unclear;
