@@ -10,8 +10,9 @@ use jsonschema::{Retrieve, ValidationOptions};
 
 use crate::json::Tape;
 
-/// Formats that are asserted: those of Draft 2020-12, OpenAPI's integers, and the tenant's. Any other is an annotation.
-pub const ASSERTED_FORMATS: [&str; 26] = [
+/// Formats that are asserted: those of Draft 2020-12, OpenAPI's integers and base64, and the tenant's. Any other is an
+/// annotation.
+pub const ASSERTED_FORMATS: [&str; 27] = [
     "date",
     "date-time",
     "time",
@@ -30,6 +31,7 @@ pub const ASSERTED_FORMATS: [&str; 26] = [
     "relative-json-pointer",
     "regex",
     "strict-https-uri",
+    "byte",
     "int8",
     "int16",
     "int32",
@@ -46,12 +48,27 @@ pub(super) fn is_undecided(format: &str) -> bool {
     !describes && !ASSERTED_FORMATS.contains(&format)
 }
 
-/// Adds the formats of the tenant's documentation. `rate-limit-policy-id` asserts nothing (its grammar is not shown),
-/// so it is not here.
+/// Adds OpenAPI's format of texts, and those of the tenant's documentation. `rate-limit-policy-id` asserts nothing (its
+/// grammar is not shown), so it is not here.
 pub(super) fn register(
     options: ValidationOptions<'_, Arc<dyn Retrieve>, Tape>,
 ) -> ValidationOptions<'_, Arc<dyn Retrieve>, Tape> {
-    options.with_format("strict-https-uri", is_https_uri)
+    options.with_format("strict-https-uri", is_https_uri).with_format("byte", |text: &str| is_base64(text.as_bytes()))
+}
+
+/// Base64 (OpenAPI 3.0.4, section 4.4: "base64 encoded data as per RFC4648"). Padding may lack and lines may break, since
+/// earlier versions cite no grammar.
+fn is_base64(text: &[u8]) -> bool {
+    let (mut digits, mut padding) = (0, 0);
+    for byte in text {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'+' | b'/' if padding == 0 => digits += 1,
+            b'=' => padding += 1,
+            b'\r' | b'\n' => {}
+            _ => return false,
+        }
+    }
+    if padding == 0 { digits % 4 != 1 } else { padding < 3 && (digits + padding) % 4 == 0 }
 }
 
 /// An absolute URI (RFC 3986) with scheme https and a host; nothing more.
@@ -69,6 +86,7 @@ pub(super) fn look(format: &str) -> Look {
     match format {
         "date-time" => |text| is_plain_date_time(text).then_some(true),
         "strict-https-uri" => |text| is_plain_https_uri(text).then_some(true),
+        "byte" => |text| Some(is_base64(text)),
         "ipv4" => |text| Some(parses::<Ipv4Addr>(text)),
         "ipv6" => |text| Some(parses::<Ipv6Addr>(text)),
         _ => |_| None,
@@ -111,7 +129,7 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
-    use super::{ASSERTED_FORMATS, is_https_uri, look};
+    use super::{ASSERTED_FORMATS, is_base64, is_https_uri, look};
     use crate::{contract::schema::judge, json::TapeNode};
 
     proptest! {
@@ -122,6 +140,7 @@ mod tests {
                 "([0-9a-f]{0,4}:){1,8}([0-9a-f]{0,4}|1\\.2\\.3\\.[0-9]{1,3})",
                 "20[0-9]{2}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-6][0-9]:[0-6][0-9](\\.[0-9]{0,3})?Z?",
                 "https?://[a-z.:-]{0,9}(/[a-z%?# ~.]{0,9})?",
+                "[A-Za-z0-9+/]{0,9}={0,3}\n?",
                 "\\PC{0,9}",
             ],
         ) {
@@ -131,6 +150,16 @@ mod tests {
                     prop_assert_eq!(holds, judge.is_valid(TapeNode::Text(&text)), "{}", format);
                 }
             }
+        }
+    }
+
+    #[test]
+    fn base64_has_digits_of_its_alphabet_in_groups_of_four() {
+        for good in ["", "YQ==", "YWI=", "YWJj", "YQ", "+/+/", "YWJj\r\nYWJj"] {
+            assert!(is_base64(good.as_bytes()), "{good:?}");
+        }
+        for bad in ["Y", "YQ=", "YQ===", "=", "Y=Q=", "-_-_", "YW J", "é===", "YWJjY==="] {
+            assert!(!is_base64(bad.as_bytes()), "{bad:?}");
         }
     }
 
