@@ -283,6 +283,9 @@ impl Compiler<'_> {
         for index in items("prefixItems") {
             entry.prefix.push(self.at(below(pointer, &["prefixItems", &index.to_string()])));
         }
+        if schema.contains_key("contains") {
+            entry.contains = Some(self.branch(below(pointer, &["contains"])));
+        }
         for keyword in ["items", "unevaluatedItems"] {
             if schema.contains_key(keyword) {
                 entry.items = Some(self.at(below(pointer, &[keyword])));

@@ -35,6 +35,8 @@ pub(super) struct SchemaEntry {
     pub(super) unnamed: Option<usize>,
     pub(super) prefix: Vec<usize>,
     pub(super) items: Option<usize>,
+    /// `contains`: documents the items for which it holds.
+    pub(super) contains: Option<Branch>,
     pub(super) known: KnownValues,
     /// `$ref`, `allOf`: hold always.
     pub(super) always: Vec<usize>,
@@ -102,7 +104,8 @@ impl SchemaEntry {
         };
         let properties = self.properties.iter().map(|(_, schema)| *schema);
         let patterns = self.patterns.iter().map(|(_, schema)| *schema);
-        let items = self.prefix.iter().copied().chain(self.items);
+        let contains = self.contains.iter().map(|contains| contains.entry);
+        let items = self.prefix.iter().copied().chain(self.items).chain(contains);
         self.same_value().chain(properties).chain(patterns).chain(additional).chain(items)
     }
 }

@@ -192,7 +192,7 @@ impl<'c> Walk<'c> {
                 }),
                 Children::Items(items) => items
                     .find(|(_, item)| is_suspect(item))
-                    .map(|(index, item)| (Step::Item(index), item, self.coverage.item_of(&frame.applicable, index))),
+                    .map(|(index, item)| (Step::Item(index), item, self.item_of(&frame.applicable, index, item))),
             };
             let Some((step, child, covered)) = next else {
                 open.pop();
@@ -332,6 +332,20 @@ impl<'c> Walk<'c> {
         Found { applicable: Cow::Owned(found), freed, unclear }
     }
 
+    fn item_of(&self, applicable: &[usize], index: usize, item: Node<'_>) -> MemberCoverage {
+        work::take(applicable.len() as u64);
+        let mut schemas = Few::default();
+        for entry in applicable.iter().map(|entry| &self.coverage.entries[*entry]) {
+            if let Some(schema) = entry.prefix.get(index).copied().or(entry.items) {
+                schemas.push(schema);
+            }
+            if let Some(contains) = entry.contains.as_ref().filter(|contains| (self.holds)(contains.judge, item)) {
+                schemas.push(contains.entry);
+            }
+        }
+        if schemas.as_slice().is_empty() { MemberCoverage::Nothing } else { MemberCoverage::Schemas(schemas) }
+    }
+
     /// The branches of a choice that apply to a value. Gives the member that selects none of them.
     fn choose(
         &self,
@@ -424,16 +438,5 @@ impl Coverage {
             (false, Some(limit)) => MemberCoverage::Unnamed(limit, schemas),
             (false, None) => MemberCoverage::Nothing,
         }
-    }
-
-    fn item_of(&self, applicable: &[usize], index: usize) -> MemberCoverage {
-        work::take(applicable.len() as u64);
-        let mut schemas = Few::default();
-        for entry in applicable.iter().map(|entry| &self.entries[*entry]) {
-            if let Some(schema) = entry.prefix.get(index).copied().or(entry.items) {
-                schemas.push(schema);
-            }
-        }
-        if schemas.as_slice().is_empty() { MemberCoverage::Nothing } else { MemberCoverage::Schemas(schemas) }
     }
 }
