@@ -440,6 +440,9 @@ fn schemas() -> impl Strategy<Value = Value> {
         Just(json!({"$ref": "#/components/schemas/Parent"})),
         Just(json!({"oneOf": [{"$ref": "#/components/schemas/One"}, {"$ref": "#/components/schemas/Other"}],
             "discriminator": {"propertyName": "a", "mapping": {"x": "One", "y": "#/components/schemas/Other"}}})),
+        Just(json!({"anyOf": [{"$ref": "#/components/schemas/One"}, {"$ref": "#/components/schemas/Other"}],
+            "discriminator": {"propertyName": "a", "mapping": {"x": "One"}, "defaultMapping": "Other"}})),
+        Just(json!({"type": "array", "contains": {"$ref": "#/d"}})),
     ];
     leaf.prop_recursive(4, 24, 3, |inner| {
         let few = |inner: BoxedStrategy<Value>| prop::collection::vec(inner, 1..4);
