@@ -4,6 +4,8 @@
 //! contrail-bench measure --contrail PATH [--rounds N] [--requests N] [--connections N] [--front http1|http2|tls]
 //!     [--mix NAME|all | --mix vendor --contract FILE] [--tokens N] [--console file|null] [SYSTEM…]
 //! contrail-bench verify --contrail PATH [--megabytes N] [--rounds N]
+//! contrail-bench documents --contrail PATH --documents DIR [--exchanges N] [--rounds N] [--only TEXT]
+//!     [--figure wall|cpu|instructions|start]
 //! contrail-bench long --contrail PATH [--entries N] [--requests N]
 //! contrail-bench memory --contrail PATH [--connections N] [--seconds N] [--megabytes N]
 //! contrail-bench make journal|har|pretty FILE [--megabytes N | --entries N] [--identities N]
@@ -17,6 +19,7 @@
 
 mod bare;
 mod child;
+mod documents;
 mod front;
 mod instructions;
 mod load;
@@ -53,6 +56,7 @@ async fn main() -> Result<(), Error> {
         }
         Some("measure") => measure::run(&args.collect::<Vec<_>>()).await,
         Some("instructions") => instructions::run(&args.collect::<Vec<_>>()).await,
+        Some("documents") => documents::run(&args.collect::<Vec<_>>()),
         Some("verify") => verify::run(&args.collect::<Vec<_>>()),
         Some("long") => long::run(&args.collect::<Vec<_>>()).await,
         Some("memory") => memory::run(&args.collect::<Vec<_>>()).await,
