@@ -8,24 +8,28 @@ use serde_json::Value;
 const MAX_URLS: usize = 1024;
 
 /// Bound on the bytes of all of them.
-const MAX_LENGTH: usize = 1 << 20;
+const MAX_LENGTH: usize = 1 << 18;
+
+/// Bound on the variables of a URL: each copies what precedes it.
+const MAX_VARIABLES: usize = 100;
+
+/// A URL that is longer has its path within this.
+const MAX_AUTHORITY: usize = 4 << 10;
 
 /// The URLs that a server stands for: every value of the `enum` of its variables, else their defaults (OpenAPI 3.1.1,
 /// section 4.8.6: an `enum` is for substitutions "from a limited set"). `None` where a variable has neither, and where
-/// they are too long.
+/// they are too long or the variables too many.
 pub(in crate::contract) fn urls(server: &Value) -> Option<Vec<String>> {
-    substituted(server, |_, _, default| default.to_owned())
+    substituted(server, |_, _, _, default| default.to_owned())
 }
 
 /// The base paths of a server in which variables without an `enum` take any value: a parameter in braces stands for each
 /// segment of their default. What is before the path of a URL has its default.
 pub(in crate::contract) fn open_bases(server: &Value) -> impl Iterator<Item = String> {
-    let open = |before: &str, name: &str, default: &str| {
-        let in_path = if before.is_empty() || base_path(&format!("{before}x")).is_empty() {
-            default.starts_with('/') && !default.starts_with("//")
-        } else {
-            true
-        };
+    let open = |url: &str, before: &str, name: &str, default: &str| {
+        let is_start = url.len() < MAX_AUTHORITY
+            && (url.len() + before.len() == 0 || base_path(&[url, before, "x"].concat()).is_empty());
+        let in_path = !is_start || (default.starts_with('/') && !default.starts_with("//"));
         if !in_path || name.contains('/') || default.contains(['{', '}']) {
             return default.to_owned();
         }
@@ -38,12 +42,15 @@ pub(in crate::contract) fn open_bases(server: &Value) -> impl Iterator<Item = St
     bases.map(|url| base_path(&url))
 }
 
-/// The URLs of a server. `open` gives what a variable without an `enum` stands for, of what precedes it, its name and
-/// its default.
-fn substituted(server: &Value, open: impl Fn(&str, &str, &str) -> String) -> Option<Vec<String>> {
+/// The URLs of a server. `open` gives what a variable without an `enum` stands for, of what precedes it in the URL up to
+/// the last variable, and since, its name and its default.
+fn substituted(server: &Value, open: impl Fn(&str, &str, &str, &str) -> String) -> Option<Vec<String>> {
     let mut urls = vec![String::new()];
     let variables = server.get("variables");
     let mut rest = server.get("url")?.as_str()?;
+    if rest.split('{').nth(MAX_VARIABLES + 1).is_some() {
+        return None;
+    }
     while let Some((before, after)) = rest.split_once('{') {
         let named = after.split_once('}').and_then(|(name, after)| Some((name, variables?.get(name)?, after)));
         // What is no variable stays as it is.
@@ -54,9 +61,8 @@ fn substituted(server: &Value, open: impl Fn(&str, &str, &str) -> String) -> Opt
                 let mut values: Vec<_> = listed.filter_map(Value::as_str).map(Cow::Borrowed).collect();
                 if values.is_empty() || urls.len() * values.len() > MAX_URLS {
                     let default = variable.get("default").and_then(Value::as_str)?;
-                    let is_open = values.is_empty();
-                    let prefix = urls.first().map(|url| [url, before].concat()).filter(|_| is_open);
-                    values = vec![prefix.map_or(Cow::Borrowed(default), |prefix| open(&prefix, name, default).into())];
+                    let url = urls.first().filter(|_| values.is_empty());
+                    values = vec![url.map_or(Cow::Borrowed(default), |url| open(url, before, name, default).into())];
                 }
                 (before, values, next)
             }
@@ -127,6 +133,14 @@ mod tests {
             assert_eq!(paths, expected, "{server}");
         }
         assert_eq!(urls(&json!({"url": "/{v}", "variables": {"v": {}}})), None);
+    }
+
+    #[test]
+    fn a_url_of_more_variables_than_the_bound_stands_for_nothing() {
+        let server = |count: usize| json!({"url": "/{v}".repeat(count), "variables": {"v": {"default": "x"}}});
+        assert_eq!(urls(&server(MAX_VARIABLES)).unwrap(), ["/x".repeat(MAX_VARIABLES)]);
+        assert_eq!(open_bases(&server(MAX_VARIABLES)).collect::<Vec<_>>(), ["/{v}".repeat(MAX_VARIABLES)]);
+        assert_eq!((urls(&server(MAX_VARIABLES + 1)), open_bases(&server(101)).next()), (None, None));
     }
 
     #[test]
