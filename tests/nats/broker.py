@@ -8,11 +8,7 @@ import tempfile
 import threading
 import time
 
-
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
+from proxy import free_port
 
 
 class Broker:

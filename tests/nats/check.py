@@ -3,59 +3,20 @@
 import json
 import os
 import re
-import signal
-import socket
-import subprocess
 import sys
-import tempfile
 import threading
 import time
 
+import proxy
 from broker import Broker, Slow
+from proxy import audited, main, run
 
-CONTRAIL = os.environ["CONTRAIL"]
 REQUEST = b"GET /api/v2/connection-profiles/templates HTTP/1.1\r\nHost: tenant.example\r\n\r\n"
 STATUS = re.compile(rb"HTTP/1\.1 (\d{3}) ")
 
 
-class Proxy:
-    """`contrail watch` with the sandbox behind it."""
-
-    def __init__(self, work, url, buffer="buffer", *options):
-        command = [CONTRAIL, "watch", "--upstream", "sandbox", "--listen", "127.0.0.1:0", "--format", "json"]
-        command += ["--trail", url, "--trail-buffer", buffer, *options]
-        self.process = subprocess.Popen(command, cwd=work, stderr=subprocess.PIPE, text=True)
-        self.said = []
-        self.heard = threading.Condition()
-        threading.Thread(target=self.listen, daemon=True).start()
-        self.address = self.hears(r"listening on http://([^\s\"]+)")[1].split(":")
-
-    def listen(self):
-        for line in self.process.stderr:
-            with self.heard:
-                self.said.append(line)
-                self.heard.notify_all()
-        with self.heard:
-            self.said.append(None)
-            self.heard.notify_all()
-
-    def hears(self, pattern, seconds=60):
-        """Waits until it says something."""
-        until = time.monotonic() + seconds
-        with self.heard:
-            while True:
-                for line in filter(None, self.said):
-                    if found := re.search(pattern, line):
-                        return found
-                assert time.monotonic() < until and None not in self.said, f"never said {pattern}:\n{self.text()}"
-                self.heard.wait(1)
-
-    def text(self):
-        """What it said, without the lines of exchanges."""
-        return "".join(line for line in self.said if line and not line.startswith('{"at"') and '"method"' not in line)
-
-    def connect(self):
-        return socket.create_connection((self.address[0], int(self.address[1])), timeout=60)
+class Proxy(proxy.Proxy):
+    """One that gets many requests in little time."""
 
     def load(self, requests, at_a_time=50):
         """Sends requests on one connection; the statuses of their answers."""
@@ -72,31 +33,6 @@ class Proxy:
             statuses += found
         connection.close()
         return statuses
-
-    def stop(self, seconds=60):
-        """Its summary."""
-        self.process.send_signal(signal.SIGTERM)
-        self.process.wait(timeout=seconds)
-        self.hears('"summary"')
-        line = next(line for line in self.said if line and '"summary"' in line)
-        return json.loads(line)["summary"]
-
-
-def run(work, *arguments, status=None):
-    environment = {**os.environ, "XDG_CACHE_HOME": f"{work}/cache"}
-    done = subprocess.run([CONTRAIL, *arguments], cwd=work, env=environment, capture_output=True, text=True, timeout=120)
-    assert status is None or done.returncode == status, (arguments, done.returncode, done.stderr[-2000:])
-    return done
-
-
-def audited(work, url, entries, trails=1):
-    """Reads the stream: so many entries in so many chains, all intact."""
-    report = json.loads(run(work, "audit", url, "--format", "json").stdout)
-    chains = report["integrity"]
-    assert len(chains) == trails, chains
-    assert all(chain["broken"] is None and chain["entries"] for chain in chains), chains
-    assert sum(chain["entries"] for chain in chains) == report["summary"]["exchanges"] == entries, (entries, chains)
-    return report
 
 
 def a_server_that_is_killed_and_restarted_in_the_middle_of_traffic(work):
@@ -198,8 +134,7 @@ def a_killed_proxy_sends_the_rest_at_its_next_start(work):
             while sum(1 for line in list(proxy.said) if line and '"method"' in line) < 300:
                 assert time.monotonic() < until
                 time.sleep(0.01)
-            proxy.process.kill()
-            proxy.process.wait()
+            proxy.kill()
             loading.join()
             answered += 300
         proxy = Proxy(work, url)
@@ -288,14 +223,4 @@ CHECKS = [
 ]
 
 
-def main():
-    named = sys.argv[1:]
-    for check in CHECKS:
-        if not named or any(name in check.__name__ for name in named):
-            begun = time.monotonic()
-            with tempfile.TemporaryDirectory() as work:
-                check(work)
-            print(f"ok  {check.__name__} ({time.monotonic() - begun:.1f} s)", flush=True)
-
-
-main()
+main(CHECKS, sys.argv[1:])
