@@ -50,14 +50,20 @@ const ROOM: f64 = 1.1;
 /// The same where the processor is another kind: without AVX2 every search takes more instructions.
 const ROOM_ELSEWHERE: f64 = 1.6;
 
-/// `instructions --contrail PATH --expected FILE [--update true]`: counts, prints, and compares.
+/// Requests where a trail is kept: several segments of it.
+const REQUESTS_OF_TRAIL: usize = 8000;
+
+/// `instructions --contrail PATH --expected FILE [--update true]`: counts, prints, and compares. With `--trail URL`, which
+/// may be repeated, it counts trails instead: in a folder, and at these places.
 pub async fn run(args: &[String]) -> Result<(), Error> {
     let (mut contrail, mut expected, mut update) = (PathBuf::from("contrail"), None, false);
+    let mut trails = vec![measure::TRAIL.to_owned()];
     options::each(args, |name, value| {
         match name {
             "--contrail" => contrail = value()?.into(),
             "--expected" => expected = Some(PathBuf::from(value()?)),
             "--update" => update = value()? == "true",
+            "--trail" => trails.push(value()?),
             _ => return Ok(false),
         }
         Ok(true)
@@ -67,6 +73,14 @@ pub async fn run(args: &[String]) -> Result<(), Error> {
     let mut counts = BTreeMap::new();
     let mixes = [vec![traffic::RECORDED.to_owned(), traffic::DEFAULT.to_owned()], Mix::all()?].concat();
     let mixes: Vec<&str> = mixes.iter().map(String::as_str).collect();
+    if trails.len() > 1 {
+        for system in trails {
+            count(&system, &[traffic::RECORDED], &contrail, &scratch, &mut counts).await?;
+        }
+        let _ = std::fs::remove_dir_all(&scratch);
+        print!("{}", table(&counts, &BTreeMap::new()));
+        return Ok(());
+    }
     for system in PASSING {
         count(system, &mixes, &contrail, &scratch, &mut counts).await?;
     }
@@ -118,7 +132,7 @@ async fn count(
     // The default mix has the contracts of all.
     let known = Mix::named(if mixes.len() > 1 { traffic::DEFAULT } else { mixes[0] })?;
     let origin = measure::origin(None)?;
-    let out = scratch.join(system);
+    let out = scratch.join(measure::as_file(system));
     let plain = measure::command(system, contrail, &known, origin.address, scratch, &Front::Http1)?;
     let mut command = Command::new("valgrind");
     command
@@ -137,6 +151,7 @@ async fn count(
         let traffic = Traffic::of(Mix::named(name)?, TOKENS)?;
         let round = traffic.mix.round();
         let (warm_up, counted) = match *name {
+            traffic::RECORDED if measure::is_trail(system) => (WARM_UP, REQUESTS_OF_TRAIL),
             traffic::RECORDED => (WARM_UP, REQUESTS),
             _ => (FEW_REQUESTS / 2, FEW_REQUESTS.div_ceil(round) * round),
         };

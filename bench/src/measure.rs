@@ -17,7 +17,7 @@ use crate::{
     Error,
     front::Front,
     load::{self, Traffic},
-    peers,
+    peers, process,
     recordings::{self, Form, Until},
     traffic::{self, Mix},
     vendor,
@@ -87,6 +87,12 @@ const ALL: [&str; 4] = ["bare", "watch", "record", "enforce"];
 /// Measured against each other: a hyper server that answers from memory, and contrail that answers from a recording.
 const ANSWERING: [&str; 2] = ["answer", "replay"];
 
+/// `watch` with a trail in a folder. A URL is `watch` with a trail there.
+pub const TRAIL: &str = "trail";
+
+/// Bytes of a trail's segment: a burst has several, each of which goes to a store as a whole.
+const SEGMENT: &str = "4MiB";
+
 /// Measures and prints.
 pub async fn run(args: &[String]) -> Result<(), Error> {
     let options = parse(args)?;
@@ -133,17 +139,18 @@ async fn mix_of(options: &Options, mix: Mix, file: Option<&Path>, front: &Front,
             match marker(name, front) {
                 "" => start(&mut command, Some(0), "")?,
                 _ if options.console == Console::Null => start_silent(&command, 0)?,
-                marker => start_logging(&mut command, 0, marker, &scratch.join(format!("{name}.log")))?,
+                marker => start_logging(&mut command, 0, marker, &scratch.join(format!("{}.log", as_file(name))))?,
             }
         };
         systems.push(System { name: name.clone(), running, full: Vec::new(), half: Vec::new(), single: Vec::new() });
     }
     for round in 0..=options.rounds {
-        for System { running, full, half, single, .. } in &mut systems {
-            let highest = sample(&traffic, running, front, options.connections, options.requests, None).await?;
+        for System { name, running, full, half, single } in &mut systems {
+            let (burst, is_trail) = (options.requests, is_trail(name));
+            let highest = sample(&traffic, running, front, options.connections, burst, None, is_trail).await?;
             let rate = Some(highest.throughput / 2.0);
-            let at_half = sample(&traffic, running, front, options.connections, options.requests / 2, rate).await?;
-            let alone = sample(&traffic, running, front, 1, options.requests / 8, None).await?;
+            let at_half = sample(&traffic, running, front, options.connections, burst / 2, rate, is_trail).await?;
+            let alone = sample(&traffic, running, front, 1, burst / 8, None, is_trail).await?;
             if round > 0 {
                 full.push(highest);
                 half.push(at_half);
@@ -190,12 +197,13 @@ pub fn command(
             return Ok(command);
         }
         "watch" => ("watch", false),
+        place if is_trail(place) => ("watch", false),
         "record" => ("record", false),
         "enforce" => ("record", true),
         other => {
             return Err(format!(
-                "`{other}` is no system; expected {}",
-                [&ALL[..], &ANSWERING, &peers::ALL].concat().join(", ")
+                "`{other}` is no system; expected {}, or the URL of a trail",
+                [&ALL[..], &ANSWERING, &[TRAIL], &peers::ALL].concat().join(", ")
             )
             .into());
         }
@@ -208,6 +216,14 @@ pub fn command(
     for contract in &mix.contracts {
         command.arg("--contract").arg(contract);
     }
+    if is_trail(name) {
+        let folder = scratch.join(format!("{}-{}", as_file(name), mix.name));
+        command.args(["--trail-segment", SEGMENT, "--trail"]);
+        match name {
+            TRAIL => command.arg(folder),
+            url => command.args([url, "--trail-buffer"]).arg(folder),
+        };
+    }
     if subcommand == "record" {
         command.arg("--out").arg(scratch.join(format!("{name}-{}.har", mix.name)));
     }
@@ -215,6 +231,16 @@ pub fn command(
         command.args(["--enforce", "all"]);
     }
     Ok(command)
+}
+
+/// Whether a system keeps a trail, in a folder or elsewhere.
+pub fn is_trail(name: &str) -> bool {
+    name == TRAIL || name.contains("://")
+}
+
+/// A system's name as that of a file.
+pub fn as_file(name: &str) -> String {
+    name.replace(|c: char| !c.is_ascii_alphanumeric(), "-")
 }
 
 /// What stands before a system's address in what it prints.
@@ -229,7 +255,7 @@ pub fn marker(name: &str, front: &Front) -> &'static str {
 fn print_table(mix: &Mix, systems: &[System]) {
     println!("\n{}: {}", mix.name, mix.summary);
     println!(
-        "{:<10} {:>10} {:>8} {:>10} {:>8} {:>9} {:>9} {:>11} {:>8} {:>12}",
+        "{:<24} {:>10} {:>8} {:>10} {:>8} {:>9} {:>9} {:>11} {:>8} {:>12}",
         "", "µs CPU/req", "ratio", "req/s", "ratio", "p50 µs", "p99 µs", "p99 µs (½)", "ratio", "p50 µs (1)"
     );
     let micros = |samples: &[Sample], of: fn(&Sample) -> Duration| median(samples, |s| of(s).as_secs_f64() * 1e6);
@@ -238,7 +264,7 @@ fn print_table(mix: &Mix, systems: &[System]) {
         let (cpu, throughput) = (median(full, |s| s.cpu_per_request), median(full, |s| s.throughput));
         let at_half = micros(half, |s| s.p99);
         println!(
-            "{name:<10} {cpu:>10.1} {:>8.2} {throughput:>10.0} {:>8.2} {:>9.0} {:>9.0} {at_half:>11.0} {:>8.2} {:>12.1}",
+            "{name:<24} {cpu:>10.1} {:>8.2} {throughput:>10.0} {:>8.2} {:>9.0} {:>9.0} {at_half:>11.0} {:>8.2} {:>12.1}",
             cpu / median(&base.full, |s| s.cpu_per_request),
             throughput / median(&base.full, |s| s.throughput),
             micros(full, |s| s.p50),
@@ -257,12 +283,16 @@ async fn sample(
     connections: usize,
     requests: usize,
     rate: Option<f64>,
+    is_trail: bool,
 ) -> Result<Sample, Error> {
     let before = cpu_time(&running.child)?;
     let burst = match rate {
         Some(rate) => load::steady(traffic, running.address, front, connections, requests, rate).await?,
         None => load::burst(traffic, running.address, front, connections, requests).await?,
     };
+    if is_trail {
+        process::idle(&running.child).await?; // what is sent elsewhere is sent beside the traffic
+    }
     let used = cpu_time(&running.child)? - before;
     let at = |share: f64| burst.latencies[((burst.latencies.len() - 1) as f64 * share) as usize];
     Ok(Sample {
