@@ -5,11 +5,14 @@
 #     contrail record --listen 0.0.0.0:8080 --upstream https://TENANT --out fixtures/first
 #
 # A proxy that stays, with metrics and health checks: examples/compose.yaml, examples/kubernetes/
+#
+# With what reaches beyond one machine (docs/fleet.md): docker build --build-arg FEATURES=fleet -t contrail .
 FROM rust:1.95-alpine AS build
 RUN apk add --no-cache musl-dev make
 WORKDIR /src
 COPY . .
-RUN cargo build --locked --release
+ARG FEATURES=""
+RUN cargo build --locked --release --features "$FEATURES"
 # Modes of directories survive a copy of their parent.
 RUN mkdir /image && mkdir -m 1777 /image/tmp && mkdir -m 0777 /image/work
 

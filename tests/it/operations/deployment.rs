@@ -3,6 +3,7 @@
 
 use std::{fs, path::Path};
 
+use contrail::fleet::{RemoteUrl, Scheme};
 use serde_json::Value;
 
 /// The documents of a file of YAML.
@@ -104,17 +105,73 @@ fn the_ports_of_the_kubernetes_service_lead_to_the_listener() {
     assert_eq!(named["containerPort"], listener);
 }
 
+/// The services of the compose example, with the defaults of its variables.
+fn services() -> Value {
+    let mut documents = documents("compose.yaml");
+    documents.swap_remove(0)["services"].take()
+}
+
+/// What Compose makes of `${NAME:-default}`.
+fn with_defaults(text: &str) -> String {
+    let Some((before, rest)) = text.split_once("${") else { return text.to_owned() };
+    let (variable, after) = rest.split_once('}').unwrap();
+    let (_, default) = variable.split_once(":-").unwrap_or_else(|| panic!("{variable} has no default"));
+    format!("{before}{default}{}", with_defaults(after))
+}
+
+/// The value of an option of the compose example's contrail.
+fn of_compose(service: &Value, name: &str) -> String {
+    let arguments: Vec<String> = strings(&service["command"]).into_iter().map(with_defaults).collect();
+    option(&arguments.iter().map(String::as_str).collect::<Vec<_>>(), name)
+}
+
 #[test]
-fn the_compose_example_checks_the_health_by_the_metrics_listener_and_waits_for_the_drain() {
-    let documents = documents("compose.yaml");
-    let service = &documents[0]["services"]["contrail"];
-    let arguments = strings(&service["command"]);
-    let metrics = port(&option(&arguments, "metrics"));
+fn the_compose_example_checks_the_health_by_the_metrics_listener_and_waits_for_the_drain_and_the_trail() {
+    let services = services();
+    let service = &services["contrail"];
+    let metrics = port(&of_compose(service, "metrics"));
     let check = strings(&service["healthcheck"]["test"]);
     assert_eq!(check.last().copied(), Some(&*format!("http://127.0.0.1:{metrics}/readyz")));
-    let listener = port(&option(&arguments, "listen"));
+    let listener = port(&of_compose(service, "listen"));
     let published: Vec<u64> = strings(&service["ports"]).into_iter().map(port).collect();
     assert_eq!(published, [listener, metrics]);
     let grace = seconds(service["stop_grace_period"].as_str().unwrap());
-    assert!(grace > seconds(&option(&arguments, "drain")));
+    assert!(grace > 2 * seconds(&of_compose(service, "drain")));
+}
+
+#[test]
+fn the_places_of_the_compose_example_are_services_that_are_healthy_before_the_proxy_starts() {
+    let services = services();
+    let service = &services["contrail"];
+    let awaited: Vec<&str> = service["depends_on"].as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(awaited, ["nats", "store"]);
+    for name in awaited {
+        assert_eq!(service["depends_on"][name]["condition"], "service_healthy");
+        assert!(services[name]["healthcheck"]["test"].is_array(), "{name}");
+        assert!(services[name]["volumes"].is_array(), "{name}");
+    }
+    let trail: RemoteUrl = of_compose(service, "trail").parse().unwrap();
+    assert_eq!((trail.scheme(), trail.host()), (Scheme::Nats, "nats"));
+    assert!(strings(&services["nats"]["command"]).contains(&"--jetstream"));
+}
+
+#[test]
+fn the_store_of_the_compose_example_has_the_bucket_the_address_and_the_password_that_the_proxy_uses() {
+    let services = services();
+    let (own, store) = (&services["contrail"]["environment"], &services["store"]["environment"]);
+    assert_eq!(own["AWS_ENDPOINT_URL"], format!("http://store{}", store["VGW_PORT"].as_str().unwrap()));
+    assert_eq!(own["AWS_ACCESS_KEY_ID"], store["ROOT_ACCESS_KEY"]);
+    assert_eq!(own["AWS_SECRET_ACCESS_KEY"], store["ROOT_SECRET_KEY"]);
+    // A folder of the server is a bucket.
+    let folder = store["VGW_BACKEND_ARGS"].as_str().unwrap();
+    let mount = strings(&services["store"]["volumes"])[0].split_once(':').unwrap().1;
+    let bucket = Path::new(mount).strip_prefix(folder).unwrap().to_str().unwrap();
+    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/compose.yaml")).unwrap();
+    let (_, url) = text.split_once("TRAIL=s3://").unwrap();
+    assert!(url.starts_with(&format!("{bucket}/")), "{bucket}");
+    // Buffers and copies are on the volume.
+    let volume = strings(&services["contrail"]["volumes"])[0].split_once(':').unwrap().1;
+    for variable in ["XDG_STATE_HOME", "XDG_CACHE_HOME"] {
+        assert!(Path::new(own[variable].as_str().unwrap()).starts_with(volume), "{variable}");
+    }
 }
