@@ -1,8 +1,18 @@
 //! The signals that end a run, or have it read its certificates and its contract again.
 
-use std::io::{self, IsTerminal as _};
+use std::{
+    io::{self, IsTerminal as _},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+};
 
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::{
+    runtime,
+    signal::unix::{SignalKind, signal},
+};
 
 /// The signals that a run listens to.
 #[derive(Debug)]
@@ -53,6 +63,23 @@ impl Signals {
     pub(super) async fn end(&mut self) {
         while self.wish().await != Wish::End {}
     }
+}
+
+/// Becomes true with the next signal that ends a run, for work that is done after it.
+pub(super) fn end_asked() -> Arc<AtomicBool> {
+    let asked = Arc::new(AtomicBool::new(false));
+    let noted = Arc::clone(&asked);
+    // Without it, that work takes the time that it may.
+    let _ = thread::Builder::new().name("signals".to_owned()).spawn(move || {
+        let Ok(runtime) = runtime::Builder::new_current_thread().enable_all().build() else { return };
+        runtime.block_on(async {
+            if let Ok(mut signals) = Signals::new() {
+                signals.end().await;
+                noted.store(true, Ordering::Relaxed);
+            }
+        });
+    });
+    asked
 }
 
 /// Which of standard input and standard error are a terminal; a closed one is none.

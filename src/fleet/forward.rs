@@ -68,8 +68,8 @@ pub(super) trait Forward: fmt::Debug + Send + Sync {
     /// How often it failed so far.
     fn failures(&self) -> u64;
 
-    /// Brings what is left, for at most `patience`. Nothing is written to the trail any more.
-    fn end(&self, patience: Duration) -> Ended;
+    /// Brings what is left, for at most `patience`, and until `asked`. Nothing is written to the trail any more.
+    fn end(&self, patience: Duration, asked: &AtomicBool) -> Ended;
 }
 
 /// Brings a trail to its place until it is [ended](Self::end).
@@ -104,10 +104,11 @@ impl Forwarder {
         self.0.failures()
     }
 
-    /// Brings what is left, for at most `patience`. Nothing is to be written to the trail any more.
+    /// Brings what is left, for at most `patience`, and until `asked` is true. Nothing is to be written to the trail any
+    /// more.
     #[must_use]
-    pub fn end(&self, patience: Duration) -> Ended {
-        self.0.end(patience)
+    pub fn end(&self, patience: Duration, asked: &AtomicBool) -> Ended {
+        self.0.end(patience, asked)
     }
 }
 

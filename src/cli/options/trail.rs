@@ -18,6 +18,7 @@ use crate::{
         Failure,
         messages::{lacking, quoted},
         report_files::Used,
+        signals::end_asked,
         summary,
     },
     fleet::{self, Buffer, Forwarder, RemoteUrl, UrlError},
@@ -155,8 +156,8 @@ impl TrailArgs {
         Ok(Some(Forwarder::begin(&buffer)?))
     }
 
-    /// Brings the rest of the trail beyond this machine, for at most this time. Adds a line about it, and a reason if
-    /// something is left.
+    /// Brings the rest of the trail beyond this machine, for at most this time, and until a signal. Adds a line about it,
+    /// and a reason if something is left.
     pub(in crate::cli) fn forwarded(
         &self,
         forwarder: Option<&Forwarder>,
@@ -165,10 +166,10 @@ impl TrailArgs {
         undone: &mut Vec<Reason>,
     ) {
         let Some((forwarder, folder)) = forwarder.zip(self.folder()) else { return };
-        let fleet::Ended { waiting, reasons } = forwarder.end(patience);
+        let fleet::Ended { waiting, reasons } = forwarder.end(patience, &end_asked());
         if waiting > 0 {
             let (folder, waiting) = (quoted(&folder), plural(waiting, "byte"));
-            rows.push(("not uploaded yet", format!("{waiting} in {folder}; the next start uploads them").into()));
+            rows.push(("not uploaded yet", format!("{waiting} in {folder}; the next start tries again").into()));
         }
         if waiting > 0 || !reasons.is_empty() {
             undone.push(Reason::new("not-uploaded", "the trail was not uploaded whole", reasons.join("; ")));

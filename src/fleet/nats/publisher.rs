@@ -2,7 +2,10 @@
 
 use std::{
     io,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
@@ -70,13 +73,18 @@ impl Forward for Publisher {
         self.shared.failures()
     }
 
-    fn end(&self, patience: Duration) -> Ended {
+    fn end(&self, patience: Duration, asked: &AtomicBool) -> Ended {
         let until = Instant::now() + patience;
         self.shared.phase.send_replace(Phase::Ending);
-        self.shared.wait_until_done(until);
+        self.shared.wait_until_done(until, asked);
         self.give_up();
         let waiting = self.shared.waiting();
-        let slow = || format!("the broker did not take all of it within {} s", patience.as_secs());
+        let slow = || {
+            if asked.load(Ordering::Relaxed) {
+                return "a signal ended the sending".to_owned();
+            }
+            format!("the broker did not take all of it within {} s", patience.as_secs())
+        };
         let reasons = (waiting > 0).then(|| self.shared.trouble().unwrap_or_else(slow));
         Ended { waiting, reasons: reasons.into_iter().collect() }
     }

@@ -5,7 +5,7 @@ use std::{
     path::PathBuf,
     sync::{
         Condvar, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -25,6 +25,9 @@ use crate::{
 
 /// How long the broker may take for what `--durable` waits for.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How often a wait for the end looks whether it was asked to stop.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// How long a publisher goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -129,15 +132,15 @@ impl Shared {
         Ok(())
     }
 
-    /// Waits until all is sent, or the instant has come.
-    pub(super) fn wait_until_done(&self, until: Instant) {
+    /// Waits until all is sent, the instant has come, or `asked` is true.
+    pub(super) fn wait_until_done(&self, until: Instant, asked: &AtomicBool) {
         let mut state = self.lock();
-        while !state.is_done {
+        while !state.is_done && !asked.load(Ordering::Relaxed) {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return;
             }
-            state = self.wait_for_change(state, left);
+            state = self.wait_for_change(state, left.min(LOOK));
         }
     }
 

@@ -101,11 +101,19 @@ impl<'a> Copies<'a> {
 
     async fn fetch(mut self) -> Result<PathBuf, Failure> {
         let prefix = &self.place.prefix;
-        let fetched = match self.place.store.head(prefix).await {
-            Ok(object) => self.one(&object).await,
-            Err(Error::NotFound { .. }) => self.all(prefix).await,
-            Err(_) if prefix.is_root() => self.all(prefix).await,
-            Err(error) => Err(error.into()),
+        let fetched = if prefix.is_root() {
+            // A store answers for the bucket itself here.
+            self.all(prefix).await
+        } else {
+            match self.place.store.head(prefix).await {
+                Ok(object) => self.one(&object).await,
+                Err(Error::NotFound { .. }) => self.all(prefix).await,
+                // An answer to HEAD has no body with a code; one to a listing does.
+                Err(error) => match self.all(prefix).await {
+                    Err(Failure::Nothing) => Err(error.into()),
+                    listed => listed,
+                },
+            }
         };
         // What was downloaded before a failure is not downloaded again.
         self.keep_versions()?;

@@ -16,7 +16,9 @@ pub(super) fn said(url: &RemoteUrl, doing: &str, error: &Error) -> FleetError {
 pub(super) fn is_passing(error: &Error) -> bool {
     let code = code(&error.to_string());
     matches!(error, Error::Generic { .. } | Error::JoinError { .. })
-        && !code.as_deref().is_some_and(|code| code.contains("NoSuchBucket") || code.contains("Invalid"))
+        && !code
+            .as_deref()
+            .is_some_and(|code| code.contains("NoSuchBucket") || code.contains("Invalid") || is_token(code))
         && !is_without_credentials(&error.to_string())
 }
 
@@ -25,20 +27,21 @@ pub(super) fn cause(url: &RemoteUrl, error: &Error) -> String {
     let code = code(&text);
     let shown = code.as_ref().map(|code| format!(" ({code})")).unwrap_or_default();
     let variables = match url.scheme() {
-        Scheme::S3 => "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION",
+        Scheme::S3 => "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN and AWS_REGION",
         Scheme::Gs => "GOOGLE_SERVICE_ACCOUNT",
         Scheme::Az => "AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY",
         Scheme::File | Scheme::Nats => "its permissions",
     };
     let kind = if url.scheme() == Scheme::Az { "container" } else { "bucket" };
     let is = |name: &str| code.as_deref() == Some(name);
+    let refused =
+        || format!("the store refuses these credentials{shown}; check {variables}, and what they may do in the {kind}");
     match error {
         _ if is("NoSuchBucket") || is("ContainerNotFound") => {
             format!("there is no such {kind}{shown}; create it, or correct its name")
         }
-        Error::Unauthenticated { .. } | Error::PermissionDenied { .. } if url.scheme() != Scheme::File => {
-            format!("the store refuses these credentials{shown}; check {variables}, and what they may do in the {kind}")
-        }
+        Error::Unauthenticated { .. } | Error::PermissionDenied { .. } if url.scheme() != Scheme::File => refused(),
+        _ if code.as_deref().is_some_and(is_token) => refused(),
         _ if is_without_credentials(&text) => format!("no credentials were found; set {variables}"),
         _ if text.contains("incorrectly configured region") || is("PermanentRedirect") => {
             format!("the {kind} is in another region; set AWS_REGION to it")
@@ -47,6 +50,11 @@ pub(super) fn cause(url: &RemoteUrl, error: &Error) -> String {
         _ if code.is_some() => format!("the store answers{shown}"),
         _ => root(error),
     }
+}
+
+/// Whether a code, of an answer with the status 400, is about a session token.
+fn is_token(code: &str) -> bool {
+    ["InvalidToken", "ExpiredToken"].contains(&code)
 }
 
 /// Whether the library looked for credentials in vain: the last place is the service of a cloud's machine.
@@ -96,6 +104,18 @@ mod tests {
         let said = said(&url, "write to", &denied(body)).to_string();
         assert!(said.contains("refuses these credentials (InvalidAccessKeyId); check AWS_ACCESS_KEY_ID"), "{said}");
         assert!(!said.contains("AKIAX"), "{said}");
+    }
+
+    #[test]
+    fn a_session_token_that_is_expired_is_no_passing_failure_but_one_of_credentials() {
+        let url: RemoteUrl = "s3://audit/eu".parse().unwrap();
+        for code in ["ExpiredToken", "InvalidToken"] {
+            let source = format!("400 Bad Request: <Error><Code>{code}</Code></Error>").into();
+            let error = Error::Generic { store: "S3", source };
+            let said = cause(&url, &error);
+            assert!(said.starts_with(&format!("the store refuses these credentials ({code}); check AWS_")), "{said}");
+            assert!(said.contains("AWS_SESSION_TOKEN") && !is_passing(&error), "{said}");
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::{
     path::{Path as FilePath, PathBuf},
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     thread::{self, JoinHandle},
     time::{Duration, Instant},
@@ -138,19 +138,24 @@ impl Forward for Uploader {
         self.shared.failures.load(Ordering::Relaxed)
     }
 
-    fn end(&self, patience: Duration) -> Ended {
+    fn end(&self, patience: Duration, asked: &AtomicBool) -> Ended {
         let until = Instant::now() + patience;
         self.shared.phase.send_replace(Phase::Ending);
         let is_done =
             || self.thread.lock().unwrap_or_else(PoisonError::into_inner).as_ref().is_none_or(JoinHandle::is_finished);
-        while !is_done() && Instant::now() < until {
+        while !is_done() && Instant::now() < until && !asked.load(Ordering::Relaxed) {
             thread::sleep(Duration::from_millis(10));
         }
         self.give_up();
         let waiting = self.shared.measure(true).unwrap_or_default();
         let state = self.shared.state();
         let others = state.other.iter().map(|number| self.shared.alarm(*number));
-        let slow = || format!("the store did not take it within {} s", patience.as_secs_f32());
+        let slow = || {
+            if asked.load(Ordering::Relaxed) {
+                return "a signal ended the upload".to_owned();
+            }
+            format!("the store did not take it within {} s", patience.as_secs_f32())
+        };
         let trouble = (waiting > 0 && state.other.is_empty()).then(|| state.trouble.clone().unwrap_or_else(slow));
         Ended { waiting, reasons: others.chain(trouble).collect() }
     }
@@ -196,6 +201,7 @@ impl Shared {
         let mut wait = WAITS[0];
         loop {
             let is_ending = *phase.borrow_and_update() != Phase::Running;
+            let before = self.state().stored.len();
             let pause = match self.pass(is_ending).await {
                 Ok(()) if is_ending => return,
                 Ok(()) => {
@@ -204,6 +210,9 @@ impl Shared {
                 }
                 Err(said) => {
                     self.fails(&said);
+                    if self.state().stored.len() > before {
+                        wait = WAITS[0];
+                    }
                     let longer = (wait * 2).min(WAITS[1]);
                     std::mem::replace(&mut wait, longer)
                 }
