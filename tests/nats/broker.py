@@ -25,11 +25,13 @@ class Broker:
         command = ["nats-server", "-js", "-sd", self.folder.name, "-a", "127.0.0.1", "-p", str(self.port)]
         command += self.options
         self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        said = []
         for line in self.process.stderr:
+            said.append(line)
             if "Server is ready" in line:
                 break
         else:
-            raise AssertionError("nats-server does not start")
+            raise AssertionError("nats-server does not start: " + "".join(said))
         threading.Thread(target=self.process.stderr.read, daemon=True).start()
 
     def kill(self):

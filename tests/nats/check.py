@@ -4,12 +4,14 @@ import json
 import os
 import re
 import sys
+import tempfile
 import threading
 import time
 
 import proxy
 from broker import Broker, Slow
-from proxy import audited, main, run
+from credentials import ACCOUNT, OPERATOR, USER, Key, certificates
+from proxy import SHOWN, audited, main, run
 
 REQUEST = b"GET /api/v2/connection-profiles/templates HTTP/1.1\r\nHost: tenant.example\r\n\r\n"
 STATUS = re.compile(rb"HTTP/1\.1 (\d{3}) ")
@@ -179,6 +181,59 @@ def no_password_is_ever_shown(work):
         audited(work, f"nats://proxy:right-password@{host}", 10)
 
 
+def every_kind_of_credentials_is_taken_and_a_wrong_one_refused(work):
+    certificates(work)
+    user, other = Key(work, USER), Key(f"{tempfile.mkdtemp(dir=work)}", USER)
+    operator, system, account = Key(work, OPERATOR), Key(f"{tempfile.mkdtemp(dir=work)}", ACCOUNT), Key(work, ACCOUNT)
+    limits = dict.fromkeys(["subs", "conn", "data", "payload", "imports", "exports", "leaf"], -1)
+    streams = dict.fromkeys(["mem_storage", "disk_storage", "streams", "consumer"], -1)
+    given = [(system, limits), (account, {**limits, **streams})]
+    rights = [operator.token(work, one.public, type="account", limits=limits) for one, limits in given]
+    jwt = account.token(work, user.public, type="user", subs=-1, data=-1, payload=-1)
+    files = {
+        "user.nk": user.seed,
+        "other.nk": other.seed,
+        "user.creds": f"-----BEGIN NATS USER JWT-----\n{jwt}\n------END NATS USER JWT------\n\n"
+        f"-----BEGIN USER NKEY SEED-----\n{user.seed}\n------END USER NKEY SEED------\n",
+        "nkey.conf": f"authorization {{ users = [ {{ nkey: {user.public} }} ] }}",
+        "jwt.conf": f"operator: {operator.token(work, operator.public, type='operator')}\nresolver: MEMORY\n"
+        f"system_account: {system.public}\n"
+        f"resolver_preload: {{ {system.public}: {rights[0]}, {account.public}: {rights[1]} }}",
+    }
+    for name, text in files.items():
+        with open(f"{work}/{name}", "w") as file:
+            file.write(text)
+    tls = ["--tls", "--tlscert", f"{work}/server.pem", "--tlskey", f"{work}/server.key"]
+    client = ["--tlsverify", "--tlscacert", f"{work}/ca.pem"]
+    own, authority = {"NATS_CERT": "client.pem", "NATS_KEY": "client.key"}, {"NATS_CA": "ca.pem"}
+    for number, (options, right, wrong) in enumerate(
+        [
+            (["--auth", "right-token"], {"NATS_TOKEN": "right-token"}, {"NATS_TOKEN": "wrong-token"}),
+            (
+                ["--user", "proxy", "--pass", "right-password"],
+                {"NATS_USER": "proxy", "NATS_PASSWORD": "right-password"},
+                {"NATS_USER": "proxy", "NATS_PASSWORD": "wrong-password"},
+            ),
+            (["-c", f"{work}/nkey.conf"], {"NATS_NKEY": "user.nk"}, {"NATS_NKEY": "other.nk"}),
+            (["-c", f"{work}/jwt.conf"], {"NATS_CREDS": "user.creds"}, {"NATS_NKEY": "user.nk"}),
+            (tls, authority, {}),
+            ([*tls, *client], {**authority, **own}, authority),
+        ]
+    ):
+        with Broker(options) as broker:
+            url, buffer = f"nats://127.0.0.1:{broker.port}/TRAILS", f"buffer-{number}"
+            start = ["watch", "--upstream", "sandbox", "--trail", url, "--trail-buffer", buffer, "--", "true"]
+            run(work, *start, status=2, environment=wrong)
+            run(work, "verify", url, status=2, environment=wrong)
+            proxy = Proxy(work, url, buffer, environment=right)
+            proxy.load(10)
+            proxy.stop()
+            audited(work, url, 10, environment=right)
+    secrets = ["right-token", "wrong-token", "right-password", "wrong-password", user.seed, other.seed, jwt]
+    shown = [text for text in SHOWN if any(secret in text for secret in secrets)]
+    assert not shown, shown
+
+
 def a_removed_message_breaks_the_chain(work):
     with Broker() as broker:
         url = f"nats://127.0.0.1:{broker.port}/TRAILS"
@@ -218,6 +273,7 @@ CHECKS = [
     a_killed_proxy_sends_the_rest_at_its_next_start,
     segments_that_the_server_has_are_removed_from_the_buffer,
     no_password_is_ever_shown,
+    every_kind_of_credentials_is_taken_and_a_wrong_one_refused,
     a_removed_message_breaks_the_chain,
     a_hundred_thousand_entries_of_three_proxies_are_audited_as_one,
 ]

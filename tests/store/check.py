@@ -151,46 +151,41 @@ def uploads_go_through_tls_and_only_to_a_server_that_the_system_trusts(work):
 
 def an_upload_that_is_cut_in_the_middle_is_made_again(work):
     bucket, url = new_bucket()
-    wire, traffic = Wire(STORE.port), Traffic()
-    cuts = []
+    wire, traffic, cut = Wire(STORE.port), Traffic(), []
 
-    def cut_some(method, path):
-        if method == "PUT" and path.endswith(".journal") and len(cuts) < 8:
-            cuts.append(path)
+    def once(method, path):
+        if method == "PUT" and path.endswith(".journal") and path not in cut:
+            cut.append(path)
             return CUT, None
         return None
 
     proxy = Proxy(work, url, "buffer", *SEGMENT, environment=STORE.environment(wire.port))
-    wire.fault = cut_some
+    wire.fault = once
     traffic.send(proxy, 200)
-    # More cuts than the attempts that one upload has, so that the next pass has to make it, too.
-    eventually(lambda: len(cuts) == 8)
-    assert len(segments(f"{work}/buffer")) > 1
+    # A failure after a success is tried again soon: with waits that grow, twelve would take minutes.
+    eventually(lambda: len(cut) > 10)
     summary = proxy.stop()
     assert "not uploaded" not in reasons(summary), summary
-    assert len(set(cuts)) < 8, cuts
     holds_exactly(bucket, traffic)
     audited(work, url, 200, environment=STORE.environment())
 
 
-def a_segment_of_which_the_store_lost_the_answer_is_compared_and_counts_as_uploaded(work):
+def a_segment_of_which_the_answer_is_lost_is_compared_and_counts_as_uploaded(work):
     bucket, url = new_bucket()
-    wire, traffic = Wire(STORE.port), Traffic()
-    lost = []
+    wire, traffic, lost = Wire(STORE.port), Traffic(), []
 
-    def lose_some(method, path):
-        if method == "PUT" and len(lost) < 8:
+    def once(method, path):
+        if method == "PUT" and path not in lost:
             lost.append(path)
             return LOST, None
         return None
 
     proxy = Proxy(work, url, "buffer", *SEGMENT, environment=STORE.environment(wire.port))
-    wire.fault = lose_some
+    wire.fault = once
     traffic.send(proxy, 200)
-    eventually(lambda: len(lost) == 8)
     summary = proxy.stop()
     assert "not uploaded" not in reasons(summary) and "ALARM" not in proxy.text(), proxy.text()
-    assert len(segments(f"{work}/buffer")) == 1
+    assert len(lost) > 20 and len(segments(f"{work}/buffer")) == 1
     holds_exactly(bucket, traffic)
 
 
@@ -525,7 +520,7 @@ CHECKS = [
     a_trail_is_uploaded_segment_by_segment_and_audited_in_the_store,
     uploads_go_through_tls_and_only_to_a_server_that_the_system_trusts,
     an_upload_that_is_cut_in_the_middle_is_made_again,
-    a_segment_of_which_the_store_lost_the_answer_is_compared_and_counts_as_uploaded,
+    a_segment_of_which_the_answer_is_lost_is_compared_and_counts_as_uploaded,
     another_object_of_a_segments_name_is_kept_and_so_is_the_segment,
     a_store_that_was_stopped_has_everything_when_it_is_back,
     a_store_that_hangs_delays_no_response_and_the_rest_is_named_at_the_end,

@@ -18,7 +18,7 @@ pub(super) fn is_passing(error: &Error) -> bool {
     matches!(error, Error::Generic { .. } | Error::JoinError { .. })
         && !code
             .as_deref()
-            .is_some_and(|code| code.contains("NoSuchBucket") || code.contains("Invalid") || is_token(code))
+            .is_some_and(|code| code.contains("NoSuchBucket") || code.contains("Invalid") || is_of_credentials(code))
         && !is_without_credentials(&error.to_string())
 }
 
@@ -41,7 +41,7 @@ pub(super) fn cause(url: &RemoteUrl, error: &Error) -> String {
             format!("there is no such {kind}{shown}; create it, or correct its name")
         }
         Error::Unauthenticated { .. } | Error::PermissionDenied { .. } if url.scheme() != Scheme::File => refused(),
-        _ if code.as_deref().is_some_and(is_token) => refused(),
+        _ if code.as_deref().is_some_and(is_of_credentials) => refused(),
         _ if is_without_credentials(&text) => format!("no credentials were found; set {variables}"),
         _ if text.contains("incorrectly configured region") || is("PermanentRedirect") => {
             format!("the {kind} is in another region; set AWS_REGION to it")
@@ -52,9 +52,12 @@ pub(super) fn cause(url: &RemoteUrl, error: &Error) -> String {
     }
 }
 
-/// Whether a code, of an answer with the status 400, is about a session token.
-fn is_token(code: &str) -> bool {
-    ["InvalidToken", "ExpiredToken"].contains(&code)
+/// Whether a code is about who asks. The library has a kind of its own for some of them, but for no listing.
+fn is_of_credentials(code: &str) -> bool {
+    const S3: [&str; 5] =
+        ["AccessDenied", "ExpiredToken", "InvalidAccessKeyId", "InvalidToken", "SignatureDoesNotMatch"];
+    const AZURE: [&str; 2] = ["AuthenticationFailed", "AuthorizationFailure"];
+    S3.contains(&code) || AZURE.contains(&code)
 }
 
 /// Whether the library looked for credentials in vain: the last place is the service of a cloud's machine.
@@ -107,9 +110,9 @@ mod tests {
     }
 
     #[test]
-    fn a_session_token_that_is_expired_is_no_passing_failure_but_one_of_credentials() {
+    fn a_code_about_who_asks_is_no_passing_failure_but_one_of_credentials() {
         let url: RemoteUrl = "s3://audit/eu".parse().unwrap();
-        for code in ["ExpiredToken", "InvalidToken"] {
+        for code in ["ExpiredToken", "InvalidToken", "SignatureDoesNotMatch"] {
             let source = format!("400 Bad Request: <Error><Code>{code}</Code></Error>").into();
             let error = Error::Generic { store: "S3", source };
             let said = cause(&url, &error);
