@@ -175,7 +175,7 @@ def a_segment_of_which_the_answer_is_lost_is_compared_and_counts_as_uploaded(wor
     wire, traffic, lost = Wire(STORE.port), Traffic(), []
 
     def once(method, path):
-        if method == "PUT" and path not in lost:
+        if method == "PUT" and path not in lost and len(lost) < 10:
             lost.append(path)
             return LOST, None
         return None
@@ -183,9 +183,10 @@ def a_segment_of_which_the_answer_is_lost_is_compared_and_counts_as_uploaded(wor
     proxy = Proxy(work, url, "buffer", *SEGMENT, environment=STORE.environment(wire.port))
     wire.fault = once
     traffic.send(proxy, 200)
+    eventually(lambda: len(lost) == 10)
     summary = proxy.stop()
     assert "not uploaded" not in reasons(summary) and "ALARM" not in proxy.text(), proxy.text()
-    assert len(lost) > 20 and len(segments(f"{work}/buffer")) == 1
+    assert len(segments(f"{work}/buffer")) == 1
     holds_exactly(bucket, traffic)
 
 

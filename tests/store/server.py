@@ -20,7 +20,8 @@ from proxy import eventually, free_port
 
 
 class Store:
-    """A server with one user. It keeps nothing on disk, so what it holds is taken along by `stop` and `start`."""
+    """A server with one user. It keeps nothing on disk, so what it holds is taken along by `stop` and `start`. Its port
+    opens when its user and its objects are there."""
 
     ALL = []
 
@@ -30,12 +31,13 @@ class Store:
         self.secrets = []
         self.port = free_port()
         self.seed = random.randrange(1 << 30)
-        self.process = None
+        self.process = self.front = self.inner = None
         self.kept = {}
         self.start()
 
     def start(self):
-        command = [os.path.join(os.path.dirname(sys.executable), "moto_server"), "-H", "127.0.0.1", "-p", str(self.port)]
+        self.inner = free_port()
+        command = [os.path.join(os.path.dirname(sys.executable), "moto_server"), "-H", "127.0.0.1", "-p", str(self.inner)]
         self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         eventually(self.is_up)
         # The same key after a restart.
@@ -52,25 +54,27 @@ class Store:
             self.s3.create_bucket(Bucket=bucket)
             for name, content in objects.items():
                 self.s3.put_object(Bucket=bucket, Key=name, Body=content)
+        self.front = Wire(self.inner, self.port)
 
     def is_up(self):
         assert self.process.poll() is None, "moto does not start"
         try:
-            socket.create_connection(("127.0.0.1", self.port)).close()
+            socket.create_connection(("127.0.0.1", self.inner)).close()
         except OSError:
             return False
         return True
 
     def set(self, what, value=None):
-        requests.post(f"http://127.0.0.1:{self.port}/moto-api/{what}", value, timeout=60).raise_for_status()
+        requests.post(f"http://127.0.0.1:{self.inner}/moto-api/{what}", value, timeout=60).raise_for_status()
 
     def client(self, service, key, secret):
-        address = f"http://127.0.0.1:{self.port}"
+        address = f"http://127.0.0.1:{self.inner}"
         return boto3.client(
             service, endpoint_url=address, region_name="us-east-1", aws_access_key_id=key, aws_secret_access_key=secret
         )
 
     def stop(self):
+        self.front.close()
         self.kept = {bucket["Name"]: self.objects(bucket["Name"]) for bucket in self.s3.list_buckets()["Buckets"]}
         self.process.kill()
         self.process.wait()
@@ -133,11 +137,11 @@ class Wire:
     """Passes requests on, each on a connection of its own, and notes them. For each, `fault` gives `None`, or where the
     connection ends, with what is called then."""
 
-    def __init__(self, port):
-        self.to = port
+    def __init__(self, to, port=0):
+        self.to = to
         self.requests = []
         self.fault = lambda method, path: None
-        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.listener = socket.create_server(("127.0.0.1", port))
         self.port = self.listener.getsockname()[1]
         threading.Thread(target=self.accept, daemon=True).start()
 
@@ -146,8 +150,15 @@ class Wire:
 
     def accept(self):
         while True:
-            client, _ = self.listener.accept()
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
             threading.Thread(target=self.guarded, args=(client,), daemon=True).start()
+
+    def close(self):
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
 
     def guarded(self, client):
         try:
