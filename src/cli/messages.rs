@@ -95,7 +95,7 @@ fn invalid_value(error: &clap::Error, sources: &Sources) -> Option<String> {
             if values.is_empty() { "expected a value".into() } else { format!("expected {}{suggested}", or(&values)) }
         }
     };
-    let address = ["upstream", "listen", "intercept", "trail"].iter().any(|part| argument.contains(part));
+    let address = ["upstream", "listen", "intercept", "trail", "otlp"].iter().any(|part| argument.contains(part));
     Some(match string(error, ContextKind::InvalidValue).filter(|value| !value.is_empty()) {
         Some(value) => {
             let value = if address { masked(value) } else { value.into() };
@@ -194,7 +194,7 @@ mod tests {
                 &["contract", "--format", "jsn"],
                 "invalid value `jsn` for `--format`: expected `text` or `json`; did you mean `json`? see `contrail contract --help`",
             ),
-            (&["watch", "--out"], "unknown option `--out`; see `contrail watch --help`"),
+            (&["watch", "--out"], "unknown option `--out`; did you mean `--otlp`? see `contrail watch --help`"),
             (&["pack", "x", "--out"], "`--out` is empty: expected a value; see `contrail pack --help`"),
             (
                 &["ca", "prnt"],

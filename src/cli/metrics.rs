@@ -1,52 +1,89 @@
-//! `--metrics`: the listener of metrics and probes, and the servers that it reports on.
+//! `--metrics` and `--otlp`: what watches a run, and the servers that it reports on.
 
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::{
+    sync::{Arc, Mutex, PoisonError, Weak, atomic::Ordering},
+    time::Duration,
+};
 
-use super::{Failure, listeners::bind};
+use super::{
+    Failure,
+    listeners::bind,
+    options::{limits::ProxyArgs, upstream::UpstreamArgs},
+};
 use crate::{
     contract::Contract,
     finding::Verdict,
+    fleet::{Receiver, Telemetry},
     metrics::{Exchanges, Gauges, Metrics, MetricsListener, Observed, Serving, Subject},
-    pipeline::Pipeline,
+    pipeline::{Counts, Pipeline, Tracer},
     proxy::Proxy,
     sandbox::{Answer, Answers, Ask},
 };
 
-/// An open metrics listener; it answers until this is dropped.
-#[derive(Debug)]
-pub(super) struct MetricsServer {
-    metrics: Arc<Metrics>,
+/// What watches a run: an open metrics listener and what sends telemetry, both, or nothing.
+#[derive(Debug, Default)]
+pub(super) struct Monitoring {
+    metrics: Option<Arc<Metrics>>,
+    telemetry: Option<Telemetry>,
     #[expect(dead_code, reason = "it ends when it is dropped")]
-    serving: Serving,
+    serving: Option<Serving>,
 }
 
-impl MetricsServer {
-    /// Opens one at this address, if there is to be one. From now on probes get answers.
+impl Monitoring {
+    /// What the options ask for. From now on probes get answers.
     ///
     /// # Errors
     ///
-    /// The address is malformed or taken.
-    pub(super) fn open(address: Option<&str>) -> Result<Option<Self>, Failure> {
-        let Some(address) = address else { return Ok(None) };
-        let listener = MetricsListener::bind(bind("--metrics", address))?;
-        let metrics = Arc::new(Metrics::new(listener.address));
-        let serving = listener.serve(Arc::clone(&metrics))?;
-        Ok(Some(Self { metrics, serving }))
+    /// The address is malformed or taken; telemetry cannot be sent as things are.
+    pub(super) fn of(proxy: &ProxyArgs, upstream: &UpstreamArgs) -> Result<Self, Failure> {
+        let receiver = proxy.telemetry.receiver(upstream.upstream_ca.as_ref());
+        Self::open(proxy.listeners.metrics.as_deref(), receiver.as_ref())
     }
 
-    pub(super) fn metrics(&self) -> Arc<Metrics> {
-        Arc::clone(&self.metrics)
+    /// A listener at this address and a sender to this receiver.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::of`].
+    pub(super) fn open(address: Option<&str>, receiver: Option<&Receiver>) -> Result<Self, Failure> {
+        let listener = address.map(|address| MetricsListener::bind(bind("--metrics", address))).transpose()?;
+        if listener.is_none() && receiver.is_none() {
+            return Ok(Self::default());
+        }
+        let metrics = Arc::new(Metrics::new(listener.as_ref().map(|listener| listener.address)));
+        let serving = listener.map(|listener| listener.serve(Arc::clone(&metrics))).transpose()?;
+        let telemetry = receiver.map(|receiver| Telemetry::begin(receiver, Arc::clone(&metrics))).transpose()?;
+        Ok(Self { metrics: Some(metrics), telemetry, serving })
+    }
+
+    /// Where exchanges are counted, if they are.
+    pub(super) fn metrics(&self) -> Option<Arc<Metrics>> {
+        self.metrics.clone()
+    }
+
+    /// What takes exchanges for telemetry.
+    pub(super) fn tracer(&self) -> Option<Arc<dyn Tracer>> {
+        self.telemetry.as_ref().map(Telemetry::tracer)
+    }
+
+    /// Sends what is left of telemetry, for at most this time, while there still is what it reports on. Counts what was
+    /// not sent.
+    pub(super) fn end(&self, patience: Duration, counts: &mut Counts) {
+        let Some((telemetry, metrics)) = self.telemetry.as_ref().zip(self.metrics.as_ref()) else { return };
+        telemetry.end(patience);
+        counts.spans_dropped = metrics.telemetry.dropped.load(Ordering::Relaxed);
+        counts.spans_rejected = metrics.telemetry.rejected.load(Ordering::Relaxed);
     }
 }
 
-/// Where metrics are served.
-pub(super) fn url(metrics: &Metrics) -> String {
-    format!("http://{}", metrics.address)
+/// Where metrics are served, if they are.
+pub(super) fn url(metrics: &Metrics) -> Option<String> {
+    Some(format!("http://{}", metrics.address?))
 }
 
 /// The line that says so.
-pub(super) fn line(metrics: &Metrics) -> String {
-    format!("listening on {} (metrics)", url(metrics))
+pub(super) fn line(metrics: &Metrics) -> Option<String> {
+    Some(format!("listening on {} (metrics)", url(metrics)?))
 }
 
 /// A proxy that runs.
@@ -54,11 +91,14 @@ pub(super) fn line(metrics: &Metrics) -> String {
 pub(super) struct RunningProxy {
     pipeline: Weak<Pipeline>,
     proxy: Weak<Proxy>,
+    /// What stays true once the proxy has ended.
+    bounds: Gauges,
 }
 
 impl RunningProxy {
     pub(super) fn new(pipeline: &Arc<Pipeline>, proxy: &Arc<Proxy>) -> Self {
-        Self { pipeline: Arc::downgrade(pipeline), proxy: Arc::downgrade(proxy) }
+        let bounds = Gauges { max_connections: proxy.in_use().max_connections, ..Gauges::default() };
+        Self { pipeline: Arc::downgrade(pipeline), proxy: Arc::downgrade(proxy), bounds }
     }
 
     fn of_pipeline<T: Default>(&self, ask: impl FnOnce(&Pipeline) -> T) -> T {
@@ -72,13 +112,17 @@ impl Subject for RunningProxy {
     }
 
     fn gauges(&self) -> Gauges {
-        let in_use = self.proxy.upgrade().map(|proxy| proxy.in_use()).unwrap_or_default();
+        let in_use = self.proxy.upgrade().map_or(self.bounds, |proxy| proxy.in_use());
         Gauges { lines_dropped: self.of_pipeline(Pipeline::lines_dropped), ..in_use }
     }
 
     fn contract(&self) -> Option<String> {
         // To ask for the hash of one that is not compiled would compile it.
         self.of_pipeline(|pipeline| pipeline.is_prepared().then(|| pipeline.contract().hash().to_owned()))
+    }
+
+    fn path_template(&self, operation: &str) -> Option<String> {
+        self.of_pipeline(|pipeline| pipeline.contract().path_template(operation))
     }
 
     fn is_prepared(&self) -> bool {
@@ -121,6 +165,7 @@ impl<T: Answers> Answers for Counted<T> {
             verdict: &Verdict { operation, ..Verdict::default() },
             conclusion: "unjudged",
             method: ask.method,
+            scheme: "http",
             status: Some(answer.status.as_u16()),
             took,
             answered: None,

@@ -169,7 +169,8 @@ impl Command {
             return Err(wrong);
         }
         let intercepts = !proxy.listeners.intercept.is_empty();
-        if let Some(idle) = network.upstream.idle(intercepts, &typed) {
+        let needs_authorities = intercepts || proxy.telemetry.otlp.as_ref().is_some_and(|url| url.origin.https);
+        if let Some(idle) = network.upstream.idle(needs_authorities, &typed) {
             let _ = writeln!(io::stderr(), "contrail: {idle}");
         }
         Ok(())

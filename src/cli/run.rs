@@ -83,8 +83,8 @@ impl ProxyArgs {
             OutboundPolicy::Memory => OwnAddresses::without_names(),
             OutboundPolicy::Anywhere { .. } => OwnAddresses::default(),
         };
-        if let Some(metrics) = pipeline.metrics() {
-            own.add(metrics.address);
+        if let Some(address) = pipeline.metrics().and_then(|metrics| metrics.address) {
+            own.add(address);
         }
         let settings = self.settings(origin.scheme(), &origin.authority);
         let (workers, threads) = Workers::start(self.workers, || {
@@ -134,6 +134,11 @@ impl ProxyArgs {
         {
             return Err(format!("the upstream {origin} is contrail itself; name the tenant with --upstream").into());
         }
+        if let Some(receiver) = &self.telemetry.otlp
+            && own.names(&receiver.origin.host, receiver.origin.port)
+        {
+            return Err(format!("--otlp {receiver} is contrail itself; name a receiver of telemetry").into());
+        }
         if let FirstHop::Proxy(via) = first
             && own.names(&via.host, via.port)
         {
@@ -148,7 +153,7 @@ impl ProxyArgs {
         let writer = tokio::spawn(async move { writer.run().await });
         let (stop, stopping) = watch::channel(false);
         let mut lines = listeners.lines();
-        lines.extend(pipeline.metrics().map(|metrics| metrics::line(metrics)));
+        lines.extend(pipeline.metrics().and_then(|metrics| metrics::line(metrics)));
         let mut servers = JoinSet::new();
         for Open { listener, door, .. } in listeners.open.drain(..) {
             servers.spawn(listener::serve(Arc::clone(&proxy), listener, door, stopping.clone()));

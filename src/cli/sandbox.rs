@@ -16,7 +16,7 @@ use tokio::{
 
 use super::{
     ContractArgs, Failure, Format, Outcome,
-    metrics::{self, Counted, MetricsServer},
+    metrics::{self, Counted, Monitoring},
     printer::Printer,
     summary::event,
 };
@@ -77,8 +77,8 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
             Format::Json => choices_json(),
         });
     }
-    let metrics = MetricsServer::open(args.metrics.as_deref())?;
-    let metrics = metrics.as_ref();
+    let monitoring = Monitoring::open(args.metrics.as_deref(), None)?;
+    let metrics = monitoring.metrics();
     if args.contract.iter().all(|file| file == Path::new(BUILT_IN)) {
         let tenant = Arc::new(args.tenant()?);
         let welcome = |address| match args.format {
@@ -111,13 +111,13 @@ fn run_with<T: Answers + 'static>(
     args: &Args,
     tenant: Arc<T>,
     contract: Arc<Contract>,
-    metrics: Option<&MetricsServer>,
+    metrics: Option<Arc<Metrics>>,
     welcome: impl FnOnce(SocketAddr) -> String,
 ) -> Result<Outcome, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let Some(server) = metrics else { return runtime.block_on(serve(args, tenant, None, welcome)) };
+    let Some(metrics) = metrics else { return runtime.block_on(serve(args, tenant, None, welcome)) };
     let counted = Counted::new(tenant, contract);
-    let metrics = (server.metrics(), counted.subject());
+    let metrics = (metrics, counted.subject());
     runtime.block_on(serve(args, Arc::new(counted), Some(metrics), welcome))
 }
 
@@ -140,7 +140,9 @@ async fn serve<T: Answers + 'static>(
     event(args.format, "listening", url.as_str(), &format!("listening on {url}"));
     let metrics = metrics.map(|(metrics, subject)| {
         metrics.serve(subject);
-        event(args.format, "listening", metrics::url(&metrics), &metrics::line(&metrics));
+        if let Some((url, line)) = metrics::url(&metrics).zip(metrics::line(&metrics)) {
+            event(args.format, "listening", url, &line);
+        }
         metrics
     });
     print(&welcome(address))?;

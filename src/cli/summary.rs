@@ -273,7 +273,7 @@ pub(super) fn list(text: &mut String, lines: impl Iterator<Item = String>) {
 }
 
 /// The sentence about a count, in the singular and in the plural.
-fn sentences(outcome: &Outcome, dropped: u64) -> [(u64, &'static str, &'static str); 11] {
+fn sentences(outcome: &Outcome, dropped: u64) -> [(u64, &'static str, &'static str); 13] {
     let (secrets, counts) = (&outcome.secrets, &outcome.counts);
     let any = |count, sentences| (count, sentences, sentences);
     [
@@ -312,6 +312,12 @@ fn sentences(outcome: &Outcome, dropped: u64) -> [(u64, &'static str, &'static s
             "exchange line not shown, because standard error was read too slowly",
             "exchange lines not shown, because standard error was read too slowly",
         ),
+        (
+            counts.spans_dropped,
+            "span dropped, because the receiver of --otlp did not take it in time",
+            "spans dropped, because the receiver of --otlp did not take them in time",
+        ),
+        (counts.spans_rejected, "span rejected by the receiver of --otlp", "spans rejected by the receiver of --otlp"),
     ]
 }
 
@@ -357,6 +363,8 @@ fn object(outcome: &Outcome, dropped: u64, rows: &Rows, next: Option<&str>) -> M
     put("reread_error", json!(counts.reread_error));
     put("late", counts.late.into());
     put("lines_dropped", dropped.into());
+    put("spans_dropped", counts.spans_dropped.into());
+    put("spans_rejected", counts.spans_rejected.into());
     let queue = &counts.queue;
     put(
         "journal_queue",

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use super::{
     Failure, Outcome,
-    metrics::MetricsServer,
+    metrics::Monitoring,
     options::{
         Network,
         filter::FilterArgs,
@@ -50,7 +50,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
 }
 
 fn watch(args: &Args) -> Result<Outcome, Failure> {
-    let metrics = MetricsServer::open(args.proxy.listeners.metrics.as_deref())?;
+    let monitoring = Monitoring::of(&args.proxy, &args.upstream)?;
     let contract = args.judge.contract.load_to_serve()?;
     let ready = args.upstream.ready(&args.proxy, &contract)?;
     let mut setup = args.filter.setup(&ready.origin);
@@ -72,7 +72,7 @@ fn watch(args: &Args) -> Result<Outcome, Failure> {
         });
         setup.durable = args.trail.durable;
     }
-    setup.metrics = metrics.as_ref().map(MetricsServer::metrics);
+    (setup.metrics, setup.tracer) = (monitoring.metrics(), monitoring.tracer());
     let pipeline = args.judge.pipeline(Setup { contract: Some(contract), ..setup })?;
     let proxy = ProxyArgs { for_command: ready.for_command(&args.proxy, pipeline.redactor()), ..args.proxy.clone() };
     let introduce = || ready.introduce(&proxy, args.judge.format);
@@ -85,6 +85,7 @@ fn watch(args: &Args) -> Result<Outcome, Failure> {
         introduce,
     )?;
     let mut outcome = pipeline.finish();
+    monitoring.end(args.proxy.drain, &mut outcome.counts);
     let (mut undone, patience) = (Vec::new(), args.proxy.drain);
     let mut kept = match &trail {
         Some(trail) => args.trail.end(trail, pipeline.redactor(), &mut outcome.counts),

@@ -214,6 +214,18 @@ impl Contract {
         self.find(method, path).map(|matched| Arc::clone(&matched.operation.id))
     }
 
+    /// The path template of a documented operation, below its base path if its servers have only one.
+    #[must_use]
+    pub fn path_template(&self, operation: &str) -> Option<String> {
+        let of = |document: &ContractDocument| {
+            let found = document.model().operations.iter().find(|held| *held.id == *operation)?;
+            let mut bases = document.base_paths_of(found);
+            let base = bases.next().filter(|base| bases.all(|other| other == *base)).unwrap_or_default();
+            Some(format!("{base}{}", found.path))
+        };
+        self.documents().iter().find_map(of)
+    }
+
     /// Whether a raw path is the contract's business: under a server's base path (itself, or followed by a slash), or a
     /// documented operation's outside of it (the token endpoint). What is not is another site in a browser's export.
     #[must_use]

@@ -6,17 +6,21 @@ mod forward;
 #[cfg(feature = "fleet")]
 mod nats;
 #[cfg(feature = "fleet")]
+mod otlp;
+#[cfg(feature = "fleet")]
 pub mod parquet;
 #[cfg(feature = "fleet")]
 mod segments;
 #[cfg(feature = "fleet")]
 mod store;
+mod telemetry;
 mod url;
 
 #[cfg(feature = "fleet")]
 use self::{forward::Forward, segments::segments};
 pub use folders::{buffer_of, cache};
 pub use forward::{Buffer, Ended, FleetError, Forwarder, fetch};
+pub use telemetry::{Receiver, ReceiverUrl, ReceiverUrlError, Telemetry};
 pub use url::{RemoteUrl, Scheme, UrlError};
 
 /// Whether this contrail can reach such places.

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
-use http::Method;
+use http::{Method, StatusCode};
 
 use crate::finding::{Rule, Unchecked, Verdict};
 
@@ -24,7 +24,7 @@ pub(super) const BOUNDS: [(f64, &str); 14] = [
     (10.0, "10.0"),
 ];
 
-/// The methods that have a label of their own; the others are `_OTHER`.
+/// The methods that have a label of their own; the others are [`OTHER_METHOD`].
 const METHODS: [&str; 9] = ["CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE"];
 
 /// What is counted of an exchange.
@@ -36,6 +36,8 @@ pub struct Observed<'a> {
     pub conclusion: &'static str,
     /// The method.
     pub method: &'a Method,
+    /// The scheme of the request's target.
+    pub scheme: &'a str,
     /// The status that the client got.
     pub status: Option<u16>,
     /// How long it took.
@@ -48,23 +50,44 @@ pub struct Observed<'a> {
     pub captured: [usize; 2],
 }
 
-/// The method and the class of the status, as labels.
-pub(super) type MethodAndStatus = (&'static str, &'static str);
+/// What durations of an operation are told apart by. Nothing that a client or an upstream makes up is in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Answered {
+    pub(super) method: &'static str,
+    pub(super) scheme: &'static str,
+    /// The class of the status; `none` where the client got no response.
+    pub(super) class: &'static str,
+    /// The status itself, if HTTP has a name for it.
+    pub(super) status: Option<u16>,
+}
+
+impl Answered {
+    fn of(observed: &Observed<'_>) -> Self {
+        let named = |status: &u16| StatusCode::from_u16(*status).is_ok_and(|code| code.canonical_reason().is_some());
+        Self {
+            method: counted_method(observed.method),
+            scheme: if observed.scheme == "https" { "https" } else { "http" },
+            class: status_class(observed.status),
+            status: observed.status.filter(named),
+        }
+    }
+}
 
 /// The exchanges of an operation. Lists, since most operations have one method, two classes of statuses and two
 /// verdicts.
 #[derive(Debug, Clone, Default)]
 pub(super) struct OfOperation {
-    pub(super) durations: Vec<(MethodAndStatus, Durations)>,
+    pub(super) durations: Vec<(Answered, Durations)>,
     pub(super) verdicts: Vec<(&'static str, u64)>,
 }
 
 /// A histogram of durations.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Durations {
+pub struct Durations {
     /// Exchanges in each bucket, the last without a bound; not cumulative.
-    pub(super) buckets: [u64; BOUNDS.len() + 1],
-    pub(super) sum: Duration,
+    pub buckets: [u64; BOUNDS.len() + 1],
+    /// Their sum.
+    pub sum: Duration,
 }
 
 /// Counters of exchanges; those of an event loop, or of several.
@@ -84,7 +107,7 @@ impl Exchanges {
     pub fn count(&mut self, observed: &Observed<'_>) {
         let operation = self.operation(observed.verdict.operation.as_ref());
         *at(&mut operation.verdicts, observed.conclusion) += 1;
-        at(&mut operation.durations, (method(observed.method), status_class(observed.status))).add(observed.took);
+        at(&mut operation.durations, Answered::of(observed)).add(observed.took);
         for finding in &observed.verdict.findings {
             *self.findings.entry(finding.rule).or_default() += 1;
         }
@@ -106,11 +129,7 @@ impl Exchanges {
         for (name, more) in documented.chain([(None, &other.undocumented)]) {
             let operation = self.operation(name);
             for (labels, durations) in &more.durations {
-                let sum = at(&mut operation.durations, *labels);
-                for (own, more) in sum.buckets.iter_mut().zip(durations.buckets) {
-                    *own += more;
-                }
-                sum.sum += durations.sum;
+                at(&mut operation.durations, *labels).merge(durations);
             }
             for (verdict, count) in &more.verdicts {
                 *at(&mut operation.verdicts, *verdict) += count;
@@ -159,11 +178,32 @@ impl Durations {
         self.buckets[bucket] += 1;
         self.sum += took;
     }
+
+    /// Upper bounds of all buckets but the last, in seconds.
+    pub fn bounds() -> impl Iterator<Item = f64> {
+        BOUNDS.iter().map(|(bound, _)| *bound)
+    }
+
+    /// The buckets, each with its upper bound in words.
+    pub(super) fn labelled(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        BOUNDS.iter().map(|(_, bound)| *bound).chain(["+Inf"]).zip(self.buckets)
+    }
+
+    pub(super) fn merge(&mut self, other: &Self) {
+        for (own, more) in self.buckets.iter_mut().zip(other.buckets) {
+            *own += more;
+        }
+        self.sum += other.sum;
+    }
 }
 
+/// What stands for the methods that have no label of their own.
+pub const OTHER_METHOD: &str = "_OTHER";
+
 /// The label of a method, as `http.request.method` of OpenTelemetry has it.
-fn method(method: &Method) -> &'static str {
-    METHODS.into_iter().find(|known| method.as_str() == *known).unwrap_or("_OTHER")
+#[must_use]
+pub fn counted_method(method: &Method) -> &'static str {
+    METHODS.into_iter().find(|known| method.as_str() == *known).unwrap_or(OTHER_METHOD)
 }
 
 /// The class of a status; `none` where the client got no response.
@@ -188,6 +228,7 @@ mod tests {
             verdict,
             conclusion: "conforms",
             method,
+            scheme: "https",
             status,
             took: Duration::from_millis(millis),
             answered: None,
@@ -216,9 +257,14 @@ mod tests {
             let method = Method::from_bytes(format!("M{index}").as_bytes()).unwrap();
             counted.count(&observed(&Verdict::default(), &method, Some(index), 1));
         }
-        let mut all: Vec<_> = counted.undocumented.durations.iter().map(|(labels, _)| *labels).collect();
-        all.sort_unstable();
-        assert_eq!(all, ["1xx", "2xx", "3xx", "4xx", "5xx", "other"].map(|class| ("_OTHER", class)));
+        let all = &counted.undocumented.durations;
+        assert!(all.iter().all(|(labels, _)| labels.method == "_OTHER"), "{all:?}");
+        let unnamed = all.iter().filter(|(labels, _)| labels.status.is_none());
+        let mut classes: Vec<_> = unnamed.map(|(labels, _)| labels.class).collect();
+        classes.sort_unstable();
+        assert_eq!(classes, ["1xx", "2xx", "3xx", "4xx", "5xx", "other"]);
+        // Those that HTTP has a name for.
+        assert!((50..80).contains(&(all.len() - classes.len())), "{}", all.len());
     }
 
     #[test]

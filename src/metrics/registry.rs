@@ -15,6 +15,7 @@ use super::{
     exchanges::Exchanges,
     health::{Health, Phase},
     journal::JournalMetrics,
+    telemetry::TelemetryMetrics,
 };
 
 /// What a server is asked for when somebody asks for its metrics or its readiness.
@@ -29,6 +30,11 @@ pub trait Subject: Send + Sync + fmt::Debug {
 
     /// The hash of the contract in force, once it is known.
     fn contract(&self) -> Option<String> {
+        None
+    }
+
+    /// The path template of an operation, by the contract in force.
+    fn path_template(&self, _operation: &str) -> Option<String> {
         None
     }
 
@@ -59,13 +65,16 @@ pub struct Gauges {
 /// The metrics of a server.
 #[derive(Debug)]
 pub struct Metrics {
-    /// Where they are served.
-    pub address: SocketAddr,
-    pub(super) started: SystemTime,
+    /// Where they are served, if they are.
+    pub address: Option<SocketAddr>,
+    /// When the server started.
+    pub started: SystemTime,
     pub(super) health: Health,
     pub(super) subject: OnceLock<Box<dyn Subject>>,
     /// The journal's.
     pub journal: JournalMetrics,
+    /// Those of `--otlp`.
+    pub telemetry: TelemetryMetrics,
     /// Requests that were rejected before they became exchanges, by status.
     pub(super) rejected: Mutex<BTreeMap<u16, u64>>,
     pub(super) left_out: AtomicU64,
@@ -75,15 +84,16 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// Those of a server that starts now; they are served at this address.
+    /// Those of a server that starts now; they are served at this address, if at any.
     #[must_use]
-    pub fn new(address: SocketAddr) -> Self {
+    pub fn new(address: Option<SocketAddr>) -> Self {
         Self {
             address,
             started: SystemTime::now(),
             health: Health::default(),
             subject: OnceLock::new(),
             journal: JournalMetrics::default(),
+            telemetry: TelemetryMetrics::default(),
             rejected: Mutex::default(),
             left_out: AtomicU64::new(0),
             internal_errors: AtomicU64::new(0),
@@ -120,6 +130,12 @@ impl Metrics {
     /// Files were read again.
     pub fn reloaded(&self, succeeded: bool) {
         self.reloads[usize::from(!succeeded)].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The path template of an operation, by the contract in force.
+    #[must_use]
+    pub fn path_template(&self, operation: &str) -> Option<String> {
+        self.subject.get()?.path_template(operation)
     }
 
     /// Whether the server should get traffic.
@@ -159,7 +175,7 @@ mod tests {
     use super::*;
 
     fn metrics() -> Metrics {
-        Metrics::new(([127, 0, 0, 1], 1).into())
+        Metrics::new(None)
     }
 
     #[derive(Debug, Default)]

@@ -2,6 +2,8 @@
 
 use std::fmt::{Display, Write as _};
 
+use super::family::Kind;
+
 /// A text format of metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TextFormat {
@@ -26,15 +28,6 @@ impl TextFormat {
     }
 }
 
-/// What the values of a family are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    Counter,
-    Gauge,
-    Histogram,
-    Summary,
-}
-
 /// A page in the making.
 #[derive(Debug)]
 pub(super) struct Text {
@@ -53,7 +46,7 @@ impl Text {
         let suffix = if kind == Kind::Counter && self.format == TextFormat::Prometheus { "_total" } else { "" };
         let kind = match kind {
             Kind::Counter => "counter",
-            Kind::Gauge => "gauge",
+            Kind::Level | Kind::Gauge => "gauge",
             Kind::Histogram => "histogram",
             Kind::Summary => "summary",
         };
@@ -74,13 +67,6 @@ impl Text {
             self.out.push('}');
         }
         let _ = writeln!(self.out, " {value}");
-    }
-
-    /// A family of one sample.
-    pub(super) fn single(&mut self, name: &str, kind: Kind, help: &str, value: impl Display) {
-        self.family(name, kind, help);
-        let suffix = if kind == Kind::Counter { "_total" } else { "" };
-        self.sample(&format!("{name}{suffix}"), &[], value);
     }
 
     /// The page.
@@ -112,7 +98,8 @@ mod tests {
         let mut text = Text::new(format);
         text.family("a_calls", Kind::Counter, "Calls");
         text.sample("a_calls_total", &[("operation", "say \"a\\b\"\nagain"), ("kind", "x")], 3);
-        text.single("b", Kind::Gauge, "Now", 0.5);
+        text.family("b", Kind::Gauge, "Now");
+        text.sample("b", &[], 0.5);
         text.finish()
     }
 

@@ -46,6 +46,10 @@ pub struct Counts {
     pub reread_error: Option<String>,
     /// Entries of a kept trail in which a secret stands that was recognised only after they were written.
     pub late: u64,
+    /// Spans of `--otlp` for which there was no room, or no time at the end.
+    pub spans_dropped: u64,
+    /// Spans that the receiver of `--otlp` refused.
+    pub spans_rejected: u64,
     /// How the journal kept up.
     pub queue: Queue,
 }

@@ -9,6 +9,8 @@
 //! lock that is held for no more than that. One thread at a time writes what is queued, in that order; the others do
 //! not wait for it.
 //!
+//! Under `--otlp`, a [`Tracer`] takes what it needs of an exchange once that is redacted. It never waits.
+//!
 //! A checker that panics costs one exchange its verdict, never the recording. A journal that cannot be written stops no
 //! traffic: an alarm, the summary and the exit status report it.
 //!
@@ -31,6 +33,7 @@ mod run;
 mod shapes;
 #[cfg(test)]
 mod tests;
+mod tracer;
 mod verdict_cache;
 mod writing;
 
@@ -44,5 +47,6 @@ pub use self::{
     lines::Console,
     run::{Outcome, Parts, Pipeline},
     shapes::ContractShapes,
+    tracer::{Traced, Tracer},
     verdict_cache::VerdictCache,
 };

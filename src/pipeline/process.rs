@@ -12,11 +12,13 @@ use super::{
     enforce::{self, HeldMessage},
     judge::{Attestation, Judge},
     run::Pipeline,
+    tracer::Traced,
     writing::MAX_QUEUED,
 };
 use crate::{
     coverage::Touched,
     exchange::Exchange,
+    finding::Verdict,
     metrics::{Exchanges, Observed},
     proxy::{Committed, Completed, Observer as _},
     redact::{JudgedExchange, Redacted},
@@ -75,6 +77,11 @@ fn judged(judge: &Judge, Pending { ended, waiting }: Pending) -> Processing<(Jud
     // A panic costs this exchange, not those that ended with it.
     let judged = catch_unwind(AssertUnwindSafe(|| judge.judge(exchange, &meta))).ok();
     Processing { of: judged, meta, took, held, waiting, captured }
+}
+
+/// The word for a verdict.
+fn conclusion(verdict: &Verdict, panicked: bool, meta: &AnswerMeta) -> &'static str {
+    if panicked { "unjudged" } else { verdict_name(verdict.conclusion(), meta.miss.is_some()) }
 }
 
 impl Pipeline {
@@ -182,8 +189,9 @@ impl Pipeline {
         let given = || meta.given_status.map(|status| status.as_u16());
         exchanges.count(&Observed {
             verdict,
-            conclusion: if *panicked { "unjudged" } else { verdict_name(verdict.conclusion(), meta.miss.is_some()) },
+            conclusion: conclusion(verdict, *panicked, meta),
             method: &exchange.request.method,
+            scheme: &exchange.request.target.scheme,
             status: exchange.response.as_ref().map(|response| response.status).or_else(given),
             took: *took,
             answered: exchange.transport.answered_by_contrail.as_deref(),
@@ -221,10 +229,15 @@ impl Pipeline {
 
     /// Adds the line and the entry of an exchange.
     fn put_into_words(&self, judge: &Judge, redacted: &Processing<Ready>, outgoing: &mut Outgoing) {
-        let Some(Ready { judged, attestation, .. }) = &redacted.of else {
+        let Some(Ready { judged, attestation, panicked, .. }) = &redacted.of else {
             self.internal_error();
             return console::unredacted(&mut outgoing.lines, self.lines);
         };
+        if let Some(tracer) = &self.tracer {
+            let (meta, took) = (&redacted.meta, redacted.took);
+            let conclusion = conclusion(&judged.verdict, *panicked, meta);
+            tracer.exchange(&Traced { judged, meta, took, conclusion, contract: &judge.contract });
+        }
         console::line(&mut outgoing.lines, self.lines, judged, &redacted.meta, redacted.took);
         if let Some(encoder) = self.encoder.as_ref().filter(|_| self.is_recorded(&redacted.meta)) {
             let own = outgoing.encoder.get_or_insert_with(|| encoder.another());

@@ -17,6 +17,7 @@ use super::{
     journal::{Encode, Journal},
     judge::Judge,
     lines::Console,
+    tracer::Tracer,
 };
 use crate::{
     contract::Contract,
@@ -49,8 +50,10 @@ pub struct Parts {
     pub lines: LineFormat,
     /// Where exchange lines go.
     pub console: Console,
-    /// Where exchanges are counted for `--metrics`, if they are.
+    /// Where exchanges are counted for `--metrics` and `--otlp`, if they are.
     pub metrics: Option<Arc<Metrics>>,
+    /// Takes exchanges for `--otlp`.
+    pub tracer: Option<Arc<dyn Tracer>>,
 }
 
 /// The pipeline; see the module.
@@ -74,6 +77,7 @@ pub struct Pipeline {
     pub(super) to_sync: Condvar,
     pub(super) syncer: Mutex<Option<JoinHandle<()>>>,
     pub(super) metrics: Option<Arc<Metrics>>,
+    pub(super) tracer: Option<Arc<dyn Tracer>>,
 }
 
 #[derive(Debug)]
@@ -118,8 +122,19 @@ impl Pipeline {
     ///
     /// The system gives no thread.
     pub fn new(parts: Parts) -> io::Result<Arc<Self>> {
-        let Parts { judge, redactor, enforce, collector, journal, durable, max_inline, lines, console, metrics } =
-            parts;
+        let Parts {
+            judge,
+            redactor,
+            enforce,
+            collector,
+            journal,
+            durable,
+            max_inline,
+            lines,
+            console,
+            metrics,
+            tracer,
+        } = parts;
         let pipeline = Arc::new(Self {
             in_force: InForce::new(judge),
             redactor,
@@ -143,6 +158,7 @@ impl Pipeline {
             to_sync: Condvar::new(),
             syncer: Mutex::new(None),
             metrics,
+            tracer,
         });
         if durable {
             let syncing = Arc::clone(&pipeline);
@@ -194,7 +210,7 @@ impl Pipeline {
         drop(self.not_writing());
     }
 
-    /// Where exchanges are counted for `--metrics`, if they are.
+    /// Where exchanges are counted for `--metrics` and `--otlp`, if they are.
     #[must_use]
     pub fn metrics(&self) -> Option<&Arc<Metrics>> {
         self.metrics.as_ref()

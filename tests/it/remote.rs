@@ -1,4 +1,4 @@
-//! Trails and recordings beyond this machine: what holds in every build.
+//! Trails, recordings and telemetry beyond this machine: what holds in every build.
 
 use crate::support::command::run_in;
 
@@ -38,6 +38,28 @@ fn a_buffer_without_a_url_has_no_effect_and_says_so() {
 }
 
 #[test]
+fn a_receiver_s_url_that_cannot_be_used_is_refused_without_its_credentials() {
+    let folder = tempfile::tempdir().unwrap();
+    for (url, expected) in [
+        ("localhost:4318", "expected a URL such as http://localhost:4318"),
+        ("http://key:hunter2@host", "credentials do not belong in it; OTEL_EXPORTER_OTLP_HEADERS takes them"),
+        ("https://host/?key=hunter2", "a query or a fragment does not belong in it"),
+    ] {
+        let ran = run_in(folder.path(), ["watch", "--upstream", "sandbox", "--otlp", url, "--", "true"]);
+        assert_eq!(ran.status, 2, "{}", ran.stderr);
+        assert!(ran.stderr.contains(expected) && !ran.stderr.contains("hunter2"), "{}", ran.stderr);
+        assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_queue_without_a_receiver_has_no_effect_and_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let ran = run_in(folder.path(), ["watch", "--upstream", "sandbox", "--otlp-queue", "1MiB", "--", "true"]);
+    assert_eq!((ran.status, ran.stderr.contains("--otlp-queue has no effect without --otlp URL")), (2, true));
+}
+
+#[test]
 fn a_recording_beyond_this_machine_is_not_redacted_in_place() {
     let folder = tempfile::tempdir().unwrap();
     let ran = run_in(folder.path(), ["redact", "--in-place", "s3://b/p"]);
@@ -49,7 +71,8 @@ fn a_recording_beyond_this_machine_is_not_redacted_in_place() {
 fn a_contrail_without_the_feature_says_which_one_it_needs() {
     let folder = tempfile::tempdir().unwrap();
     let trail = ["watch", "--upstream", "sandbox", "--trail", "s3://b/p", "--", "true"];
-    for arguments in [&trail[..], &["verify", "s3://b/p"], &["replay", "gs://b/p"]] {
+    let otlp = ["watch", "--upstream", "sandbox", "--otlp", "http://localhost:4318", "--", "true"];
+    for arguments in [&trail[..], &otlp, &["verify", "s3://b/p"], &["replay", "gs://b/p"]] {
         let ran = run_in(folder.path(), arguments);
         assert_eq!(ran.status, 2, "{}", ran.stderr);
         assert!(ran.stderr.contains("needs a contrail that was built with `--features fleet`"), "{}", ran.stderr);

@@ -27,7 +27,7 @@ use crate::{
     finding::Rule,
     json,
     metrics::Metrics,
-    pipeline::{Console, ContractShapes, Enforce, Journal, Judge, LineFormat, Parts, Pipeline, VerdictCache},
+    pipeline::{Console, ContractShapes, Enforce, Journal, Judge, LineFormat, Parts, Pipeline, Tracer, VerdictCache},
     redact::Redactor,
     report::{self, Collector, Title},
     token::{Jwks, TokenCache},
@@ -112,8 +112,10 @@ pub struct Setup {
     pub redactor: Option<Arc<Redactor>>,
     /// The token cache, where the command has made one already.
     pub tokens: Option<Arc<TokenCache>>,
-    /// Where exchanges are counted for `--metrics`, if they are.
+    /// Where exchanges are counted for `--metrics` and `--otlp`, if they are.
     pub metrics: Option<Arc<Metrics>>,
+    /// Takes exchanges for `--otlp`.
+    pub tracer: Option<Arc<dyn Tracer>>,
 }
 
 impl JudgeArgs {
@@ -220,6 +222,7 @@ impl JudgeArgs {
             lines: self.lines(),
             console: Console::new(io::stderr(), self.lines())?,
             metrics: setup.metrics,
+            tracer: setup.tracer,
         })?)
     }
 

@@ -4,6 +4,7 @@ use std::{ffi::OsString, time::Duration};
 
 use super::{
     listen::ListenerArgs,
+    telemetry::TelemetryArgs,
     values::{positive, seconds, size, size_above_zero, whole, workers},
 };
 use crate::{
@@ -19,6 +20,9 @@ pub struct ProxyArgs {
     /// Where the proxy listens.
     #[command(flatten)]
     pub listeners: ListenerArgs,
+    /// Where traces and metrics are sent.
+    #[command(flatten)]
+    pub telemetry: TelemetryArgs,
     /// Maximum size of a request body; 413 beyond. Responses have no limit
     #[arg(long, help_heading = "Limits", value_name = "BYTES", default_value = "64MiB", value_parser = size::<u64>)]
     pub max_body: u64,

@@ -11,6 +11,7 @@ mod output;
 pub mod policy;
 mod secrets;
 mod selection;
+pub mod telemetry;
 pub mod trail;
 pub mod upstream;
 pub(super) mod values;

@@ -15,6 +15,9 @@ impl Network<'_> {
     pub(in crate::cli) fn lacking(self, typed: &dyn Fn(&str) -> bool) -> Option<String> {
         let around_command = !self.proxy.command.is_empty();
         let listeners = self.proxy.listeners.misplaced(around_command, typed);
-        listeners.or_else(|| self.upstream.lacking(typed)).or_else(|| self.trail.and_then(|trail| trail.lacking(typed)))
+        listeners
+            .or_else(|| self.upstream.lacking(typed))
+            .or_else(|| self.trail.and_then(|trail| trail.lacking(typed)))
+            .or_else(|| self.proxy.telemetry.lacking(typed))
     }
 }

@@ -127,15 +127,16 @@ impl UpstreamArgs {
     }
 
     /// The warning about an option that was `typed` and has no effect here, if one was: a script may name it for all
-    /// its upstreams. The authorities serve hosts that the proxy `intercepts`, too.
-    pub(in crate::cli) fn idle(&self, intercepts: bool, typed: &dyn Fn(&str) -> bool) -> Option<String> {
+    /// its upstreams. Others than the upstream may need the authorities: hosts that the proxy intercepts, a receiver of
+    /// telemetry.
+    pub(in crate::cli) fn idle(&self, needs_authorities: bool, typed: &dyn Fn(&str) -> bool) -> Option<String> {
         let tls = ["upstream-ca", "upstream-cert", "upstream-key"].as_slice();
         let (named, proxied) = match &self.upstream {
             Some(Named::Sandbox) => ("sandbox answers from within contrail".to_owned(), ["upstream-proxy"].as_slice()),
             Some(Named::Origin(origin)) if !origin.https => (format!("{origin} is plain http"), [].as_slice()),
             Some(Named::Origin(_)) | None => return None,
         };
-        let unused = |option: &&&str| typed(option) && !(intercepts && **option == "upstream-ca");
+        let unused = |option: &&&str| typed(option) && !(needs_authorities && **option == "upstream-ca");
         let option = tls.iter().chain(proxied).find(unused)?;
         Some(format!("--{option} has no effect, since --upstream {named}"))
     }

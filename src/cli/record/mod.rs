@@ -24,7 +24,7 @@ pub(super) use proof::replayed;
 
 use super::{
     Failure, Outcome,
-    metrics::MetricsServer,
+    metrics::Monitoring,
     options::{judge::Setup, limits::ProxyArgs, upstream::Ready},
     reload::ContractReload,
     report_files::{self, Used},
@@ -46,7 +46,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
 }
 
 fn record(args: &Args) -> Result<Outcome, Failure> {
-    let metrics = MetricsServer::open(args.proxy.listeners.metrics.as_deref())?;
+    let monitoring = Monitoring::of(&args.proxy, &args.upstream)?;
     let contract = args.judge.contract.load_to_serve()?;
     known_operations(&contract, "--replace", &args.replace)?;
     known_operations(&contract, "--only", &args.filter.only)?;
@@ -54,8 +54,7 @@ fn record(args: &Args) -> Result<Outcome, Failure> {
     let existed = exists(args)?;
     let ready = args.upstream.ready(&args.proxy, &contract)?;
     let redactor = args.judge.redactor(&contract)?;
-    let metrics = metrics.as_ref().map(MetricsServer::metrics);
-    let setup = Setup { metrics, ..args.filter.setup(&ready.origin) };
+    let setup = args.filter.setup(&ready.origin);
     let builder = FixtureBuilder {
         out: args.out.clone(),
         keep: args.keep.clone(),
@@ -81,9 +80,11 @@ fn record(args: &Args) -> Result<Outcome, Failure> {
             Some(forwarder) => forwarder.journal(Arc::clone(&journal)),
             None => Box::new(Arc::clone(&journal)),
         }),
+        metrics: monitoring.metrics(),
+        tracer: monitoring.tracer(),
         ..setup
     };
-    let (ran, mut outcome) = serve(args, &builder, &ready, setup)?;
+    let (ran, mut outcome) = serve(args, &builder, &ready, &monitoring, setup)?;
     let ran = match ran {
         Ok(ran) => ran,
         Err(failure) => {
@@ -145,6 +146,7 @@ fn serve(
     args: &Args,
     builder: &FixtureBuilder,
     ready: &Ready,
+    monitoring: &Monitoring,
     setup: Setup,
 ) -> Result<(Result<RunEnd, Failure>, pipeline::Outcome), Failure> {
     let pipeline = args.judge.pipeline(Setup {
@@ -165,6 +167,7 @@ fn serve(
         introduce,
     );
     let mut outcome = pipeline.finish();
+    monitoring.end(args.proxy.drain, &mut outcome.counts);
     outcome.collector.upstream(&ready.origin);
     Ok((ran, outcome))
 }

@@ -41,8 +41,8 @@ pub struct Args {
 #[command(next_help_heading = "Recording what is missing")]
 #[command(mut_arg("upstream", |arg| arg.required(false)))] // only here may a proxy do without one
 pub(super) struct MissingArgs {
-    /// Forward requests that FIXTURE lacks, and token requests, to --upstream and record them; the only option that
-    /// reaches the network
+    /// Forward requests that FIXTURE lacks, and token requests, to --upstream and record them; only this option and
+    /// --otlp reach the network
     #[arg(long)]
     pub(super) record_missing: bool,
     /// Allow `--record-missing` in CI (`CI` is set, and neither `0` nor `false`)

@@ -24,7 +24,7 @@ use self::{
 use super::{
     Failure, Outcome,
     messages::error_chain,
-    metrics::MetricsServer,
+    metrics::Monitoring,
     options::judge::Setup,
     outbound::OutboundPolicy,
     reload::ContractReload,
@@ -55,7 +55,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
 }
 
 fn replay(args: &Args) -> Result<Outcome, Failure> {
-    let metrics = MetricsServer::open(args.proxy.listeners.metrics.as_deref())?;
+    let monitoring = Monitoring::of(&args.proxy, &args.missing.upstream)?;
     let terms = Arc::new(Pending { args: args.judge.clone(), made: OnceLock::new() });
     let options = args.judge.options(CheckOptions { auth: args.check_auth, ..CheckOptions::default() });
     // Without --record-missing it only says what the tenant is called; replay alone never asks one.
@@ -80,7 +80,8 @@ fn replay(args: &Args) -> Result<Outcome, Failure> {
         redactor: Some(Arc::clone(&redactor)),
         tokens: Some(Arc::clone(&tokens)),
         journal: missing.as_ref().map(Missing::journal),
-        metrics: metrics.as_ref().map(MetricsServer::metrics),
+        metrics: monitoring.metrics(),
+        tracer: monitoring.tracer(),
         ..Setup::default()
     })?;
     let limits = DecodeLimits { bytes: args.judge.max_decoded, ratio: args.judge.max_ratio };
@@ -113,6 +114,7 @@ fn replay(args: &Args) -> Result<Outcome, Failure> {
     let (mut judged, mut undone) = joined(judging);
 
     let mut outcome = pipeline.finish();
+    monitoring.end(args.proxy.drain, &mut outcome.counts);
     drop(pipeline);
     let recorded = missing.map(|missing| missing.end(ran.as_ref().ok(), &outcome)).unwrap_or_default();
     let ran = ran?;

@@ -156,6 +156,7 @@ fn pipeline_with(checker: Checker, journal: Option<Box<dyn Journal>>, durable: b
         lines: LineFormat::PLAIN,
         console: Console::new(output.clone(), LineFormat::PLAIN).unwrap(),
         metrics: None,
+        tracer: None,
     })
     .unwrap();
     (pipeline, output)

@@ -3,6 +3,8 @@
 mod contract_reload;
 mod deployment;
 mod metrics;
+#[cfg(feature = "fleet")]
+mod otlp;
 mod probes;
 mod reload;
 

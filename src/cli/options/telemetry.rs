@@ -1,0 +1,39 @@
+//! Where traces and metrics are sent.
+
+use std::path::PathBuf;
+
+use super::values::size;
+use crate::{
+    cli::messages::lacking,
+    fleet::{self, Receiver, ReceiverUrl},
+};
+
+/// Where traces and metrics are sent
+#[derive(Debug, Clone, clap::Args)]
+#[command(next_help_heading = "Telemetry")]
+pub struct TelemetryArgs {
+    /// Send traces and metrics to this receiver of OpenTelemetry's protocol (OTLP over HTTP), such as
+    /// `http://localhost:4318`
+    #[arg(long, value_name = "URL")]
+    pub otlp: Option<ReceiverUrl>,
+    /// Maximum size of spans that wait for it; beyond it, spans are dropped
+    #[arg(long, value_name = "BYTES", default_value = "16MiB", value_parser = size::<usize>)]
+    pub otlp_queue: usize,
+}
+
+impl TelemetryArgs {
+    /// What is wrong with an option that was `typed` and lacks another one, if one was.
+    pub(in crate::cli) fn lacking(&self, typed: &dyn Fn(&str) -> bool) -> Option<String> {
+        match &self.otlp {
+            None => typed("otlp-queue").then(|| lacking("otlp-queue", "--otlp URL")),
+            Some(url) if !fleet::IS_BUILT => Some(format!("`--otlp {url}` {}", fleet::NOT_BUILT)),
+            Some(_) => None,
+        }
+    }
+
+    /// The receiver, if there is one; it is trusted by the same authorities as the upstream.
+    pub(in crate::cli) fn receiver(&self, roots: Option<&PathBuf>) -> Option<Receiver> {
+        let url = self.otlp.clone()?;
+        Some(Receiver { url, roots: roots.cloned(), queue: self.otlp_queue })
+    }
+}
