@@ -16,17 +16,19 @@ use crate::{
     options,
     process::{Memory, end, idle, mb},
     recordings::{self, Form, Until},
-    traffic::Mix,
+    traffic::{Mix, RECORDED},
     verify,
 };
 
 /// Measures and prints.
 pub async fn run(args: &[String]) -> Result<(), Error> {
     let (mut contrail, mut entries, mut requests) = (PathBuf::from("contrail"), 100_000_usize, 20_000_usize);
+    let mut mix = RECORDED.to_owned();
     options::each(args, |name, value| {
         match name {
             "--contrail" => contrail = value()?.into(),
             "--entries" => entries = value()?.parse()?,
+            "--mix" => mix = value()?,
             "--requests" => requests = value()?.parse()?,
             _ => return Ok(false),
         }
@@ -40,8 +42,9 @@ pub async fn run(args: &[String]) -> Result<(), Error> {
     let mut fixture = PathBuf::new();
     for entries in [10, 1000, entries] {
         let journal = scratch.join(format!("{entries}.journal"));
-        let identities = entries.div_ceil(10);
-        recordings::write(&journal, Form::Journal, Until::Entries(entries), identities)?;
+        let identities = entries.div_ceil(Mix::named(&mix)?.round());
+        let mix = Mix::for_recording(&mix, entries, identities)?;
+        recordings::write(&journal, Form::Journal, Until::Entries(entries), &mix)?;
         fixture = scratch.join(format!("{entries}.har"));
         let pack: [&OsStr; 5] =
             [contrail.as_ref(), "pack".as_ref(), journal.as_ref(), "--out".as_ref(), fixture.as_ref()];
@@ -50,8 +53,7 @@ pub async fn run(args: &[String]) -> Result<(), Error> {
             return Err(format!("contrail pack ended with status {}", folded.status).into());
         }
         for file in [&journal, &fixture] {
-            let mix = Mix::recorded(entries, identities)?;
-            replay(&contrail, file, &Traffic::of(mix, TOKENS)?, requests).await?;
+            replay(&contrail, file, &Traffic::of(mix.clone(), TOKENS)?, requests).await?;
         }
         println!(
             "{:<22} {:>10.1} CPU s, {:.1} s, peak {:.0} MB",

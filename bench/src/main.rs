@@ -3,13 +3,13 @@
 //! ```text
 //! contrail-bench measure --contrail PATH [--rounds N] [--requests N] [--connections N] [--front http1|http2|tls]
 //!     [--mix NAME|all | --mix vendor --contract FILE] [--tokens N] [--console file|null] [SYSTEM…]
-//!     (a SYSTEM may be `trail`, which keeps one in a folder, or the URL of a trail)
+//!     (a SYSTEM may be `trail`, which keeps one in a folder, or the URL of a trail; `record@2` has two workers)
 //! contrail-bench verify --contrail PATH [--megabytes N] [--rounds N]
 //! contrail-bench documents --contrail PATH --documents DIR [--exchanges N] [--rounds N] [--only TEXT]
 //!     [--figure wall|cpu|instructions|start]
-//! contrail-bench long --contrail PATH [--entries N] [--requests N]
+//! contrail-bench long --contrail PATH [--mix NAME] [--entries N] [--requests N]
 //! contrail-bench memory --contrail PATH [--connections N] [--seconds N] [--megabytes N]
-//! contrail-bench make journal|har|pretty FILE [--megabytes N | --entries N] [--identities N]
+//! contrail-bench make journal|har|pretty FILE [--mix NAME] [--megabytes N | --entries N] [--identities N]
 //! contrail-bench instructions --contrail PATH [--expected FILE [--update true] | --trail URL…]
 //! contrail-bench load MIX TARGET CONNECTIONS REQUESTS
 //! contrail-bench origin [MIX-FILE] | bare UPSTREAM [FRONT]     (the parts, each printing its address)

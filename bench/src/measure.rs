@@ -135,12 +135,25 @@ async fn mix_of(options: &Options, mix: Mix, file: Option<&Path>, front: &Front,
         let running = if peers::ALL.contains(&name.as_str()) {
             peers::start(name, origin.address, scratch, 0)?
         } else {
-            let mut command = command(name, &options.contrail, &traffic.mix, origin.address, scratch, front)?;
-            match marker(name, front) {
+            let (system, workers) = match name.rsplit_once('@') {
+                Some((system, workers)) => (system, workers.parse()?),
+                None => (name.as_str(), 1),
+            };
+            let own = scratch.join(as_file(name));
+            std::fs::create_dir_all(&own)?;
+            let mut command = command(system, &options.contrail, &traffic.mix, origin.address, &own, front)?;
+            if workers > 1 {
+                command.args(["--workers", &workers.to_string()]);
+            }
+            let running = match marker(system, front) {
                 "" => start(&mut command, Some(0), "")?,
                 _ if options.console == Console::Null => start_silent(&command, 0)?,
                 marker => start_logging(&mut command, 0, marker, &scratch.join(format!("{}.log", as_file(name))))?,
+            };
+            if workers > 1 {
+                unpin(&running.child, workers)?;
             }
+            running
         };
         systems.push(System { name: name.clone(), running, full: Vec::new(), half: Vec::new(), single: Vec::new() });
     }
@@ -188,7 +201,7 @@ pub fn command(
                 return Err(format!("`replay` answers the mix `{}` only", traffic::RECORDED).into());
             }
             let recording = scratch.join("replay.journal");
-            recordings::write(&recording, Form::Journal, Until::Entries(1000), 1)?;
+            recordings::write(&recording, Form::Journal, Until::Entries(1000), &Mix::named(traffic::RECORDED)?)?;
             command.arg("replay").arg(recording).args(["--exhausted", "repeat", "--listen", "127.0.0.1:0"]);
             return Ok(command);
         }
@@ -399,6 +412,17 @@ pub fn pin(pid: Pid, core: usize) -> Result<(), Error> {
     let mut set = CpuSet::new();
     set.set(core)?;
     Ok(sched_setaffinity(pid, &set)?)
+}
+
+/// Gives all threads of a process the first cores; the load generator shares one of them where there are no more.
+fn unpin(child: &Child, cores: usize) -> Result<(), Error> {
+    let mut set = CpuSet::new();
+    (0..cores).try_for_each(|core| set.set(core))?;
+    for task in std::fs::read_dir(format!("/proc/{}/task", child.id()))? {
+        let task: i32 = task?.file_name().to_string_lossy().parse()?;
+        sched_setaffinity(Pid::from_raw(task), &set)?;
+    }
+    Ok(())
 }
 
 fn median(samples: &[Sample], of: impl Fn(&Sample) -> f64) -> f64 {

@@ -59,18 +59,22 @@ impl std::str::FromStr for Form {
 
 /// `make FORM FILE`: such a file, to look at or to profile with.
 pub fn make(args: &[String]) -> Result<(), crate::Error> {
-    let [form, file, options @ ..] = args else { return Err("make FORM FILE [--megabytes N | --entries N]".into()) };
-    let (mut until, mut identities) = (Until::Bytes(256 << 20), 1);
+    let [form, file, options @ ..] = args else {
+        return Err("make FORM FILE [--mix NAME] [--megabytes N | --entries N] [--identities N]".into());
+    };
+    let (mut until, mut identities, mut mix) = (Until::Bytes(256 << 20), 1, traffic::RECORDED.to_owned());
     crate::options::each(options, |name, value| {
         match name {
             "--megabytes" => until = Until::Bytes(value()?.parse::<u64>()? << 20),
             "--entries" => until = Until::Entries(value()?.parse()?),
             "--identities" => identities = value()?.parse()?,
+            "--mix" => mix = value()?,
             _ => return Ok(false),
         }
         Ok(true)
     })?;
-    let entries = write(file.as_ref(), form.parse()?, until, identities)?;
+    let mix = Mix::for_recording(&mix, usize::MAX, identities)?;
+    let entries = write(file.as_ref(), form.parse()?, until, &mix)?;
     println!("{entries} entries");
     Ok(())
 }
@@ -84,9 +88,8 @@ pub enum Until {
     Entries(usize),
 }
 
-/// Writes a recording; how many entries it holds. `identities` requests of each kind differ from each other.
-pub fn write(path: &Path, form: Form, until: Until, identities: usize) -> Result<usize, crate::Error> {
-    let mix = Mix::recorded(usize::MAX, identities)?;
+/// Writes a recording of a mix; how many entries it holds.
+pub fn write(path: &Path, form: Form, until: Until, mix: &Mix) -> Result<usize, crate::Error> {
     let mut out = BufWriter::with_capacity(1 << 20, File::create(path)?);
     let (head, between, tail): (&str, &str, &str) = match form {
         Form::Journal => ("", "\n", "\n"),
@@ -107,9 +110,9 @@ pub fn write(path: &Path, form: Form, until: Until, identities: usize) -> Result
     };
     while !is_full(bytes, entries) {
         let text = match form {
-            Form::Journal => journal_entry(&mix, entries),
-            Form::Har => har_entry(&mix, entries).to_string(),
-            Form::PrettyHar => format!("{:#}", har_entry(&mix, entries)),
+            Form::Journal => journal_entry(mix, entries),
+            Form::Har => har_entry(mix, entries).to_string(),
+            Form::PrettyHar => format!("{:#}", har_entry(mix, entries)),
         };
         if entries > 0 {
             out.write_all(between.as_bytes())?;

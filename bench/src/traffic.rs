@@ -26,7 +26,7 @@ use crate::Error;
 /// The mix of all others, by their weights.
 pub const DEFAULT: &str = "default";
 
-/// The mix of which recordings are made.
+/// The mix of which recordings are made by default.
 pub const RECORDED: &str = "recorded";
 
 /// The mix of any contract, which `--contract` names; see [`crate::vendor`].
@@ -141,9 +141,9 @@ impl Mix {
         Ok(Self { name, summary, scopes, ..Self::weighted(vec![file]) })
     }
 
-    /// The mix of which recordings are made, with so many entries and identities.
-    pub fn recorded(entries: usize, identities: usize) -> Result<Self, Error> {
-        Ok(Self { entries, identities, ..Self::named(RECORDED)? })
+    /// A mix for recordings, with so many entries and identities.
+    pub fn for_recording(name: &str, entries: usize, identities: usize) -> Result<Self, Error> {
+        Ok(Self { entries, identities, ..Self::named(name)? })
     }
 
     /// The mixes that there are, but the default one and those without a weight in it.

@@ -12,6 +12,7 @@ use serde_json::Value;
 use crate::{
     Error, child, options,
     recordings::{self, Form, Until},
+    traffic::{Mix, RECORDED},
 };
 
 /// Measures and prints.
@@ -32,9 +33,10 @@ pub fn run(args: &[String]) -> Result<(), Error> {
     let note = scratch.join("used");
     println!("{megabytes} MB of the mix each, medians of {rounds} rounds; CPU of the whole process\n");
     println!("{:<26} {:>8} {:>8} {:>8} {:>8} {:>8}", "", "CPU s", "ratio", "wall s", "MB/s", "peak MB");
+    let mix = Mix::named(RECORDED)?;
     for form in Form::ALL {
         let file = scratch.join(form.file_name());
-        let entries = recordings::write(&file, form, Until::Bytes(megabytes << 20), 1)?;
+        let entries = recordings::write(&file, form, Until::Bytes(megabytes << 20), &mix)?;
         let values: [&OsStr; 3] = [this.as_ref(), "values".as_ref(), file.as_ref()];
         let verify: [&OsStr; 3] = [contrail.as_ref(), "verify".as_ref(), file.as_ref()];
         let (mut reads, mut checks) = (Vec::new(), Vec::new());
