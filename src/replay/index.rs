@@ -5,8 +5,11 @@
 
 use std::{
     borrow::Cow,
-    collections::{HashMap, HashSet, hash_map::Entry},
-    sync::{Arc, OnceLock},
+    collections::{HashMap, HashSet},
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
 };
 
 use super::{
@@ -14,8 +17,10 @@ use super::{
     conditions::Conditions,
     grant::Learned,
     ignore::{Ignore, IgnoreSet},
+    key_table::KeyTable,
     mask::{Key, Keys, Mask},
-    numbers::Numbers,
+    numbers::{NumberLists, Numbers},
+    request_lines::RequestLines,
     serve::{self, Answer, AnswerId, Digested, KeptAnswers, Plain},
 };
 use crate::recording::fixture::request_parts::Parts;
@@ -37,8 +42,6 @@ pub type RedactFailure = Arc<dyn Fn(&str) -> String + Send + Sync>;
 /// One recorded exchange: what finding and telling it needs. The rest of it is elsewhere.
 #[derive(Debug)]
 pub(super) struct RecordedExchange {
-    /// Method and target of its request, without the origin. Holds no secret.
-    pub(super) asked: Box<str>,
     /// Which fixture, as an index into the sources.
     pub(super) source: u32,
     pub(super) caller: CallerId,
@@ -92,7 +95,7 @@ pub(super) struct Source {
 
 /// An entry with all that can be worked out without the entries before it.
 pub struct Prepared {
-    asked: Box<str>,
+    asked: String,
     line: Key,
     key: Key,
     mask: Mask,
@@ -122,6 +125,8 @@ pub(super) struct Rules {
     redact_failure: RedactFailure,
     pub(super) keys: Keys,
     digests: Digests,
+    /// No further answer stays in memory, so none is made ready.
+    answers_full: AtomicBool,
 }
 
 impl Rules {
@@ -142,6 +147,7 @@ impl Rules {
             redact_failure,
             keys: Keys::default(),
             digests: Digests::default(),
+            answers_full: AtomicBool::new(false),
         }
     }
 
@@ -167,10 +173,11 @@ impl Rules {
         // Another tool's words for it may hold secrets.
         let clean_failure = failure.filter(|_| entry.note.is_none()).map(|failure| (self.redact_failure)(failure));
         let unfit = serve::unfit(exchange, clean_failure.as_deref().or(failure));
-        let answer = if unfit.is_none() { serve::answer(exchange) } else { None };
+        let can_stay = entry_ref.is_none() || !self.answers_full.load(Relaxed);
+        let answer = if unfit.is_none() && can_stay { serve::answer(exchange) } else { None };
         let answer = answer.map(|answer| Digested::new(answer, &self.digests));
         Prepared {
-            asked: asked(request).into(),
+            asked: asked(request),
             line,
             key: self.keys.request(line, &parts, &mask, &ignored),
             shape: (!mask.segments.is_empty()).then(|| (method.to_owned(), parts.path.split('/').count())),
@@ -199,8 +206,7 @@ pub(super) fn asked(request: &Request) -> String {
 /// Entries of one identity.
 #[derive(Debug)]
 pub(super) struct Bucket {
-    /// In recorded order.
-    pub(super) entries: Numbers,
+    entries: Numbers,
     pub(super) mask: u32,
     /// One of them was recorded under conditions.
     pub(super) conditional: bool,
@@ -211,8 +217,7 @@ pub(super) struct Bucket {
 pub(super) struct RouteEntries {
     /// The masks in use, most specific first.
     masks: Numbers,
-    /// In recorded order.
-    pub(super) entries: Numbers,
+    entries: Numbers,
     ignored: u16,
 }
 
@@ -221,17 +226,21 @@ pub(super) struct Index {
     pub(super) rules: Arc<Rules>,
     pub(super) sources: Vec<Source>,
     pub(super) held: Vec<RecordedExchange>,
+    /// Method and target of each recorded request, without the origin. They hold no secret.
+    asked: RequestLines,
     pub(super) callers: Callers,
     caller_cache: CallerCache<CallerId>,
+    /// In recorded order, numbered by `by_key`.
     pub(super) buckets: Vec<Bucket>,
-    /// In recorded order.
+    by_key: KeyTable,
+    /// In recorded order, numbered by `by_line`.
     lines: Vec<RouteEntries>,
-    by_line: HashMap<Key, u32>,
+    by_line: KeyTable,
+    numbers: NumberLists,
     /// Why exchanges are never served.
     unfit: HashMap<u32, Box<str>>,
     masks: Vec<Mask>,
     mask_ids: HashMap<Mask, u32>,
-    by_key: HashMap<Key, u32>,
     /// Path masks that are not empty, by method and number of segments.
     path_masks: HashMap<(String, usize), Vec<Vec<usize>>>,
     ignore_sets: Vec<IgnoreSet>,
@@ -248,15 +257,17 @@ impl Index {
             rules: Arc::new(rules),
             sources: Vec::new(),
             held: Vec::new(),
+            asked: RequestLines::default(),
             callers: Callers::default(),
             caller_cache: CallerCache::default(),
             buckets: Vec::new(),
+            by_key: KeyTable::default(),
             lines: Vec::new(),
-            by_line: HashMap::new(),
+            by_line: KeyTable::default(),
+            numbers: NumberLists::default(),
             unfit: HashMap::new(),
             masks: vec![Mask::default()],
             mask_ids: HashMap::from([(Mask::default(), 0)]),
-            by_key: HashMap::new(),
             path_masks: HashMap::new(),
             ignore_sets: Vec::new(),
             answers: KeptAnswers::new(max_kept),
@@ -282,31 +293,29 @@ impl Index {
             }
         }
         let ignored = self.ignore_set(ignored);
-        match self.by_line.entry(prepared.line) {
-            Entry::Vacant(line) => {
-                line.insert(u32::try_from(self.lines.len()).unwrap_or(u32::MAX));
+        match self.by_line.number(prepared.line) {
+            (_, true) => {
                 let (masks, entries) = (Numbers::one(mask_id), Numbers::one(number));
                 self.lines.push(RouteEntries { masks, entries, ignored });
             }
-            Entry::Occupied(line) => {
-                let line = &mut self.lines[*line.get() as usize];
-                line.entries.push(number);
-                if !line.masks.contains(&mask_id) {
-                    line.masks.push(mask_id);
+            (line, false) => {
+                let line = &mut self.lines[line as usize];
+                self.numbers.push(&mut line.entries, number);
+                if !self.numbers.of(&line.masks).contains(&mask_id) {
+                    self.numbers.push(&mut line.masks, mask_id);
                     let masks = &self.masks;
-                    line.masks.sort_by(|left, right| masks[*left as usize].cmp(&masks[*right as usize]));
+                    if let Some(list) = self.numbers.list(&line.masks) {
+                        list.sort_by(|left, right| masks[*left as usize].cmp(&masks[*right as usize]));
+                    }
                 }
             }
         }
         let conditional = prepared.conditions.any();
-        match self.by_key.entry(prepared.key) {
-            Entry::Vacant(bucket) => {
-                bucket.insert(u32::try_from(self.buckets.len()).unwrap_or(u32::MAX));
-                self.buckets.push(Bucket { entries: Numbers::one(number), mask: mask_id, conditional });
-            }
-            Entry::Occupied(bucket) => {
-                let bucket = &mut self.buckets[*bucket.get() as usize];
-                bucket.entries.push(number);
+        match self.by_key.number(prepared.key) {
+            (_, true) => self.buckets.push(Bucket { entries: Numbers::one(number), mask: mask_id, conditional }),
+            (bucket, false) => {
+                let bucket = &mut self.buckets[bucket as usize];
+                self.numbers.push(&mut bucket.entries, number);
                 bucket.conditional |= conditional;
             }
         }
@@ -320,13 +329,16 @@ impl Index {
         if let Some(why) = prepared.unfit {
             self.unfit.insert(number, why);
         }
+        if self.answers.is_full() {
+            self.rules.answers_full.store(true, Relaxed);
+        }
         // What is in memory anyway answers from there.
         let answer = match prepared.kept {
             Kept::There(_) if self.answers.is_full() => None,
             _ => prepared.answer.and_then(|answer| self.answers.keep(answer)),
         };
+        self.asked.push(&prepared.asked);
         self.held.push(RecordedExchange {
-            asked: prepared.asked,
             source: u32::try_from(self.sources.len().saturating_sub(1)).unwrap_or(u32::MAX),
             caller: self
                 .caller_cache
@@ -383,7 +395,22 @@ impl Index {
 
     /// The entries of the line with this key.
     pub(super) fn line(&self, key: Key) -> Option<&RouteEntries> {
-        self.by_line.get(&key).map(|line| &self.lines[*line as usize])
+        self.by_line.get(&key).map(|line| &self.lines[line as usize])
+    }
+
+    /// The entries of a line, in recorded order.
+    pub(super) fn entries_of<'a>(&'a self, line: &'a RouteEntries) -> &'a [u32] {
+        self.numbers.of(&line.entries)
+    }
+
+    /// The entries of a bucket, in recorded order.
+    pub(super) fn entries_in<'a>(&'a self, bucket: &'a Bucket) -> &'a [u32] {
+        self.numbers.of(&bucket.entries)
+    }
+
+    /// Method and target of a recorded request, without the origin. Holds no secret.
+    pub(super) fn asked(&self, entry: u32) -> &str {
+        self.asked.get(entry)
     }
 
     /// The bucket that answers `parts`: the most specific one whose mask it fits.
@@ -391,10 +418,10 @@ impl Index {
         self.lines_of(parts).find_map(|line_key| {
             let line = self.line(line_key)?;
             let ignored = &self.ignore_sets[usize::from(line.ignored)];
-            line.masks.iter().find_map(|id| {
+            self.numbers.of(&line.masks).iter().find_map(|id| {
                 let mask = &self.masks[*id as usize];
                 let key = self.rules.keys.request(line_key, parts, mask, ignored);
-                self.by_key.get(&key).copied()
+                self.by_key.get(&key)
             })
         })
     }
@@ -421,7 +448,7 @@ impl Index {
         let lines = self.by_operation.get_or_init(|| {
             let mut lines: HashMap<Option<Arc<str>>, Vec<usize>> = HashMap::new();
             for (place, line) in self.lines.iter().enumerate() {
-                let asked = &*self.held[line.entries[0] as usize].asked;
+                let asked = self.asked(self.entries_of(line)[0]);
                 let (method, target) = asked.split_once(' ').unwrap_or_default();
                 let path = target.split_once('?').map_or(target, |(path, _)| path);
                 lines.entry(self.operation(method, path)).or_default().push(place);

@@ -165,7 +165,7 @@ fn nearest(index: &Index, parts: &Parts) -> Vec<Near> {
 
 /// The recorded exchanges that are compared with a request in full, and how far their lines are from it.
 fn candidates(index: &Index, parts: &Parts) -> Vec<(Distance, u32)> {
-    let same = index.lines_of(parts).filter_map(|key| index.line(key)).flat_map(|line| line.entries.iter());
+    let same = index.lines_of(parts).filter_map(|key| index.line(key)).flat_map(|line| index.entries_of(line));
     let same: Vec<_> = same.take(MAX_COMPARED).map(|entry| (Distance::default(), *entry)).collect();
     if !same.is_empty() {
         return same;
@@ -175,7 +175,7 @@ fn candidates(index: &Index, parts: &Parts) -> Vec<(Distance, u32)> {
         .lines_near(operation.as_ref())
         .take(MAX_LINES)
         .filter_map(|(other, line)| {
-            let asked = &index.held[*line.entries.first()? as usize].asked;
+            let asked = index.asked(*index.entries_of(line).first()?);
             let (method, target) = asked.split_once(' ').unwrap_or_default();
             let path = target.split_once('?').map_or(target, |(path, _)| path);
             let other_method = usize::from(parts.method != method) * 3;
@@ -184,14 +184,14 @@ fn candidates(index: &Index, parts: &Parts) -> Vec<(Distance, u32)> {
             Some(((other && operation.is_some(), distance), Reverse(common), line))
         })
         .collect();
-    lines.sort_by_key(|(distance, common, line)| (*distance, *common, line.entries.first().copied()));
-    let entries = lines
-        .into_iter()
-        .flat_map(|(distance, _, line)| line.entries.iter().take(MAX_OF_LINE).map(move |entry| (distance, *entry)));
+    lines.sort_by_key(|(distance, common, line)| (*distance, *common, index.entries_of(line).first().copied()));
+    let entries = lines.into_iter().flat_map(|(distance, _, line)| {
+        index.entries_of(line).iter().take(MAX_OF_LINE).map(move |entry| (distance, *entry))
+    });
     entries.take(MAX_ELSEWHERE).collect()
 }
 
 fn near(index: &Index, entry: u32, differences: Vec<Difference>) -> Near {
     let held = &index.held[entry as usize];
-    Near { entry: index.name(entry), request: held.asked.to_string(), status: held.status, differences }
+    Near { entry: index.name(entry), request: index.asked(entry).to_owned(), status: held.status, differences }
 }

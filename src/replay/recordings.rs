@@ -231,7 +231,7 @@ impl Replay {
         let mut sequence = Sequence::default();
         let mut unproven = Vec::new();
         for (entry, held) in (0_u32..).zip(&self.index.held) {
-            if held.is_unfit || self.is_token_line(&held.asked) {
+            if held.is_unfit || self.is_token_line(self.index.asked(entry)) {
                 continue;
             }
             let instead = match self.index.request(entry) {
@@ -252,7 +252,11 @@ impl Replay {
                     }
                 }
             };
-            unproven.push(Unproven { entry: self.index.name(entry), request: held.asked.to_string(), instead });
+            unproven.push(Unproven {
+                entry: self.index.name(entry),
+                request: self.index.asked(entry).to_owned(),
+                instead,
+            });
         }
         unproven
     }
@@ -264,7 +268,7 @@ impl Replay {
         (0_u32..)
             .zip(&self.index.held)
             .filter(|(entry, held)| !held.is_unfit && state.sequence.served(*entry) == 0)
-            .map(|(entry, held)| (self.index.name(entry), held.asked.to_string()))
+            .map(|(entry, _)| (self.index.name(entry), self.index.asked(entry).to_owned()))
             .collect()
     }
 
@@ -272,9 +276,10 @@ impl Replay {
     #[must_use]
     pub fn unfit(&self) -> BTreeMap<String, Vec<(String, String)>> {
         let mut reasons: BTreeMap<String, Vec<(String, String)>> = BTreeMap::new();
-        for (entry, held) in (0_u32..).zip(&self.index.held) {
+        for (entry, _) in (0_u32..).zip(&self.index.held) {
             if let Some(why) = self.index.unfit(entry) {
-                reasons.entry(why.to_string()).or_default().push((self.index.name(entry), held.asked.to_string()));
+                let asked = self.index.asked(entry).to_owned();
+                reasons.entry(why.to_string()).or_default().push((self.index.name(entry), asked));
             }
         }
         reasons
@@ -287,7 +292,7 @@ impl Replay {
     }
 
     fn recorded(&self, bucket: u32, caller: Option<u32>) -> usize {
-        let entries = &self.index.buckets[bucket as usize].entries;
+        let entries = self.index.entries_in(&self.index.buckets[bucket as usize]);
         let own = entries.iter().filter(|entry| Some(self.index.held[**entry as usize].caller) == caller).count();
         if own > 0 { own } else { entries.len() }
     }

@@ -45,9 +45,10 @@ impl Cursor {
     /// At the start of what can be served of `entries`, of `own`'s only if there is a caller.
     fn over(index: &Index, bucket: &Bucket, own: Option<CallerId>, asked: Conditions) -> Self {
         let held = |entry: u32| &index.held[entry as usize];
-        let all = bucket.entries.iter().copied();
+        let entries = index.entries_in(bucket);
+        let all = entries.iter().copied();
         let mut all: Vec<u32> = all.filter(|entry| own.is_none_or(|own| held(*entry).caller == own)).collect();
-        let first = all.first().copied().unwrap_or(bucket.entries[0]);
+        let first = all.first().copied().unwrap_or(entries[0]);
         if bucket.conditional {
             all = conditions::nearest(asked, &all, |entry| (held(entry).conditions, held(entry).status));
         }
@@ -83,7 +84,7 @@ impl Sequence {
             self.served.resize(index.held.len(), 0);
         }
         let all = &index.buckets[bucket as usize];
-        if let ([only], false) = (&*all.entries, all.conditional) {
+        if let ([only], false) = (index.entries_in(all), all.conditional) {
             return self.only(index, *only, exhausted);
         }
         let asked = if all.conditional { Conditions::of(headers) } else { Conditions::default() };
@@ -119,7 +120,7 @@ impl Sequence {
             return *place;
         }
         let all = &index.buckets[bucket as usize];
-        let entries = &all.entries;
+        let entries = index.entries_in(all);
         let has_own = |caller: &CallerId| entries.iter().any(|entry| index.held[*entry as usize].caller == *caller);
         let own = caller.filter(has_own);
         let place = if own.is_none() && caller.is_some() {

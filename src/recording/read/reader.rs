@@ -79,8 +79,9 @@ pub struct EntryRef {
     index: u32,
     line: Option<NonZero<u32>>,
     offset: u64,
-    pub(super) length: usize,
     digest: u64,
+    /// Bytes of its text.
+    length: NonZero<u32>,
 }
 
 /// The digest of an entry: its text, and what of it stands in body files. Tells entries that changed from those that
@@ -99,13 +100,18 @@ impl EntryRef {
     fn new(position: EntryPosition, length: usize, digest: u64) -> Self {
         let EntryPosition { index, line, offset } = position;
         let short = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-        Self { index: short(index), line: line.and_then(|line| NonZero::new(short(line))), offset, length, digest }
+        let length = NonZero::new(short(length)).unwrap_or(NonZero::<u32>::MIN);
+        Self { index: short(index), line: line.and_then(|line| NonZero::new(short(line))), offset, digest, length }
     }
 
     /// Its index in its recording.
     #[must_use]
     pub fn index(&self) -> usize {
         self.index as usize
+    }
+
+    pub(super) fn length(&self) -> usize {
+        self.length.get() as usize
     }
 
     pub(super) fn position(&self) -> EntryPosition {

@@ -30,7 +30,7 @@ impl Rereader {
     /// [`ReadFault::Changed`] if it is not what it was any more; others if it can no longer be read at all.
     pub fn entry(&self, entry_ref: &EntryRef) -> Result<Entry, ReadError> {
         let position = entry_ref.position();
-        let mut text = vec![0; entry_ref.length];
+        let mut text = vec![0; entry_ref.length()];
         let read = self.file.read_exact_at(&mut text, position.offset);
         let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
         read.map_err(|_| reader.fail(ReadFault::Changed { index: position.index }))?;
