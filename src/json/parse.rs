@@ -4,7 +4,7 @@ use super::{
     error::{MAX_DEPTH, MAX_SOURCE, SyntaxError, SyntaxFault},
     names,
     slot::{COUNT, Kind, Slot, small},
-    strings,
+    strings::{self, LANES},
 };
 
 /// What a pass gives.
@@ -48,7 +48,7 @@ fn parse_as<const UNIQUE: bool>(source: &[u8]) -> Result<Parsed, SyntaxError> {
 
 /// How many bytes are UTF-8.
 fn valid_up_to(source: &[u8]) -> usize {
-    std::str::from_utf8(source).map_or_else(|error| error.valid_up_to(), str::len)
+    simdutf8::compat::from_utf8(source).map_or_else(|error| error.valid_up_to(), str::len)
 }
 
 type Step<T = ()> = Result<T, SyntaxError>;
@@ -57,18 +57,27 @@ fn fail<T>(fault: SyntaxFault, offset: usize) -> Step<T> {
     Err(SyntaxError { fault, offset })
 }
 
-/// The next byte that is no white space, to which `at` goes.
+/// The next byte from `at` on that is no white space, with its position.
 #[inline]
-pub(super) fn next(source: &[u8], at: &mut usize) -> Option<u8> {
+pub(super) fn next(source: &[u8], at: usize) -> (usize, Option<u8>) {
+    match source.get(at) {
+        Some(byte) if *byte > b' ' => (at, Some(*byte)),
+        _ => after_space(source, at),
+    }
+}
+
+#[inline(never)]
+fn after_space(source: &[u8], mut at: usize) -> (usize, Option<u8>) {
     loop {
-        match source.get(*at) {
-            Some(b' ' | b'\n' | b'\r' | b'\t') => *at += 1,
-            other => return other.copied(),
+        match source.get(at) {
+            Some(b' ' | b'\n' | b'\r' | b'\t') => at += 1,
+            other => return (at, other.copied()),
         }
     }
 }
 
-/// The pass over valid UTF-8; `controls` where there are control characters, if only white space.
+/// The pass over valid UTF-8; `controls` where there are control characters, if only white space. Each turn of its loop
+/// takes a value, with its name in an object, and what closes after it.
 ///
 /// One function with its state in locals, which stay in registers; what is rare is a function of its own. While a
 /// container is open, its slot says where the one around it is (`next`, one more than its index) and how many members
@@ -79,66 +88,57 @@ fn pass<const UNIQUE: bool>(source: &[u8], controls: bool) -> Step<Parsed> {
     let (mut open, mut depth) = (0, 0);
     // The innermost of them: one more than its index, what closes it, and its members or items so far.
     let (mut within, mut close, mut count) = (0, NOTHING, 0);
-    // A member's name comes next, not a value.
-    let mut name = false;
     let mut at = 0;
     loop {
-        let first = next(source, &mut at);
-        let start = at;
-        let (kind, marked) = match first {
-            Some(b'"') => {
-                let mut marked = false;
-                at = strings::special(source, start + 1);
-                if controls || source.get(at) != Some(&b'"') {
-                    (at, marked) = string(source, start + 1)?;
-                }
-                at += 1;
-                (Kind::String, marked)
+        let mut first;
+        (at, first) = next(source, at);
+        if close == b'}' {
+            if first != Some(b'"') {
+                return fail(SyntaxFault::Grammar, at);
             }
-            _ if name => return fail(SyntaxFault::Grammar, at),
+            at = string(source, at, &mut tape)?;
+            (at, first) = next(source, at);
+            if first != Some(b':') {
+                return fail(SyntaxFault::Grammar, at);
+            }
+            (at, first) = next(source, at + 1);
+        }
+        match first {
+            Some(b'"') => at = string(source, at, &mut tape)?,
+            Some(b'-' | b'0'..=b'9') => {
+                let (end, marked) = number(source, at)?;
+                tape.push(Slot::new(Kind::Number, at, end, tape.len() + 1, marked));
+                at = end;
+            }
             Some(b'{' | b'[') => {
                 let kind = if first == Some(b'{') { Kind::Object } else { Kind::Array };
                 if open >= MAX_DEPTH {
                     return fail(SyntaxFault::TooDeep, at);
                 }
                 depth = depth.max(open + 1);
-                at += 1;
-                if next(source, &mut at) != Some(closing(kind)) {
+                let (inside, first) = next(source, at + 1);
+                if first != Some(closing(kind)) {
                     open += 1;
-                    tape.push(Slot { start: small(start), end: count, next: within, meta: kind as u32 });
+                    tape.push(Slot { start: small(at), end: count, next: within, meta: kind as u32 });
                     (within, close, count) = (small(tape.len()), closing(kind), 1);
-                    name = kind == Kind::Object;
+                    at = inside;
                     continue;
                 }
-                at += 1;
-                (kind, false)
-            }
-            Some(b'-' | b'0'..=b'9') => {
-                let marked;
-                (at, marked) = number(source, at)?;
-                (Kind::Number, marked)
+                tape.push(Slot::new(kind, at, inside + 1, tape.len() + 1, false));
+                at = inside + 1;
             }
             _ => {
-                let kind;
-                (at, kind) = word(source, at)?;
-                (kind, false)
+                let (end, kind) = word(source, at)?;
+                tape.push(Slot::new(kind, at, end, tape.len() + 1, false));
+                at = end;
             }
-        };
-        tape.push(Slot::new(kind, start, at, tape.len() + 1, marked));
-        if name {
-            if next(source, &mut at) != Some(b':') {
-                return fail(SyntaxFault::Grammar, at);
-            }
-            at += 1;
-            name = false;
-            continue;
         }
         // After a value: what closes, then a comma or the end.
         loop {
-            match next(source, &mut at) {
+            (at, first) = next(source, at);
+            match first {
                 Some(b',') if close != NOTHING => {
                     count += 1;
-                    name = close == b'}';
                     break;
                 }
                 Some(byte) if byte == close => {}
@@ -177,6 +177,30 @@ fn closing(container: Kind) -> u8 {
     if container == Kind::Object { b'}' } else { b']' }
 }
 
+/// Adds the string at `at`; its end.
+#[inline]
+fn string(source: &[u8], at: usize, tape: &mut Vec<Slot>) -> Step<usize> {
+    let mut end = strings::plain_end(source, at + 1);
+    let marked = source.get(end) != Some(&b'"');
+    if marked {
+        end = escaped_end(source, end)?;
+    }
+    tape.push(Slot::new(Kind::String, at, end + 1, tape.len() + 1, marked));
+    Ok(end + 1)
+}
+
+/// The closing quote of a string that has an escape at `at`; control characters are faults.
+#[inline(never)]
+fn escaped_end(source: &[u8], mut at: usize) -> Step<usize> {
+    loop {
+        match source.get(at) {
+            Some(b'"') => return Ok(at),
+            Some(b'\\') => at = strings::plain_end(source, strings::escape(source, at)?),
+            _ => return fail(SyntaxFault::Grammar, at),
+        }
+    }
+}
+
 /// The end of the word at `at`, and what it stands for.
 fn word(source: &[u8], at: usize) -> Step<(usize, Kind)> {
     for (word, kind) in [(&b"true"[..], Kind::Boolean), (b"false", Kind::Boolean), (b"null", Kind::Null)] {
@@ -188,7 +212,46 @@ fn word(source: &[u8], at: usize) -> Step<(usize, Kind)> {
 }
 
 /// The end of the number at `at`, and whether it has a fraction or an exponent.
+#[inline]
 pub(super) fn number(source: &[u8], at: usize) -> Step<(usize, bool)> {
+    match source.get(at..).and_then(<[u8]>::first_chunk).and_then(short_number) {
+        Some((length, marked)) => Ok((at + length, marked)),
+        None => any_number(source, at),
+    }
+}
+
+/// The length of a number that ends within these bytes, and whether it has a fraction or an exponent. `None` where it
+/// may be longer, or has a fault.
+#[inline]
+fn short_number(bytes: &[u8; LANES]) -> Option<(usize, bool)> {
+    let others = strings::no_digits(bytes) | 1 << LANES;
+    let after_digits = |at: usize| at + (others >> at).trailing_zeros() as usize;
+    let first = usize::from(bytes[0] == b'-');
+    let mut end = after_digits(first);
+    let mut marked = false;
+    if end == first || bytes[first] == b'0' && end > first + 1 {
+        return None;
+    }
+    if *bytes.get(end)? == b'.' {
+        let fraction = end + 1;
+        end = after_digits(fraction);
+        marked = true;
+        if end == fraction {
+            return None;
+        }
+    }
+    if matches!(bytes.get(end)?, b'e' | b'E') {
+        let exponent = end + 1 + usize::from(matches!(bytes.get(end + 1)?, b'+' | b'-'));
+        end = after_digits(exponent);
+        marked = true;
+        if end == exponent || end == LANES {
+            return None;
+        }
+    }
+    Some((end, marked))
+}
+
+fn any_number(source: &[u8], at: usize) -> Step<(usize, bool)> {
     let digits = |from: usize| digits(source, from);
     let first = at + usize::from(source[at] == b'-');
     let mut end = match source.get(first) {
@@ -220,34 +283,22 @@ pub(super) fn number(source: &[u8], at: usize) -> Step<(usize, bool)> {
 }
 
 /// The end of the digits from `at` on.
-#[inline]
-fn digits(source: &[u8], mut at: usize) -> usize {
-    let mut rest = source.get(at..).unwrap_or_default();
-    while let Some(word) = rest.first_chunk() {
-        let others = strings::others_than_digits(*word);
-        if others != 0 {
-            return at + others.trailing_zeros() as usize / 8;
-        }
-        (rest, at) = (&rest[8..], at + 8);
-    }
-    at + rest.iter().take_while(|byte| byte.is_ascii_digit()).count()
+fn digits(source: &[u8], at: usize) -> usize {
+    at + source.get(at..).unwrap_or_default().iter().take_while(|byte| byte.is_ascii_digit()).count()
 }
 
-/// The closing quote of the string whose inside begins at `at`, and whether it has escapes; control characters are
-/// faults.
-#[cold]
-fn string(source: &[u8], mut at: usize) -> Step<(usize, bool)> {
-    let mut marked = false;
-    loop {
-        let end = strings::special(source, at);
-        if let Some(control) = strings::control(&source[at..end]) {
-            return fail(SyntaxFault::Grammar, at + control);
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_number_ends_where_a_look_at_each_byte_ends_it(
+            text in "(-?(0|[1-9][0-9]{0,18})(\\.[0-9]{0,17})?([eE][+-]?[0-9]{0,4})?|[-0-9][-+.eE0-9]{0,20})[,x ]{0,20}",
+        ) {
+            prop_assert_eq!(number(text.as_bytes(), 0), any_number(text.as_bytes(), 0));
         }
-        match source.get(end) {
-            None => return fail(SyntaxFault::Grammar, end),
-            Some(b'"') => return Ok((end, marked)),
-            Some(_) => at = strings::escape(source, end)?,
-        }
-        marked = true;
     }
 }

@@ -1,6 +1,11 @@
 //! The inside of string literals: where it ends, and its escapes.
 
+use wide::u8x16;
+
 use super::error::{SyntaxError, SyntaxFault};
+
+/// How many bytes are looked at together.
+pub(super) const LANES: usize = 16;
 
 /// One in each byte of a word.
 const ONES: u64 = u64::from_ne_bytes([1; 8]);
@@ -15,6 +20,37 @@ pub(super) fn special(source: &[u8], at: usize) -> usize {
         0 => memchr::memchr2(b'"', b'\\', rest).map_or(source.len(), |position| at + position),
         marks => at + marks.trailing_zeros() as usize / 8,
     }
+}
+
+/// Position of the next byte from `at` on that a string cannot hold as it is: a quote, a backslash, a control character;
+/// the source's length if there is none.
+#[inline]
+pub(super) fn plain_end(source: &[u8], mut at: usize) -> usize {
+    while let Some(bytes) = source.get(at..).and_then(<[u8]>::first_chunk) {
+        let bytes = u8x16::new(*bytes);
+        let quotes = bytes.simd_eq(u8x16::splat(b'"'));
+        let backslashes = bytes.simd_eq(u8x16::splat(b'\\'));
+        let controls = bytes.simd_le(u8x16::splat(0x1F));
+        let others = (quotes | backslashes | controls).to_bitmask();
+        if others != 0 {
+            return at + others.trailing_zeros() as usize;
+        }
+        at += LANES;
+    }
+    last_plain_end(source, at)
+}
+
+/// The same where fewer bytes are left.
+#[inline(never)]
+fn last_plain_end(source: &[u8], at: usize) -> usize {
+    let rest = source.get(at..).unwrap_or_default();
+    at + rest.iter().take_while(|byte| !matches!(**byte, b'"' | b'\\' | ..0x20)).count()
+}
+
+/// A bit for each byte that is no digit, the first byte's the least.
+#[inline]
+pub(super) fn no_digits(bytes: &[u8; LANES]) -> u32 {
+    (u8x16::new(*bytes) - u8x16::splat(b'0')).simd_gt(u8x16::splat(9)).to_bitmask()
 }
 
 /// How many of eight bytes come before the first quote or backslash.
@@ -41,13 +77,6 @@ pub(crate) fn needs_escape(word: u64) -> u64 {
     let no_quote = (low ^ (ONES * u64::from(b'"'))) + !HIGH;
     let no_backslash = (low ^ (ONES * u64::from(b'\\'))) + !HIGH;
     !((above & no_quote & no_backslash) | word) & HIGH
-}
-
-/// The high bit of the first of eight bytes, counted from the least, that is no digit; bits above it mean nothing.
-#[inline]
-pub(super) fn others_than_digits(word: [u8; 8]) -> u64 {
-    let digits = u64::from_le_bytes(word) ^ (ONES * u64::from(b'0'));
-    (digits.wrapping_add(ONES * (0x80 - 10)) | digits) & HIGH
 }
 
 /// Position of the first control character.
@@ -117,4 +146,24 @@ pub(super) fn unescape(inner: &str) -> String {
     }
     out.push_str(&inner[copied..]);
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_plain_part_of_a_string_ends_at_what_it_cannot_hold_wherever_that_stands() {
+        for length in [20, 40] {
+            for at in 0..length {
+                for byte in 0..=u8::MAX {
+                    let mut text = vec![b'x'; length];
+                    text[at] = byte;
+                    let end = if matches!(byte, b'"' | b'\\' | ..0x20) { at } else { length };
+                    assert_eq!(plain_end(&text, 0), end, "{byte} at {at} of {length}");
+                    assert_eq!(plain_end(&text, at + 1), length);
+                }
+            }
+        }
+    }
 }

@@ -28,9 +28,9 @@ pub fn read<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, LenientError> {
     let unicode = std::str::from_utf8(text).ok();
     let mut reader = Reader { text, unicode, at: 0, controls, scratch: Vec::new() };
     let value = T::deserialize(&mut reader)?;
-    match parse::next(text, &mut reader.at) {
-        None => Ok(value),
-        Some(_) => Err(LenientError::Grammar),
+    match parse::next(text, reader.at) {
+        (_, None) => Ok(value),
+        (_, Some(_)) => Err(LenientError::Grammar),
     }
 }
 
@@ -50,7 +50,9 @@ impl<'de> Reader<'de> {
     /// The next byte that is no white space, without taking it.
     #[inline]
     fn peek(&mut self) -> Result<u8, LenientError> {
-        parse::next(self.text, &mut self.at).ok_or(LenientError::Cut)
+        let byte;
+        (self.at, byte) = parse::next(self.text, self.at);
+        byte.ok_or(LenientError::Cut)
     }
 
     /// Takes a string; where its inside stands, or `None` if it had escapes and is in the scratch.
@@ -135,7 +137,7 @@ impl<'de> Reader<'de> {
             }
             loop {
                 let Some(close) = open.last() else { return Ok(()) };
-                let byte = parse::next(self.text, &mut self.at).ok_or(LenientError::Cut)?;
+                let byte = self.peek()?;
                 if byte != b',' && byte != *close {
                     return Err(LenientError::Grammar);
                 }
