@@ -9,7 +9,7 @@ use std::{
 use bytes::Bytes;
 use ruzstd::decoding::StreamingDecoder;
 
-use super::Headers;
+use super::{Headers, inflate};
 use crate::json::{Document, SyntaxError};
 
 /// One message body.
@@ -221,15 +221,9 @@ fn undo(coding: &[u8], coded: &[u8], limits: DecodeLimits) -> Option<Vec<u8>> {
     const FLOOR: usize = 64 << 10;
     let most = limits.bytes.min(coded.len().saturating_mul(limits.ratio).max(FLOOR));
     match coding.to_ascii_lowercase().as_slice() {
-        b"gzip" | b"x-gzip" => read_to(most, flate2::bufread::MultiGzDecoder::new(coded)),
-        b"deflate" => whole(most, flate2::bufread::ZlibDecoder::new(coded), |decoder| decoder.into_inner().is_empty())
-            .or_else(|| {
-                whole(most, flate2::bufread::DeflateDecoder::new(coded), |decoder| decoder.into_inner().is_empty())
-            }),
-        b"br" => whole(most, brotli_decompressor::Decompressor::new(Chunk(coded), 4096), |mut decoder| {
-            // Bytes after the end are found by the read after the last one, or are still in the slice.
-            decoder.read(&mut [0]).is_ok_and(|read| read == 0) && decoder.into_inner().0.is_empty()
-        }),
+        b"gzip" | b"x-gzip" => inflate::gzip(most, coded),
+        b"deflate" => inflate::deflate(most, coded),
+        b"br" => brotli(most, coded),
         b"zstd" => zstd(most, coded),
         _ => None,
     }
@@ -263,17 +257,14 @@ fn zstd(most: usize, mut coded: &[u8]) -> Option<Vec<u8>> {
     Some(decoded)
 }
 
-/// All that `decoder` gives, if that is at most `most` bytes and `ended` says that nothing follows.
-fn whole<R: Read>(most: usize, mut decoder: R, ended: impl FnOnce(R) -> bool) -> Option<Vec<u8>> {
-    let decoded = read_to(most, &mut decoder)?;
-    ended(decoder).then_some(decoded)
-}
-
-/// All that `decoder` gives, if that is at most `most` bytes.
-fn read_to(most: usize, decoder: impl Read) -> Option<Vec<u8>> {
+/// Undoes brotli.
+fn brotli(most: usize, coded: &[u8]) -> Option<Vec<u8>> {
+    let mut decoder = brotli_decompressor::Decompressor::new(Chunk(coded), 4096);
     let mut decoded = Vec::new();
-    decoder.take(most as u64 + 1).read_to_end(&mut decoded).ok()?;
-    (decoded.len() <= most).then_some(decoded)
+    (&mut decoder).take(most as u64 + 1).read_to_end(&mut decoded).ok()?;
+    // Bytes after the end are found by the read after the last one, or are still in the slice.
+    let ended = decoder.read(&mut [0]).is_ok_and(|read| read == 0) && decoder.into_inner().0.is_empty();
+    (ended && decoded.len() <= most).then_some(decoded)
 }
 
 /// A slice to read from, from which the rest can be asked.

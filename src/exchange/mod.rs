@@ -10,6 +10,7 @@ mod body;
 mod by_token;
 mod credential;
 mod headers;
+mod inflate;
 pub(crate) mod media;
 mod pair;
 mod target;

@@ -1,0 +1,204 @@
+//! DEFLATE data (RFC 1951), bare or as zlib (RFC 1950) or gzip (RFC 1952) wrap it, undone in one piece: the output is
+//! the window, so that none is allocated, cleared and copied from for each message.
+
+use crc32fast::hash as crc32;
+use miniz_oxide::inflate::{
+    TINFLStatus,
+    core::{
+        DecompressorOxide, decompress,
+        inflate_flags::{TINFL_FLAG_PARSE_ZLIB_HEADER, TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF},
+    },
+};
+
+/// What DEFLATE can make of a byte.
+const MAX_RATIO: usize = 1032;
+
+/// Undoes gzip, several members one behind the other; `None` if that gives more than `most` bytes, or is broken.
+pub(super) fn gzip(most: usize, mut coded: &[u8]) -> Option<Vec<u8>> {
+    let mut state = Box::<DecompressorOxide>::default();
+    let mut decoded = Vec::new();
+    // Mostly there is one member, whose length comes last. Room for what is not true is made once.
+    let mut stated = coded.last_chunk().map_or(0, |length| u32::from_le_bytes(*length) as usize);
+    loop {
+        let before = decoded.len();
+        let rest = inflate(&mut state, 0, without_header(coded)?, &mut decoded, std::mem::take(&mut stated), most)?;
+        let member = &decoded[before..];
+        let (sum, rest) = rest.split_first_chunk()?;
+        let (length, rest) = rest.split_first_chunk()?;
+        if u32::from_le_bytes(*sum) != crc32(member) || u64::from(u32::from_le_bytes(*length)) != member.len() as u64 {
+            return None;
+        }
+        if rest.is_empty() {
+            return Some(decoded);
+        }
+        coded = rest;
+    }
+}
+
+/// Undoes `deflate`: zlib or, as clients send it too, bare DEFLATE data, with nothing behind them.
+pub(super) fn deflate(most: usize, coded: &[u8]) -> Option<Vec<u8>> {
+    let mut state = Box::<DecompressorOxide>::default();
+    [TINFL_FLAG_PARSE_ZLIB_HEADER, 0].into_iter().find_map(|flags| {
+        let mut decoded = Vec::new();
+        let rest = inflate(&mut state, flags, coded, &mut decoded, 4 * coded.len(), most)?;
+        rest.is_empty().then_some(decoded)
+    })
+}
+
+/// What follows the header of a gzip member (RFC 1952, section 2.3).
+fn without_header(member: &[u8]) -> Option<&[u8]> {
+    const HEADER_SUM: u8 = 1 << 1;
+    const EXTRA: u8 = 1 << 2;
+    const NAME: u8 = 1 << 3;
+    const COMMENT: u8 = 1 << 4;
+    const RESERVED: u8 = 0b111 << 5;
+    let ([0x1f, 0x8b, 8, flags, ..], mut rest) = member.split_first_chunk::<10>()? else { return None };
+    if flags & RESERVED != 0 {
+        return None;
+    }
+    if flags & EXTRA != 0 {
+        let (length, behind) = rest.split_first_chunk()?;
+        rest = behind.get(usize::from(u16::from_le_bytes(*length))..)?;
+    }
+    for text in [NAME, COMMENT] {
+        if flags & text != 0 {
+            rest = &rest[memchr::memchr(0, rest)? + 1..];
+        }
+    }
+    if flags & HEADER_SUM != 0 {
+        let header = &member[..member.len() - rest.len()];
+        let (sum, behind) = rest.split_first_chunk()?;
+        if u32::from(u16::from_le_bytes(*sum)) != crc32(header) & 0xffff {
+            return None;
+        }
+        rest = behind;
+    }
+    Some(rest)
+}
+
+/// Adds what the data stand for to `decoded`, in all at most `most` bytes; gives what follows the data. `stated` is how
+/// many bytes it is expected to be.
+fn inflate<'c>(
+    state: &mut DecompressorOxide,
+    flags: u32,
+    data: &'c [u8],
+    decoded: &mut Vec<u8>,
+    stated: usize,
+    most: usize,
+) -> Option<&'c [u8]> {
+    let (begin, mut read) = (decoded.len(), 0);
+    let mut end = begin;
+    // So that data of more than `most` bytes is known from data of as many.
+    let limit = most + 1;
+    let room = stated.min(data.len().saturating_mul(MAX_RATIO)).max(64);
+    decoded.resize(begin.saturating_add(room).min(limit), 0);
+    state.init();
+    loop {
+        // What a member refers to is its own.
+        let (status, taken, given) = decompress(
+            state,
+            &data[read..],
+            &mut decoded[begin..],
+            end - begin,
+            flags | TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF,
+        );
+        (read, end) = (read + taken, end + given);
+        match status {
+            TINFLStatus::Done if end <= most => {
+                decoded.truncate(end);
+                return Some(&data[read..]);
+            }
+            TINFLStatus::HasMoreOutput if decoded.len() < limit => {
+                let doubled = (decoded.len() - begin).saturating_mul(2);
+                decoded.resize(begin.saturating_add(doubled).min(limit), 0);
+            }
+            _ => return None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use flate2::{Compression, GzBuilder, write};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn member(header: &[u8], data: &[u8], text: &[u8]) -> Vec<u8> {
+        let length = u32::try_from(text.len()).unwrap();
+        [header, data, &crc32(text).to_le_bytes(), &length.to_le_bytes()].concat()
+    }
+
+    #[test]
+    fn a_gzip_header_may_hold_a_name_a_comment_more_fields_and_its_sum() {
+        let mut coder = GzBuilder::new()
+            .filename("a name")
+            .comment("a comment")
+            .extra([7; 300])
+            .write(Vec::new(), Compression::default());
+        coder.write_all(b"text").unwrap();
+        assert_eq!(gzip(4, &coder.finish().unwrap()).as_deref(), Some(&b"text"[..]));
+        // A header sum; a stored block of one byte.
+        let header = [0x1f, 0x8b, 8, 2, 0, 0, 0, 0, 0, 255];
+        let sum = crc32(&header).to_le_bytes();
+        let data = [1, 1, 0, 0xfe, 0xff, b'x'];
+        let with_sum = |sum: &[u8]| member(&[&header[..], sum].concat(), &data, b"x");
+        assert_eq!(gzip(1, &with_sum(&sum[..2])).as_deref(), Some(&b"x"[..]));
+        assert_eq!(gzip(1, &with_sum(&sum[1..3])), None);
+        for (at, byte) in [(0, 0), (1, 0), (2, 7), (3, 0x20), (3, 0x80)] {
+            let mut broken = with_sum(&sum[..2]);
+            broken[at] = byte;
+            assert_eq!(gzip(1, &broken), None, "{byte} at {at}");
+        }
+    }
+
+    #[test]
+    fn no_room_is_made_for_a_member_that_gives_nothing() {
+        let coded = |text: &[u8]| {
+            let mut coder = write::GzEncoder::new(Vec::new(), Compression::default());
+            coder.write_all(text).unwrap();
+            coder.finish().unwrap()
+        };
+        let members = [coded(b"").repeat(20_000), coded(&vec![0; 8 << 20])].concat();
+        assert_eq!(gzip(16 << 20, &members).map(|decoded| decoded.len()), Some(8 << 20));
+    }
+
+    #[test]
+    fn data_that_refer_to_more_than_they_gave_before_are_broken() {
+        // A zero, and then a copy of sixteen bytes of which only one is there.
+        let data = [0x63, 0x60, 0x40, 0x23, 0x00];
+        assert_eq!(deflate(100, &data), None);
+        let one = member(&[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255], &data, &[0; 17]);
+        let mut coder = write::GzEncoder::new(Vec::new(), Compression::default());
+        coder.write_all(&[0; 1000]).unwrap();
+        let before = coder.finish().unwrap();
+        assert_eq!(gzip(2000, &before).map(|decoded| decoded.len()), Some(1000));
+        assert_eq!(gzip(2000, &[before, one].concat()), None);
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_coded_is_decoded_up_to_its_length(
+            text in prop_oneof![prop::collection::vec(0..3_u8, 0..6000), prop::collection::vec(any::<u8>(), 0..600)],
+            again in any::<bool>(),
+        ) {
+            let mut coder = write::GzEncoder::new(Vec::new(), Compression::default());
+            coder.write_all(&text).unwrap();
+            let members = coder.finish().unwrap().repeat(1 + usize::from(again));
+            let text = text.repeat(1 + usize::from(again));
+            prop_assert_eq!(gzip(text.len(), &members), Some(text.clone()));
+            let mut coder = write::ZlibEncoder::new(Vec::new(), Compression::default());
+            coder.write_all(&text).unwrap();
+            let zlib = coder.finish().unwrap();
+            prop_assert_eq!(deflate(text.len(), &zlib), Some(text.clone()));
+            // Its header and its sum.
+            prop_assert_eq!(deflate(text.len(), &zlib[2..zlib.len() - 4]), Some(text.clone()));
+            if let Some(less) = text.len().checked_sub(1) {
+                prop_assert_eq!(gzip(less, &members), None);
+                prop_assert_eq!(deflate(less, &zlib), None);
+            }
+        }
+    }
+}
