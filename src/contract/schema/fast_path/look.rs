@@ -227,28 +227,37 @@ impl Look<'_> {
         if !items.count.fits(value.len()) {
             return Outcome::Violates;
         }
-        let mut worst = Outcome::Conforms;
-        match items.each {
-            Others::Covered => {}
-            Others::Scalar(kinds) => worst = Outcome::of(value.items().all(|item| kinds.has(item.kind()))),
-            each => {
-                for item in value.items() {
-                    worst = worst.max(self.other(each, item));
-                    if worst == Outcome::Violates {
-                        break;
-                    }
-                }
-            }
-        }
+        let worst = self.each(items.each, value.items());
         if items.unique && worst < Outcome::Violates && value.equal_items().is_some() {
             return Outcome::Violates;
         }
         worst
     }
 
+    /// Items, or members whose names do not matter.
+    fn each<'a>(&self, others: Others, mut values: impl Iterator<Item = Node<'a>>) -> Outcome {
+        match others {
+            Others::Covered => Outcome::Conforms,
+            Others::Scalar(kinds) => Outcome::of(values.all(|value| kinds.has(value.kind()))),
+            others => {
+                let mut worst = Outcome::Conforms;
+                for value in values {
+                    worst = worst.max(self.other(others, value));
+                    if worst == Outcome::Violates {
+                        break;
+                    }
+                }
+                worst
+            }
+        }
+    }
+
     fn members(&self, members: &Members, value: Node<'_>) -> Outcome {
         if !members.count.fits(value.len()) {
             return Outcome::Violates;
+        }
+        if members.named.is_empty() {
+            return self.each(members.others, value.entries().map(|(_, member)| member));
         }
         let mut seen = 0;
         // Members mostly come in the order in which they are documented.
