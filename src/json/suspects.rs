@@ -33,6 +33,24 @@ impl<'a> Suspects<'a> {
         }))
     }
 
+    /// The same without those that end before a place.
+    #[inline]
+    pub(crate) fn after(self, start: usize) -> Self {
+        let Some(mut places) = self.0 else { return self };
+        while let [first, rest @ ..] = places
+            && first.end <= start
+        {
+            places = rest;
+        }
+        Self(Some(places))
+    }
+
+    /// Whether the first of them begins before a place.
+    #[inline]
+    pub(crate) fn begin_before(self, end: usize) -> bool {
+        self.0.is_none_or(|places| places.first().is_some_and(|place| place.start < end))
+    }
+
     /// Whether one of them reaches into a range.
     #[inline]
     pub(crate) fn touch(self, range: &Range<usize>) -> bool {
@@ -62,6 +80,7 @@ mod tests {
             let suspects = Suspects::of(&mut places);
             // A place inside of a longer one counts as reaching to the end of that.
             prop_assert!(!reaches || suspects.touch(&range) && suspects.within(&around).touch(&range));
+            prop_assert_eq!(suspects.after(start).begin_before(range.end), suspects.touch(&range));
         }
     }
 

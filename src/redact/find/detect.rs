@@ -166,11 +166,12 @@ impl Redactor {
         out: &mut Vec<Mark>,
         place: Option<&dyn Fn() -> String>,
     ) {
-        let raw = node.raw().as_bytes();
-        let inner = &raw[1..raw.len() - 1];
-        let start = node.span().start + 1;
+        let span = node.span();
+        let start = span.start + 1;
+        let inner = &node.document().source()[start..span.end - 1];
         let mut marks = Vec::new();
-        match View::unescape(inner) {
+        let escaped = if node.plain_text().is_none() { View::unescape(inner) } else { None };
+        match escaped {
             Some(view) => {
                 self.detect_text(&view.text, depth.saturating_sub(1), &mut marks);
                 marks = marks.into_iter().map(|mark| mark.moved(|range| view.source(range))).collect();
@@ -221,9 +222,11 @@ impl<'r, 'd> Reading<'r, 'd, '_> {
         let listed = LazyCell::new(|| listed_kind(node));
         let is_secret = LazyCell::new(|| node.get("kind").and_then(Node::as_str).is_some_and(|kind| kind == "Secret"));
         let has_location = LazyCell::new(|| node.get("loc").is_some());
+        let mut ahead = suspects;
         for (name, value) in node.entries() {
-            let (name_span, value_span) = (name.span(), value.span());
-            let is_suspect = suspects.touch(&(name_span.start..value_span.end));
+            let name_span = name.span();
+            ahead = ahead.after(name_span.start);
+            let is_suspect = ahead.begin_before(value.span().end);
             if !is_suspect && inherited.is_none() && !name.plain_text().is_some_and(means_by_others) {
                 continue;
             }
@@ -245,19 +248,22 @@ impl<'r, 'd> Reading<'r, 'd, '_> {
             let is_data = matches!(&*text, "data" | "stringData") && *is_secret;
             let data = is_data.then_some(Inherited { kind: Kind::Secret, all: true, below: true });
             let inherited = field.or(data).or(inherited);
-            if suspects.touch(&name_span) {
+            if ahead.begin_before(name_span.end) {
                 self.redactor.detect_string(name, self.depth, self.out, None);
             }
-            self.visit(&Token::Name(text), value, Beside { inherited, suspects });
+            self.visit(&Token::Name(text), value, Beside { inherited, suspects: ahead });
         }
     }
 
     fn array(&mut self, node: Node<'d>, Beside { inherited, suspects }: Beside<'r>) {
         let paired = paired_kind(node).map(|kind| Inherited { kind, all: true, below: false });
+        let mut ahead = suspects;
         for (at, item) in node.items().enumerate() {
             let inherited = paired.filter(|_| at == 1).or(inherited);
-            if inherited.is_some() || suspects.touch(&item.span()) {
-                self.visit(&Token::Index(at), item, Beside { inherited, suspects });
+            let span = item.span();
+            ahead = ahead.after(span.start);
+            if inherited.is_some() || ahead.begin_before(span.end) {
+                self.visit(&Token::Index(at), item, Beside { inherited, suspects: ahead });
             }
         }
     }
@@ -344,7 +350,7 @@ impl<'r, 'd> Reading<'r, 'd, '_> {
 pub(in crate::redact) fn listed_kind(node: Node<'_>) -> Option<Kind> {
     let names = node
         .entries()
-        .filter(|(name, _)| name.as_str().is_some_and(|name| is_listed_name(&name)))
+        .filter(|(name, _)| name.as_str().is_some_and(|name| is_listed_name(name.as_bytes())))
         .filter_map(|(_, value)| last_text(value));
     names.into_iter().find_map(|name| {
         let last = name.rsplit(['/', ':', '.']).next().unwrap_or_default();
@@ -371,8 +377,8 @@ fn is_basic(value: Node<'_>) -> bool {
 }
 
 /// Whether a member or a field may hold the name of an item.
-pub(super) fn is_listed_name(name: &str) -> bool {
-    LISTED_NAMES.iter().any(|held| held.eq_ignore_ascii_case(name))
+pub(super) fn is_listed_name(name: &[u8]) -> bool {
+    LISTED_NAMES.iter().any(|held| held.as_bytes().eq_ignore_ascii_case(name))
 }
 
 /// Whether a member may hold the value of an item whose name [`listed_kind`] reads.
@@ -403,7 +409,12 @@ fn means_by_others(name: &[u8]) -> bool {
     /// Of a list, of a validator's error, of a secret of Kubernetes.
     const OTHERS: &[&str] = &["input", "data", "stringData"];
     let is = |held: &&str| held.as_bytes().eq_ignore_ascii_case(name);
-    JWK_PRIVATE.iter().any(is) || LISTED_VALUES.iter().any(is) || OTHERS.iter().any(is)
+    let may = matches!(
+        name,
+        [b'd' | b'D' | b'i' | b'I' | b'k' | b'K' | b'p'..=b'q' | b'P'..=b'Q' | b's' | b'S' | b'v' | b'V', ..]
+    );
+    may && matches!(name.len(), 1 | 2 | 4 | 5 | 6 | 10)
+        && (JWK_PRIVATE.iter().any(is) || LISTED_VALUES.iter().any(is) || OTHERS.iter().any(is))
 }
 
 /// Whether a word of a JSON document stands in a value that is one word, of a member that says nothing about another:
@@ -422,8 +433,8 @@ fn is_plain_value(source: &[u8], word: &Range<usize>) -> bool {
     };
     let Some(end) = ends(name).then(|| name.len() - 1) else { return false };
     let start = before(end);
-    let name = std::str::from_utf8(&source[start..end]).unwrap_or_default();
-    ends(&source[..start]) && !is_listed_name(name) && name != "kind"
+    let name = &source[start..end];
+    ends(&source[..start]) && !is_listed_name(name) && name != b"kind"
 }
 
 /// An authorization code rather than the name of an error: long, mixed, no words joined by `_`.

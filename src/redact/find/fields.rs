@@ -150,7 +150,7 @@ impl Pairs {
     fn kind(&mut self, name: &str, value: &[u8], next: impl Fn() -> Option<(String, Vec<u8>)>) -> Option<Kind> {
         let name = pair_name(name);
         let kind_of = |value: &[u8]| std::str::from_utf8(value).ok().and_then(names::by_listed_name);
-        if is_listed_name(name) {
+        if is_listed_name(name.as_bytes()) {
             self.name = (!self.names_follow).then(|| (name.to_owned(), kind_of(value)));
             return None;
         }
@@ -165,7 +165,7 @@ impl Pairs {
                 self.names_follow = true;
                 let (other, value) = next()?;
                 let other = pair_name(last_name(&other));
-                (is_listed_name(other) && are_pair(other)).then(|| kind_of(&value)).flatten()
+                (is_listed_name(other.as_bytes()) && are_pair(other)).then(|| kind_of(&value)).flatten()
             }
         }
     }

@@ -179,33 +179,23 @@ fn joined((one, two): (&str, &str)) -> [String; 5] {
     ["", "_", "-", " ", "."].map(|between| format!("{one}{between}{two}"))
 }
 
-/// Rare parts that several patterns share: a prefilter searches for each of them in place of its patterns.
+/// Rare parts that several patterns share, and that hint at nothing by themselves: what they are a part of is looked
+/// for where they stand.
 const SHARED: &[&str] = &["key", "verifier", "middle", "national"];
 
-/// The words that a prefilter searches for: every pattern, and every part of a header field's name that means a secret,
-/// contains one of them, which hints at all that its patterns do.
+/// The words that a prefilter searches for: every pattern, and every part of a header field's name that means a secret.
 fn words() -> Vec<Word> {
     let listed = |texts: &[&str], hints| texts.iter().map(|text| ((*text).to_owned(), hints)).collect::<Vec<_>>();
     let mut whole = listed(SHAPES, Hints::SHAPE);
     whole.extend(CODED.iter().copied().flat_map(coded).map(|text| (text, Hints::SHAPE)));
-    whole.extend(listed(&[FIELDS, HEADER_WORDS].concat(), Hints::FIELD));
+    whole.extend(listed(FIELDS, Hints::FIELD));
     whole.extend(PAIRS.iter().copied().flat_map(joined).map(|text| (text, Hints::FIELD)));
     whole.extend(listed(PEOPLE, Hints::PERSON));
+    whole.extend(listed(HEADER_WORDS, Hints::default()));
     whole.extend(listed(SHARED, Hints::default()));
-    // An address with a password is a shape.
-    whole.push(("@".to_owned(), Hints::SHAPE));
     let word = |ends| move |(text, hints): (String, Hints)| Word { text: text.to_ascii_lowercase(), ends, hints };
     let ends = listed(ENDS, Hints::FIELD).into_iter().map(word(true));
-    let mut words: Vec<Word> = whole.into_iter().map(word(false)).chain(ends).collect();
-    words.sort_by_key(|word| (word.text.len(), word.ends));
-    let mut kept: Vec<Word> = Vec::new();
-    for word in words {
-        match kept.iter_mut().find(|shorter| !shorter.ends && word.text.contains(&shorter.text)) {
-            Some(shorter) => shorter.hints |= word.hints,
-            None => kept.push(word),
-        }
-    }
-    kept
+    whole.into_iter().map(word(false)).chain(ends).collect()
 }
 
 static PREFILTER: LazyLock<Prefilter> = LazyLock::new(|| Prefilter::new(words()));
@@ -241,7 +231,7 @@ pub(in crate::redact) fn is_plain(text: &[u8]) -> bool {
 
 /// Whether a text may hold a hint; where not, [`hints`] gives none.
 pub(in crate::redact) fn may_hint(text: &[u8]) -> bool {
-    let word = |_, suspect| match suspect {
+    let word = |_, suspect: Suspect<'_>| match suspect {
         Suspect::Word(_) => ControlFlow::Break(()),
         Suspect::Coding => ControlFlow::Continue(()),
     };
@@ -257,7 +247,7 @@ pub(in crate::redact) fn suspects(
     const MAX_SUSPECTS: usize = 1 << 12;
     let mut places = Vec::new();
     let listed = PREFILTER.scan(text, |place, suspect| {
-        if matches!(suspect, Suspect::Word(hints) if !hints.shape) && shows_nothing(&place) {
+        if matches!(suspect, Suspect::Word(stem) if !stem.all().shape) && shows_nothing(&place) {
             return ControlFlow::Continue(());
         }
         places.push(place);
@@ -266,26 +256,27 @@ pub(in crate::redact) fn suspects(
     listed.is_continue().then_some(places)
 }
 
-/// A quick look at a text: what it may hold. Never denies what is there; `None` where it is not worth reading.
+/// What a text may hold; `None` where it is not worth reading.
 pub(in crate::redact) fn hints(text: &[u8]) -> Option<Hints> {
     if text.len() < SHORTEST_SHAPE && is_lone_word(text) {
         return None;
     }
-    let (mut words, mut is_coded) = (Hints::default(), false);
-    let _ = PREFILTER.scan(text, |_, suspect| {
+    let (mut hints, mut is_coded) = (None, false);
+    let _ = PREFILTER.scan(text, |place, suspect| {
         match suspect {
-            Suspect::Word(hints) => words |= hints,
+            Suspect::Word(stem) => *hints.get_or_insert_default() |= stem.hints(text, place.start),
             Suspect::Coding => is_coded = true,
         }
-        if words == Hints::ALL { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if hints == Some(Hints::ALL) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
-    if words == Hints::default() {
-        is_coded.then_some(words)
-    } else if !words.shape && is_lone_word(text) {
-        None
-    } else {
-        Some(search(text))
-    }
+    let Some(mut hints) = hints else { return is_coded.then(Hints::default) };
+    hints.shape |= hints.person && holds_address(text);
+    (hints.shape || !is_lone_word(text)).then_some(hints)
+}
+
+/// Whether a text holds an address that may have a user.
+fn holds_address(text: &[u8]) -> bool {
+    memchr::memmem::find(text, ADDRESS.as_bytes()).is_some_and(|at| memchr::memchr(b'@', &text[at..]).is_some())
 }
 
 /// Whether a text is one word, in which there is no room for a name and a value, nor for an address of any sort.
@@ -298,7 +289,7 @@ pub(in crate::redact) fn is_letter(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
 }
 
-/// The same without the first look.
+/// The same for every text, by a search for each of the patterns.
 pub(in crate::redact) fn search(text: &[u8]) -> Hints {
     let Some(Search { patterns, shapes, fields, address }) = &*SEARCH else { return Hints::ALL };
     let mut hints = Hints::default();
@@ -322,7 +313,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::redact::{find::names, label, view};
+    use crate::redact::{
+        find::{names, prefilter},
+        label, view,
+    };
 
     /// Every pattern.
     fn patterns() -> Vec<String> {
@@ -354,7 +348,8 @@ mod tests {
 
     #[test]
     fn the_prefilter_looks_for_few_words() {
-        assert!(words().len() < 140, "{}", words().len());
+        let count = prefilter::stems(words()).len();
+        assert!(count < 140, "{count}");
     }
 
     #[test]

@@ -9,8 +9,8 @@
 //! held                                first[sw] and second[or] share a group
 //! ```
 //!
-//! Two adjoining pairs of one group are a reason to compare that group's words, letter for letter. A yes may be wrong
-//! (a word without what has to follow it), a no never is.
+//! Two adjoining pairs of one group are a reason to compare that group's words, letter for letter. Where words contain
+//! another one, only that one is held, a stem, and they are compared where it stands.
 //!
 //! A model of how often pairs of bytes occur deals the words into the groups. A fixed hash of the pairs in its place
 //! costs `record` 104,000 more instructions per request, on 146,000: the groups of common pairs match everywhere.
@@ -18,6 +18,7 @@
 use std::{
     collections::BTreeSet,
     ops::{BitOrAssign, ControlFlow, Range},
+    sync::Arc,
 };
 
 use crate::redact::{label, view};
@@ -26,10 +27,10 @@ use crate::redact::{label, view};
 pub(super) const ENDINGS: &[u8] = b"\"'=:\\<> %]";
 
 /// What a place of a text may hold.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::redact) enum Suspect {
-    /// A word that hints at this.
-    Word(Hints),
+#[derive(Debug, Clone, Copy)]
+pub(in crate::redact) enum Suspect<'f> {
+    /// A stem, and maybe more of a word.
+    Word(&'f Stem),
     /// A coding or a label: `%41`, `&lt;`, `!token-1!`. An escape (`\n`) is none: what it stands for is a part of no
     /// word, but for the `\u` of any character, which is a word itself.
     Coding,
@@ -70,21 +71,38 @@ pub(in crate::redact) struct Word {
     pub(in crate::redact) hints: Hints,
 }
 
-/// A word, and the pairs that stand for it.
+/// A word that contains no other one, with those that contain it.
 #[derive(Debug)]
-struct WordWindow {
+pub(in crate::redact) struct Stem {
     word: Word,
-    /// Where in the word the pairs begin (−1: with the byte before it).
+    /// The others, each with where in it the stem begins.
+    longer: Vec<(usize, Word)>,
+    /// What any of them may hint at.
+    all: Hints,
+}
+
+/// A stem, and the pairs that stand for it.
+#[derive(Debug)]
+struct StemWindow {
+    stem: Arc<Stem>,
+    /// Where in the stem the pairs begin (−1: with the byte before it).
     from: isize,
     window: Window,
 }
 
-/// Words whose pairs are looked for together.
+/// Stems whose pairs are looked for together.
 #[derive(Debug, Default)]
 struct Group {
-    words: Vec<WordWindow>,
-    /// Of each word the window's bytes, [folded](fold), and which of them count.
-    windows: Vec<(u32, u32)>,
+    stems: Vec<StemWindow>,
+    /// Of each stem.
+    windows: Vec<FoldedWindow>,
+}
+
+/// The bytes of a window, [folded](fold), and which of them count.
+#[derive(Debug, Clone, Copy)]
+struct FoldedWindow {
+    bytes: u32,
+    mask: u32,
 }
 
 /// The first and the second pairs of a group, and how often one of each occurs.
@@ -143,6 +161,9 @@ fn table() -> Table {
 /// Bytes that are looked at together.
 const BLOCK: usize = 32;
 
+/// A block and the pair after it.
+type Block = [u8; BLOCK + 2];
+
 impl Prefilter {
     /// A filter for these words, and for codings.
     pub(in crate::redact) fn new(words: Vec<Word>) -> Self {
@@ -152,10 +173,10 @@ impl Prefilter {
                 filter.hold(window, CODED);
             }
         }
-        let parities = words.into_iter().flat_map(|word| [(word.clone(), 0), (word, 1)]);
-        let mut held: Vec<WordWindow> = parities.map(|(word, parity)| WordWindow::new(word, parity)).collect();
+        let parities = stems(words).into_iter().flat_map(|stem| [(Arc::clone(&stem), 0), (stem, 1)]);
+        let mut held: Vec<StemWindow> = parities.map(|(stem, parity)| StemWindow::new(stem, parity)).collect();
         held.sort_by(|one, two| frequency(&two.window).total_cmp(&frequency(&one.window)));
-        // A word joins the group in which a first and a second pair come together by accident least often with it.
+        // A stem joins the group in which a first and a second pair come together by accident least often with it.
         let mut common: [Common; WORDS] = Default::default();
         for held in held {
             let grown = |group: &usize| common[*group].grown(held.window);
@@ -182,10 +203,10 @@ impl Prefilter {
     }
 
     /// Passes on every place that may hold something, those of a block in any order, until `found` breaks off.
-    pub(in crate::redact) fn scan<B>(
-        &self,
+    pub(in crate::redact) fn scan<'f, B>(
+        &'f self,
         text: &[u8],
-        mut found: impl FnMut(Range<usize>, Suspect) -> ControlFlow<B>,
+        mut found: impl FnMut(Range<usize>, Suspect<'f>) -> ControlFlow<B>,
     ) -> ControlFlow<B> {
         let mut rest = text;
         while let Some(block) = rest.first_chunk() {
@@ -209,7 +230,7 @@ impl Prefilter {
 
     /// The groups of which a block may hold a word.
     #[inline]
-    fn matched(&self, block: &[u8; BLOCK + 2]) -> Groups {
+    fn matched(&self, block: &Block) -> Groups {
         let pairs = pairs(block);
         let (mut matched, mut at) = (0, 0);
         while at + 1 < pairs.len() {
@@ -219,33 +240,49 @@ impl Prefilter {
         matched
     }
 
-    #[cold]
-    fn look_closer<B>(
-        &self,
-        block: &[u8; BLOCK + 2],
+    #[inline(never)]
+    fn look_closer<'f, B>(
+        &'f self,
+        block: &Block,
         text: &[u8],
         start: usize,
-        found: &mut impl FnMut(Range<usize>, Suspect) -> ControlFlow<B>,
+        found: &mut impl FnMut(Range<usize>, Suspect<'f>) -> ControlFlow<B>,
     ) -> ControlFlow<B> {
-        for (at, two) in pairs(block).windows(2).enumerate() {
-            let mut matched = self.first[two[0]] & self.second[two[1]];
-            if matched == 0 {
-                continue;
+        for (nth, two) in pairs(block).windows(2).enumerate() {
+            let matched = self.first[two[0]] & self.second[two[1]];
+            if matched != 0 {
+                self.compare(matched, fold(two[0] | two[1] << 16), text, start + 2 * nth, found)?;
             }
-            let at = start + 2 * at;
-            if matched & CODED != 0 {
-                for at in (at..text.len()).take(2).filter(|at| is_coding(&text[*at..])) {
-                    found(at..at + 1, Suspect::Coding)?;
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Passes on what stands in a text where these groups were matched.
+    #[inline(never)]
+    fn compare<'f, B>(
+        &'f self,
+        mut matched: Groups,
+        folded: u32,
+        text: &[u8],
+        at: usize,
+        found: &mut impl FnMut(Range<usize>, Suspect<'f>) -> ControlFlow<B>,
+    ) -> ControlFlow<B> {
+        if matched & CODED != 0 {
+            for at in (at..text.len()).take(2).filter(|at| is_coding(&text[*at..])) {
+                found(at..at + 1, Suspect::Coding)?;
+            }
+            matched &= !CODED;
+        }
+        while let Some(group) = self.groups.get(matched.trailing_zeros() as usize) {
+            for (nth, window) in group.windows.iter().enumerate() {
+                if window.is(folded)
+                    && let Some(held) = group.stems.get(nth)
+                    && let Some(range) = held.found(text, at)
+                {
+                    found(range, Suspect::Word(&held.stem))?;
                 }
-                matched &= !CODED;
             }
-            let bytes = fold(two[0] | two[1] << 16);
-            while let Some(group) = self.groups.get(matched.trailing_zeros() as usize) {
-                for (range, hints) in group.found(bytes, text, at) {
-                    found(range, Suspect::Word(hints))?;
-                }
-                matched &= matched - 1;
-            }
+            matched &= matched - 1;
         }
         ControlFlow::Continue(())
     }
@@ -253,7 +290,7 @@ impl Prefilter {
 
 /// The pairs of a block and the one after it, read two at a time.
 #[inline]
-fn pairs(block: &[u8; BLOCK + 2]) -> [usize; BLOCK / 2 + 1] {
+fn pairs(block: &Block) -> [usize; BLOCK / 2 + 1] {
     let read = |at: usize| u32::from_le_bytes([block[at], block[at + 1], block[at + 2], block[at + 3]]);
     let mut pairs = [usize::from(u16::from_le_bytes([block[BLOCK], block[BLOCK + 1]])); BLOCK / 2 + 1];
     for (at, two) in pairs.chunks_exact_mut(2).enumerate() {
@@ -262,6 +299,23 @@ fn pairs(block: &[u8; BLOCK + 2]) -> [usize; BLOCK / 2 + 1] {
         two[1] = (bits >> 16) as usize;
     }
     pairs
+}
+
+/// The words that contain no other one, each with those that contain it.
+pub(super) fn stems(mut words: Vec<Word>) -> Vec<Arc<Stem>> {
+    words.sort_by_key(|word| (word.text.len(), word.ends));
+    let mut stems: Vec<Stem> = Vec::new();
+    for word in words {
+        let inside = |stem: &Stem| word.text.find(&stem.word.text).filter(|_| !stem.word.ends);
+        match stems.iter_mut().find_map(|stem| Some((inside(stem)?, stem))) {
+            Some((before, stem)) => {
+                stem.all |= word.hints;
+                stem.longer.push((before, word));
+            }
+            None => stems.push(Stem { all: word.hints, word, longer: Vec::new() }),
+        }
+    }
+    stems.into_iter().map(Arc::new).collect()
 }
 
 /// Whether a text begins with a coding that hides what it stands for, or with a label.
@@ -276,39 +330,58 @@ fn fold(bytes: usize) -> u32 {
 }
 
 impl Group {
-    fn push(&mut self, held: WordWindow) {
+    fn push(&mut self, held: StemWindow) {
         let bytes = u32::from_le_bytes(held.window.map(Option::unwrap_or_default));
         let mask = u32::from_le_bytes(held.window.map(|byte| byte.map_or(0, |_| u8::MAX)));
-        self.windows.push((fold(bytes as usize), mask));
-        self.words.push(held);
-    }
-
-    /// The words that stand where four folded bytes were matched.
-    fn found<'a>(
-        &'a self,
-        matched: u32,
-        text: &'a [u8],
-        at: usize,
-    ) -> impl Iterator<Item = (Range<usize>, Hints)> + 'a {
-        let alike =
-            self.windows.iter().zip(&self.words).filter(move |((bytes, mask), _)| (matched ^ bytes) & mask == 0);
-        alike.filter_map(move |(_, held)| Some((held.found(text, at)?, held.word.hints)))
+        self.windows.push(FoldedWindow { bytes: fold(bytes as usize) & mask, mask });
+        self.stems.push(held);
     }
 }
 
-impl WordWindow {
-    fn new(word: Word, parity: isize) -> Self {
-        let (from, window) = rarest(&word, parity);
-        Self { word, from, window }
+impl FoldedWindow {
+    #[inline]
+    fn is(self, folded: u32) -> bool {
+        folded & self.mask == self.bytes
+    }
+}
+
+impl StemWindow {
+    fn new(stem: Arc<Stem>, parity: isize) -> Self {
+        let (from, window) = rarest(&stem.word, parity);
+        Self { stem, from, window }
     }
 
-    /// Where the word stands, if its pairs were matched at `at`.
+    /// Where the stem stands, if its pairs were matched at `at`.
     fn found(&self, text: &[u8], at: usize) -> Option<Range<usize>> {
         let start = at.checked_add_signed(-self.from)?;
-        let end = start + self.word.text.len();
-        let stands = text.get(start..end)?.eq_ignore_ascii_case(self.word.text.as_bytes())
-            && (!self.word.ends || text.get(end).is_some_and(|next| ENDINGS.contains(next)));
-        stands.then_some(start..end)
+        let word = &self.stem.word;
+        word.stands(text, start).then(|| start..start + word.text.len())
+    }
+}
+
+impl Word {
+    fn stands(&self, text: &[u8], start: usize) -> bool {
+        let end = start + self.text.len();
+        text.get(start..end).is_some_and(|found| found.eq_ignore_ascii_case(self.text.as_bytes()))
+            && (!self.ends || text.get(end).is_some_and(|next| ENDINGS.contains(next)))
+    }
+}
+
+impl Stem {
+    /// What it hints at where it stands in a text, with all that the words around it do.
+    pub(in crate::redact) fn hints(&self, text: &[u8], start: usize) -> Hints {
+        let mut hints = self.word.hints;
+        for (before, word) in &self.longer {
+            if start.checked_sub(*before).is_some_and(|start| word.stands(text, start)) {
+                hints |= word.hints;
+            }
+        }
+        hints
+    }
+
+    /// What it, or a word that contains it, may hint at.
+    pub(in crate::redact) fn all(&self) -> Hints {
+        self.all
     }
 }
 
@@ -357,11 +430,17 @@ mod tests {
 
     const WORDS: &[&str] = &["@", "\"+", "key", "pin=", "mail", "token", "secret", "given_name", "pass="];
 
-    /// All places, sorted.
-    fn places(filter: &Prefilter, text: &str) -> Vec<(Range<usize>, Suspect)> {
+    const FIELD: Option<Hints> = Some(Hints::FIELD);
+
+    /// All places, sorted, with the hints of words.
+    fn places(filter: &Prefilter, text: &str) -> Vec<(Range<usize>, Option<Hints>)> {
         let mut places = Vec::new();
         let end = filter.scan(text.as_bytes(), |place, suspect| {
-            places.push((place, suspect));
+            let hints = match suspect {
+                Suspect::Word(stem) => Some(stem.hints(text.as_bytes(), place.start)),
+                Suspect::Coding => None,
+            };
+            places.push((place, hints));
             ControlFlow::<()>::Continue(())
         });
         assert!(end.is_continue());
@@ -378,8 +457,7 @@ mod tests {
                 for before in 0..40 {
                     for after in 0..40 {
                         let text = format!("{}{word}{}", ".".repeat(before), ",".repeat(after));
-                        let word = Suspect::Word(Hints::FIELD);
-                        assert_eq!(places(&filter, &text), [(before..before + length, word)], "{text}");
+                        assert_eq!(places(&filter, &text), [(before..before + length, FIELD)], "{text}");
                     }
                 }
             }
@@ -392,7 +470,18 @@ mod tests {
         for text in ["pins are shipping", "a passport, bypassed", "pin", "pass", "tokes are secre", "giv_name"] {
             assert_eq!(places(&filter, text), [], "{text}");
         }
-        assert_eq!(places(&filter, "a shipping:pin]"), [(11..14, Suspect::Word(Hints::FIELD))]);
+        assert_eq!(places(&filter, "a shipping:pin]"), [(11..14, FIELD)]);
+    }
+
+    #[test]
+    fn a_word_that_contains_another_one_hints_where_all_of_it_stands() {
+        let word = |text: &str, hints| Word { text: text.to_owned(), ends: false, hints };
+        let words = vec![word("apikey", Hints::FIELD), word("api", Hints::default()), word("rapid", Hints::PERSON)];
+        let filter = Prefilter::new(words);
+        let none = Some(Hints::default());
+        for (text, hints) in [("api", none), ("my apikeys", FIELD), ("rapid", Some(Hints::PERSON)), ("rapi", none)] {
+            assert_eq!(places(&filter, text).iter().map(|place| place.1).collect::<Vec<_>>(), [hints], "{text}");
+        }
     }
 
     #[test]
@@ -404,9 +493,9 @@ mod tests {
                     for after in 0..40 {
                         let text = format!("{}{coding}{}", ".".repeat(before), ",".repeat(after));
                         let end = before + coding.len() + after;
-                        let mut expected = vec![(before..before + 1, Suspect::Coding)];
+                        let mut expected = vec![(before..before + 1, None)];
                         if !hint.is_empty() {
-                            expected.push((end..end + hint.len(), Suspect::Word(Hints::FIELD)));
+                            expected.push((end..end + hint.len(), FIELD));
                         }
                         assert_eq!(places(&filter, &format!("{text}{hint}")), expected, "{text}");
                     }

@@ -4,10 +4,11 @@
 //! that an exchange at work has seen. Such a value is recognised again by its field, its header or its shape.
 
 use std::{
-    collections::{BTreeMap, HashMap, HashSet},
-    hash::{BuildHasher as _, RandomState},
+    collections::{BTreeMap, HashMap},
     sync::Arc,
 };
+
+use ahash::{AHashSet, RandomState};
 
 use super::index::{ANCHOR, Index, Pattern, patterns_of};
 
@@ -49,7 +50,7 @@ pub(in crate::redact) struct Memory {
     /// Secrets that were known before any message held them, and when they were noted.
     foreknown: Vec<(Id, u64)>,
     /// Hashes of the personal data, by kind.
-    people: BTreeMap<&'static str, HashSet<u64>>,
+    people: BTreeMap<Kind, AHashSet<u64>>,
     hasher: RandomState,
 }
 
@@ -232,14 +233,14 @@ impl Memory {
     pub(in crate::redact) fn count_person(&mut self, value: &[u8], kind: Kind) {
         const MAX_PEOPLE: usize = 1_000_000;
         let hash = self.hasher.hash_one(value);
-        let people = self.people.entry(kind.name()).or_default();
+        let people = self.people.entry(kind).or_default();
         if people.len() < MAX_PEOPLE {
             people.insert(hash);
         }
     }
 
     pub(in crate::redact) fn people(&self) -> BTreeMap<&'static str, u64> {
-        self.people.iter().map(|(kind, values)| (*kind, values.len() as u64)).collect()
+        self.people.iter().map(|(kind, values)| (kind.name(), values.len() as u64)).collect()
     }
 
     pub(in crate::redact) fn index(&mut self) -> Arc<Index> {
@@ -272,6 +273,8 @@ fn aliases(text: &[u8]) -> Vec<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use base64::{
         Engine as _,
         prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD},
