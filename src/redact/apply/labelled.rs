@@ -35,7 +35,7 @@ pub(super) fn labelled(parsed: &Parsed, content: &[u8], places: &mut Vec<Arc<str
             }
         }
         Grammar::Form(fields) => {
-            let held = fields.iter().filter(|field| label::holds(&content[field.value.clone()]));
+            let held = fields.iter().filter(|field| label::holds(field.value.raw(content)));
             places.extend(held.map(|field| field_place(&name_of(field, content)).into()));
         }
         Grammar::Multipart(parts) => {

@@ -463,3 +463,20 @@ fn personal(token: &Token<'_>) -> Option<Kind> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_member_that_others_explain_is_known_by_its_name_in_any_case() {
+        for name in [JWK_PRIVATE, LISTED_VALUES, &["input", "data", "stringData"]].concat() {
+            for name in [name.to_owned(), name.to_ascii_uppercase()] {
+                assert!(means_by_others(name.as_bytes()), "{name}");
+            }
+        }
+        for name in ["", "id", "values2", "description"] {
+            assert!(!means_by_others(name.as_bytes()), "{name}");
+        }
+    }
+}

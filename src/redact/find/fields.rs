@@ -1,13 +1,13 @@
 //! Secrets in the fields of a form or a query.
 
-use std::{ops::Range, sync::Arc};
+use std::{borrow::Cow, ops::Range, sync::Arc};
 
 use super::{
     detect::{MAX_CODINGS, is_listed_name, is_listed_value},
     names::{self, FieldContext},
 };
 use crate::{
-    exchange::media::{self, Field},
+    exchange::media,
     json::push_pointer,
     redact::{
         Redactor,
@@ -17,24 +17,59 @@ use crate::{
     },
 };
 
+/// A field of a form or a query.
+#[derive(Debug)]
+pub(in crate::redact) struct Field {
+    pub(in crate::redact) name: Part,
+    /// Empty, at the end of the name, where there is no `=`.
+    pub(in crate::redact) value: Part,
+}
+
+/// A name or a value, percent-encoded, and decoded once.
+#[derive(Debug)]
+pub(in crate::redact) struct Part {
+    pub(in crate::redact) range: Range<usize>,
+    /// What it stands for, with `+` as a space, if that is something else.
+    pub(in crate::redact) view: Option<View>,
+}
+
+impl Part {
+    fn new(range: Range<usize>, text: &[u8]) -> Self {
+        Self { view: View::percent(&text[range.clone()], true), range }
+    }
+
+    /// As it stands in the text.
+    pub(in crate::redact) fn raw<'t>(&self, text: &'t [u8]) -> &'t [u8] {
+        &text[self.range.clone()]
+    }
+
+    /// What it stands for.
+    pub(in crate::redact) fn decoded<'t>(&'t self, text: &'t [u8]) -> &'t [u8] {
+        self.view.as_ref().map_or_else(|| self.raw(text), |view| &view.text)
+    }
+
+    /// Whether it is percent-encoded UTF-8.
+    fn is_sound(&self, text: &[u8]) -> bool {
+        let raw = self.raw(text);
+        let is_coded = |at: usize| raw.get(at + 1..at + 3).is_some_and(|two| two.iter().all(u8::is_ascii_hexdigit));
+        let mut bytes = raw.iter().enumerate();
+        bytes.all(|(at, byte)| *byte != b'%' || is_coded(at)) && std::str::from_utf8(self.decoded(text)).is_ok()
+    }
+}
+
 /// The fields of a form or a query; `None` for more text than is looked at.
 pub(in crate::redact) fn fields(text: &[u8]) -> Option<Vec<Field>> {
-    u32::try_from(text.len()).is_ok().then(|| media::fields(text).collect())
+    let field = |found: media::Field| Field { name: Part::new(found.name, text), value: Part::new(found.value, text) };
+    u32::try_from(text.len()).is_ok().then(|| media::fields(text).map(field).collect())
 }
 
 /// Whether name and value are percent-encoded UTF-8.
 pub(super) fn is_sound(field: &Field, text: &[u8]) -> bool {
-    [&field.name, &field.value].into_iter().all(|range| {
-        let raw = &text[range.clone()];
-        let broken = raw.iter().enumerate().any(|(at, byte)| {
-            *byte == b'%' && !raw.get(at + 1..at + 3).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
-        });
-        !broken && std::str::from_utf8(&media::decoded(raw)).is_ok()
-    })
+    field.name.is_sound(text) && field.value.is_sound(text)
 }
 
-pub(in crate::redact) fn name_of(field: &Field, text: &[u8]) -> String {
-    String::from_utf8_lossy(&media::decoded(&text[field.name.clone()])).into_owned()
+pub(in crate::redact) fn name_of<'t>(field: &'t Field, text: &'t [u8]) -> Cow<'t, str> {
+    String::from_utf8_lossy(field.name.decoded(text))
 }
 
 /// The part of a bracketed or dotted field name that counts: `user[password]`.
@@ -85,53 +120,48 @@ impl Redactor {
         let fields: Vec<&Field> = fields.into_iter().collect();
         for (at, field) in fields.iter().enumerate() {
             let name = name_of(field, text);
-            let raw = &text[field.value.clone()];
-            let view = View::percent(raw, true);
-            let value = view.as_ref().map_or(raw, |view| &view.text);
-            let place = field_place(&name);
+            let value = field.value.decoded(text);
             let before = out.len();
             let last = last_name(&name);
             let kind = by_field(&name, value)
                 .filter(|_| !last.eq_ignore_ascii_case("key") || kind::is_opaque(value))
+                .or_else(|| pairs.kind(last, value, || fields.get(at + 1).copied(), text))
                 .or_else(|| {
-                    pairs.kind(last, value, || {
-                        fields
-                            .get(at + 1)
-                            .map(|next| (name_of(next, text), media::decoded(&text[next.value.clone()]).into_owned()))
-                    })
+                    let is_named = form && self.plan.has_pointers() && self.plan.names_place(&field_place(&name));
+                    is_named.then_some(Kind::Custom)
                 })
-                .or_else(|| (form && self.plan.names_place(&place)).then_some(Kind::Custom))
                 .or_else(|| (!form && self.plan.is_key_parameter(&name)).then_some(Kind::ApiKey));
             if let Some(kind) = kind {
                 self.reserve_labels(value);
                 self.detect_text(value, 1, &mut Vec::new());
-                out.extend(self.learn(value, kind).map(|id| Mark::value(field.value.clone(), id)));
+                out.extend(self.learn(value, kind).map(|id| Mark::value(field.value.range.clone(), id)));
             } else {
                 let person = names::personal(last).filter(|_| !value.is_empty());
                 if let Some(kind) = person {
-                    self.person(value, kind, field.value.clone(), out);
+                    self.person(value, kind, field.value.range.clone(), out);
                 }
-                self.detect_coded(text, &field.value, view.as_ref(), out);
+                self.detect_coded(text, &field.value, out);
             }
-            let place: Arc<str> = place.into();
-            for mark in &mut out[before..] {
-                mark.place = Some(Arc::clone(&place));
-                // A number inside JSON inside a form keeps its type there; the field itself is text.
+            if out.len() > before {
+                let place: Arc<str> = field_place(&name).into();
+                for mark in &mut out[before..] {
+                    mark.place = Some(Arc::clone(&place));
+                    // A number inside JSON inside a form keeps its type there; the field itself is text.
+                }
             }
-            let view = View::percent(&text[field.name.clone()], true);
-            self.detect_coded(text, &field.name, view.as_ref(), out);
+            self.detect_coded(text, &field.name, out);
         }
     }
 
-    /// Recognises the secrets of a part of a text, which `view` shows if it is percent-encoded.
-    fn detect_coded(&self, text: &[u8], range: &Range<usize>, view: Option<&View>, out: &mut Vec<Mark>) {
-        let plain = view.map_or(&text[range.clone()], |view| &view.text);
+    /// Recognises the secrets of a name or a value.
+    fn detect_coded(&self, text: &[u8], part: &Part, out: &mut Vec<Mark>) {
+        let (plain, start) = (part.decoded(text), part.range.start);
         let mut marks = Vec::new();
         self.detect_text(plain, MAX_CODINGS - 1, &mut marks);
         out.extend(marks.into_iter().map(|mark| {
             let whole = mark.range == (0..plain.len());
-            let moved = mark.moved(|inner| view.map_or_else(|| inner.clone(), |view| view.source(inner)));
-            Mark { whole, ..moved.moved(|inner| range.start + inner.start..range.start + inner.end) }
+            let moved = mark.moved(|inner| part.view.as_ref().map_or_else(|| inner.clone(), |view| view.source(inner)));
+            Mark { whole, ..moved.moved(|inner| start + inner.start..start + inner.end) }
         }));
     }
 }
@@ -146,8 +176,14 @@ struct Pairs {
 }
 
 impl Pairs {
-    /// What another field states about this one's value. `next` is the name and the value of the field behind it.
-    fn kind(&mut self, name: &str, value: &[u8], next: impl Fn() -> Option<(String, Vec<u8>)>) -> Option<Kind> {
+    /// What another field of the text states about this one's value. `next` is the field behind it.
+    fn kind<'f>(
+        &mut self,
+        name: &str,
+        value: &[u8],
+        next: impl Fn() -> Option<&'f Field>,
+        text: &[u8],
+    ) -> Option<Kind> {
         let name = pair_name(name);
         let kind_of = |value: &[u8]| std::str::from_utf8(value).ok().and_then(names::by_listed_name);
         if is_listed_name(name.as_bytes()) {
@@ -163,9 +199,11 @@ impl Pairs {
             Some((other, kind)) => kind.filter(|_| are_pair(&other)),
             None => {
                 self.names_follow = true;
-                let (other, value) = next()?;
+                let next = next()?;
+                let other = name_of(next, text);
                 let other = pair_name(last_name(&other));
-                (is_listed_name(other.as_bytes()) && are_pair(other)).then(|| kind_of(&value)).flatten()
+                let is_name = is_listed_name(other.as_bytes()) && are_pair(other);
+                is_name.then(|| kind_of(next.value.decoded(text))).flatten()
             }
         }
     }

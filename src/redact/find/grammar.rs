@@ -6,15 +6,12 @@ use std::sync::Arc;
 use http::header;
 
 use super::{
-    fields::{fields, is_sound},
+    fields::{Field, fields, is_sound},
     malformed,
     multipart::{self, MAX_NESTED, Part},
 };
 use crate::{
-    exchange::{
-        Body, Headers,
-        media::{self, Field},
-    },
+    exchange::{Body, Headers, media},
     json::Document,
     redact::Redactor,
 };

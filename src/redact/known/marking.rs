@@ -7,11 +7,11 @@ use super::{
     search::{self, Reading},
 };
 use crate::{
-    exchange::{Body, media::Field},
+    exchange::Body,
     redact::{
         Redactor,
         find::{
-            fields::{field_place, name_of},
+            fields::{Field, field_place, name_of},
             grammar::{Grammar, Parsed},
             walk::Places,
         },
@@ -66,9 +66,13 @@ pub(in crate::redact) fn mark_known_fields(index: &Index, text: &[u8], fields: &
         return;
     }
     for field in fields {
-        for (range, is_name) in [(&field.name, true), (&field.value, false)] {
+        for (part, is_name) in [(&field.name, true), (&field.value, false)] {
+            let (raw, range) = (part.raw(text), &part.range);
+            if part.view.as_ref().is_some_and(|view| !search::is_worth_decoded(index, raw, view)) {
+                continue;
+            }
             let mut marks = Vec::new();
-            search::find(index, &text[range.clone()], Reading { plus: true, ..Reading::default() }, &mut marks);
+            search::find(index, raw, Reading { plus: true, ..Reading::default() }, &mut marks);
             if marks.is_empty() {
                 continue;
             }

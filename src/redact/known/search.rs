@@ -65,6 +65,16 @@ pub(in crate::redact) fn is_worth(index: &Index, text: &[u8]) -> bool {
     index.touches(text) || memchr::memchr3_iter(b'%', b'\\', b'&', text).any(|at| hides(index, &text[at..]))
 }
 
+/// The same for a part of a form, percent-encoded, of which `view` shows what it stands for.
+pub(in crate::redact) fn is_worth_decoded(index: &Index, text: &[u8], view: &View) -> bool {
+    // A `+` is a space there, and itself in what `find` looks at.
+    let is_another = !index.blanks && memchr::memchr(b'+', text).is_some();
+    is_another
+        || index.touches(text)
+        || memchr::memchr2_iter(b'\\', b'&', text).any(|at| hides(index, &text[at..]))
+        || is_worth(index, &view.text)
+}
+
 /// Whether a text begins with a coding in which a secret may stand otherwise than as it is.
 fn hides(index: &Index, text: &[u8]) -> bool {
     match text {

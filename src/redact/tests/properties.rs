@@ -468,6 +468,42 @@ proptest! {
     }
 
     #[test]
+    fn a_form_hides_no_known_secret_from_a_quick_look(
+        secrets in secrets(),
+        bytes in proptest::collection::vec(any::<u8>(), 0..300),
+    ) {
+        let (quick, thorough) = (Redactor::default(), Redactor::default().thorough());
+        for secret in &secrets {
+            for redactor in [&quick, &thorough] {
+                redactor.remember(secret.as_bytes());
+            }
+        }
+        let dice = &mut Dice(bytes.iter());
+        let part = |dice: &mut Dice<'_>| {
+            let secret = &secrets[dice.roll(secrets.len())];
+            let text = match dice.roll(5) {
+                0 => "50% of it, a+b".to_owned(),
+                1 => format!("{{\"a\":\"{}\"}}", escaped(secret, dice)),
+                2 => coded(secret, dice),
+                _ => secret.to_owned(),
+            };
+            let text = percent(&text, dice);
+            if dice.roll(2) == 0 { text.replace("%20", "+") } else { text }
+        };
+        let fields: Vec<String> = (0..1 + dice.roll(4))
+            .map(|_| match dice.roll(4) {
+                0 => format!("{}=1", part(dice)),
+                _ => format!("{}={}", ["a", "note", "name", "email"][dice.roll(4)], part(dice)),
+            })
+            .collect();
+        let form = ("content-type", "application/x-www-form-urlencoded");
+        let body = fields.join("&");
+        let judged = JudgedExchange::new(exchange(&format!("/x?{body}"), (&[form], &body), (&[], "")), Verdict::default());
+        let [one, other] = [&quick, &thorough].map(|redactor| redactor.redact(judged.clone()));
+        prop_assert_eq!(all(&one), all(&other), "{}", body);
+    }
+
+    #[test]
     fn equal_secrets_have_equal_labels_and_others_do_not(one in "[A-Za-z0-9]{8,30}1a", other in "[A-Za-z0-9]{8,30}2b") {
         let json = ("content-type", "application/json");
         let text = format!(r#"{{"token":["{one}","{other}","{one}"],"password":"{other}"}}"#);
