@@ -162,7 +162,7 @@ impl Redaction<'_> {
                 let new = self.replaced(raw, inside.collect(), None);
                 lossy(&media::decoded(new.as_deref().unwrap_or(raw)))
             };
-            let redacted = (fields::field_place(&left(&field.name.range)), left(&field.value.range));
+            let redacted = (fields::field_place(&left(&field.name.range())), left(&field.value.range()));
             let value = lossy(field.value.decoded(text));
             let place = fields::field_place(&fields::name_of(field, text));
             if redacted.0 != place || redacted.1 != value {

@@ -25,22 +25,30 @@ pub(in crate::redact) struct Field {
     pub(in crate::redact) value: Part,
 }
 
-/// A name or a value, percent-encoded, and decoded once.
+/// A name or a value, percent-encoded, and decoded once. A form may have as many as bytes, so it is kept small.
 #[derive(Debug)]
 pub(in crate::redact) struct Part {
-    pub(in crate::redact) range: Range<usize>,
+    start: u32,
+    end: u32,
     /// What it stands for, with `+` as a space, if that is something else.
-    pub(in crate::redact) view: Option<View>,
+    pub(in crate::redact) view: Option<Box<View>>,
 }
 
 impl Part {
     fn new(range: Range<usize>, text: &[u8]) -> Self {
-        Self { view: View::percent(&text[range.clone()], true), range }
+        let view = View::percent(&text[range.clone()], true).map(Box::new);
+        #[allow(clippy::cast_possible_truncation)] // `fields` refuses longer texts
+        Self { start: range.start as u32, end: range.end as u32, view }
+    }
+
+    /// Where it stands in the text.
+    pub(in crate::redact) fn range(&self) -> Range<usize> {
+        self.start as usize..self.end as usize
     }
 
     /// As it stands in the text.
     pub(in crate::redact) fn raw<'t>(&self, text: &'t [u8]) -> &'t [u8] {
-        &text[self.range.clone()]
+        &text[self.range()]
     }
 
     /// What it stands for.
@@ -134,11 +142,11 @@ impl Redactor {
             if let Some(kind) = kind {
                 self.reserve_labels(value);
                 self.detect_text(value, 1, &mut Vec::new());
-                out.extend(self.learn(value, kind).map(|id| Mark::value(field.value.range.clone(), id)));
+                out.extend(self.learn(value, kind).map(|id| Mark::value(field.value.range(), id)));
             } else {
                 let person = names::personal(last).filter(|_| !value.is_empty());
                 if let Some(kind) = person {
-                    self.person(value, kind, field.value.range.clone(), out);
+                    self.person(value, kind, field.value.range(), out);
                 }
                 self.detect_coded(text, &field.value, out);
             }
@@ -155,7 +163,7 @@ impl Redactor {
 
     /// Recognises the secrets of a name or a value.
     fn detect_coded(&self, text: &[u8], part: &Part, out: &mut Vec<Mark>) {
-        let (plain, start) = (part.decoded(text), part.range.start);
+        let (plain, start) = (part.decoded(text), part.range().start);
         let mut marks = Vec::new();
         self.detect_text(plain, MAX_CODINGS - 1, &mut marks);
         out.extend(marks.into_iter().map(|mark| {
