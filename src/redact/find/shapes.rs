@@ -215,7 +215,7 @@ mod tests {
             let phone = regex::bytes::Regex::new(r"\A(?-u)\+[0-9][0-9 ().-]{6,18}[0-9]\z").unwrap();
             let text = parts.concat();
             let mut expected: Vec<_> = email.find_iter(text.as_bytes()).map(|hit| (hit.range(), Kind::Email)).collect();
-            expected.extend(phone.is_match(text.as_bytes()).then(|| (0..text.len(), Kind::Phone)));
+            expected.extend(phone.is_match(text.as_bytes()).then_some((0..text.len(), Kind::Phone)));
             let mut found = Vec::new();
             find_personal(text.as_bytes(), |range, kind| found.push((range, kind)));
             prop_assert_eq!(found, expected, "{}", text);

@@ -490,7 +490,7 @@ proptest! {
             let text = percent(&text, dice);
             if dice.roll(2) == 0 { text.replace("%20", "+") } else { text }
         };
-        let fields: Vec<String> = (0..1 + dice.roll(4))
+        let fields: Vec<String> = (0..=dice.roll(4))
             .map(|_| match dice.roll(4) {
                 0 => format!("{}=1", part(dice)),
                 _ => format!("{}={}", ["a", "note", "name", "email"][dice.roll(4)], part(dice)),
