@@ -8,6 +8,7 @@ use std::{
     future::poll_fn,
     pin::Pin,
     task::Poll,
+    thread,
     time::{Duration, Instant},
 };
 
@@ -37,8 +38,9 @@ const MAX_BYTES: u64 = 8 << 20;
 /// How long the broker may take for one message.
 const ACK_PATIENCE: Duration = Duration::from_secs(10);
 
-/// Entries of this time are sent together where nobody waits for them: fewer wakes and system calls.
-const GATHER: Duration = Duration::from_millis(5);
+/// Entries of this time are sent together where nobody waits for them, and acknowledgements of this time are read
+/// together: fewer wakes and system calls.
+const GATHER: Duration = Duration::from_millis(20);
 
 /// How often the buffer is looked after.
 const BETWEEN_TIDYING: Duration = Duration::from_secs(1);
@@ -161,7 +163,8 @@ impl<'a> Session<'a> {
                 reason = self.failures.recv() => return Err(FleetError(reason.unwrap_or_default())),
                 () = shared.wake.notified(), if is_dry => {
                     if !shared.buffer.durable {
-                        sleep(GATHER).await;
+                        // The whole thread, so that the connection does not wake for each acknowledgement.
+                        thread::sleep(GATHER);
                     }
                     is_dry = false;
                 }

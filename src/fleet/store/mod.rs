@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! PREFIX/TRAIL/trail-00000001.journal        a closed segment, written once
-//! PREFIX/TRAIL/heads/trail-00000001.json     the head of the chain at its end, its size and SHA-256
+//! PREFIX/TRAIL/heads/trail-00000001.json     the head of the chain at its end, and its size
 //! PREFIX/TRAIL/heads/trail.json              the trail's id and the host that began it
 //! ```
 //!

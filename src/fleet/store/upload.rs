@@ -1,14 +1,13 @@
 //! One segment into the store: once, whole, and compared where something is there already.
 
-use std::{fs::File, future::poll_fn, io::Read as _, path::Path as FilePath};
+use std::{collections::VecDeque, fs::File, future::poll_fn, io::Read as _, path::Path as FilePath};
 
 use bytes::Bytes;
 use object_store::{Error, GetOptions, ObjectStore, ObjectStoreExt as _, PutMode, PutOptions, PutPayload, path::Path};
-use ring::digest::{Context, SHA256};
 use serde::{Deserialize, Serialize};
 
 use super::{layout, listing::next};
-use crate::{hex::hex, recording::last_head};
+use crate::recording::last_head;
 
 /// Bytes of a segment that are handed on at a time.
 const PIECE: usize = 256 << 10;
@@ -22,7 +21,7 @@ pub(super) enum Uploaded {
     Other,
 }
 
-/// What is kept beside a segment's object.
+/// What is kept beside a segment's object. The hash covers all lines before it, so there is no further digest.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Head {
     /// Links of the chain up to its end.
@@ -33,8 +32,6 @@ struct Head {
     trail: Option<String>,
     /// Bytes of the segment.
     size: u64,
-    /// Its SHA-256, hexadecimal.
-    sha256: String,
 }
 
 /// Puts a segment into the store, unless it is there.
@@ -57,7 +54,7 @@ pub(super) async fn upload(
         Err(error) => return Err(error),
     };
     if found.is_none() {
-        match create(store, &location, pieces.into_iter().collect()).await {
+        match create(store, &location, pieces.iter().cloned().collect()).await {
             Ok(()) => {
                 keep(store, &layout::head(trail, number), &head).await?;
                 return Ok(Uploaded::Done);
@@ -66,7 +63,7 @@ pub(super) async fn upload(
             Err(error) => return Err(error),
         }
     }
-    if !is_equal(store, &location, &head).await? {
+    if !is_equal(store, &location, pieces).await? {
         return Ok(Uploaded::Other);
     }
     keep(store, &layout::head(trail, number), &head).await?;
@@ -91,35 +88,40 @@ async fn keep(store: &dyn ObjectStore, location: &Path, head: &Head) -> object_s
     }
 }
 
-/// Whether the object is this segment.
-async fn is_equal(store: &dyn ObjectStore, location: &Path, head: &Head) -> object_store::Result<bool> {
-    let object = store.get_opts(location, GetOptions::default()).await?;
-    if object.meta.size != head.size {
-        return Ok(false);
+/// Whether the object has this content.
+async fn is_equal(
+    store: &dyn ObjectStore,
+    location: &Path,
+    mut content: VecDeque<Bytes>,
+) -> object_store::Result<bool> {
+    let mut object = store.get_opts(location, GetOptions::default()).await?.into_stream();
+    while let Some(mut piece) = next(poll_fn(|context| object.as_mut().poll_next(context))).await? {
+        while !piece.is_empty() {
+            let Some(own) = content.front_mut() else { return Ok(false) };
+            let length = own.len().min(piece.len());
+            if own.split_to(length) != piece.split_to(length) {
+                return Ok(false);
+            }
+            if own.is_empty() {
+                content.pop_front();
+            }
+        }
     }
-    let mut context = Context::new(&SHA256);
-    let mut content = object.into_stream();
-    while let Some(piece) = next(poll_fn(|context| content.as_mut().poll_next(context))).await? {
-        context.update(&piece);
-    }
-    Ok(hex(context.finish().as_ref()) == head.sha256)
+    Ok(content.is_empty())
 }
 
-fn read(segment: &FilePath) -> std::io::Result<(Vec<Bytes>, Head)> {
+fn read(segment: &FilePath) -> std::io::Result<(VecDeque<Bytes>, Head)> {
     let mut file = File::open(segment)?;
-    let mut context = Context::new(&SHA256);
-    let (mut pieces, mut size) = (Vec::new(), 0);
+    let (mut pieces, mut size) = (VecDeque::new(), 0);
     loop {
         let mut piece = Vec::with_capacity(PIECE);
         let read = file.by_ref().take(PIECE as u64).read_to_end(&mut piece)?;
         if read == 0 {
             break;
         }
-        context.update(&piece);
         size += read as u64;
-        pieces.push(Bytes::from(piece));
+        pieces.push_back(Bytes::from(piece));
     }
     let end = last_head(segment)?.unwrap_or_default();
-    let sha256 = hex(context.finish().as_ref());
-    Ok((pieces, Head { seq: end.seq, hash: end.hash, trail: end.trail, size, sha256 }))
+    Ok((pieces, Head { seq: end.seq, hash: end.hash, trail: end.trail, size }))
 }
