@@ -105,7 +105,7 @@ class Proxy:
 
 def run(work, *arguments, status=None, environment=None):
     environment = {**os.environ, "XDG_CACHE_HOME": f"{work}/cache", **(environment or {})}
-    done = subprocess.run([CONTRAIL, *arguments], cwd=work, env=environment, capture_output=True, text=True, timeout=120)
+    done = subprocess.run([CONTRAIL, *arguments], cwd=work, env=environment, capture_output=True, text=True, timeout=600)
     SHOWN.extend([done.stdout, done.stderr])
     assert status is None or done.returncode == status, (arguments, done.returncode, done.stderr[-2000:])
     return done
