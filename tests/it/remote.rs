@@ -1,6 +1,8 @@
 //! Trails, recordings and telemetry beyond this machine: what holds in every build.
 
 use crate::support::command::run_in;
+#[cfg(feature = "fleet")]
+use crate::support::command::{Ran, contrail};
 
 #[test]
 fn a_trail_url_that_names_no_place_is_refused_with_what_was_expected() {
@@ -77,5 +79,31 @@ fn a_contrail_without_the_feature_says_which_one_it_needs() {
         assert_eq!(ran.status, 2, "{}", ran.stderr);
         assert!(ran.stderr.contains("needs a contrail that was built with `--features fleet`"), "{}", ran.stderr);
         assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
+    }
+}
+
+#[cfg(feature = "fleet")]
+#[test]
+fn a_variable_of_a_store_that_no_request_can_carry_is_refused_and_not_repeated() {
+    let folder = tempfile::tempdir().unwrap();
+    let usable = [
+        ("HOME", folder.path().to_str().unwrap()),
+        ("AWS_ACCESS_KEY_ID", "key"),
+        ("AWS_SECRET_ACCESS_KEY", "hunter2"),
+        ("AWS_ENDPOINT_URL", "http://127.0.0.1:1"),
+    ];
+    for (name, value, expected) in [
+        ("AWS_ENDPOINT_URL", "hunter2:9000", "expected a URL such as https://HOST:PORT"),
+        ("AWS_ENDPOINT_URL", "http://key:hunter2@127.0.0.1:1", "expected a URL such as https://HOST:PORT"),
+        ("AWS_ACCESS_KEY_ID", "hunter2\n", "it has a line break"),
+    ] {
+        let mut command = contrail();
+        let arguments =
+            ["watch", "--upstream", "sandbox", "--trail", "s3://b/p", "--trail-buffer", "buffer", "--", "true"];
+        let ran: Ran =
+            command.current_dir(folder.path()).args(arguments).envs(usable).env(name, value).output().unwrap().into();
+        let said = format!("contrail: cannot use s3://b/p: {name}: {expected}");
+        assert_eq!((ran.status, ran.stderr.lines().count()), (2, 1), "{}", ran.stderr);
+        assert!(ran.stderr.starts_with(&said) && !ran.stderr.contains("hunter2"), "{}", ran.stderr);
     }
 }

@@ -1,13 +1,13 @@
 //! The store that a URL names, with credentials by the store's own variables.
 
-use std::{env, sync::Arc, time::Duration};
+use std::{env, ffi::OsString, sync::Arc, time::Duration};
 
 use object_store::{
     BackoffConfig, ObjectStore, RetryConfig, aws::AmazonS3Builder, azure::MicrosoftAzureBuilder,
     gcp::GoogleCloudStorageBuilder, local::LocalFileSystem, path::Path,
 };
 
-use super::{error, http::Connector};
+use super::{environment, error, http::Connector};
 use crate::{
     fleet::{FleetError, RemoteUrl, Scheme, folders::name_of},
     recording::make_folder,
@@ -24,6 +24,8 @@ pub(super) struct Place {
 impl Place {
     /// The place that a URL names. Nothing is sent yet.
     pub(super) fn of(url: &RemoteUrl) -> Result<Self, FleetError> {
+        let shown = |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));
+        environment::check(url, env::vars_os().filter_map(shown))?;
         let wrong = |source: object_store::Error| error::said(url, "use", &source);
         let store: Arc<dyn ObjectStore> = match url.scheme() {
             Scheme::S3 => {
@@ -52,15 +54,8 @@ impl Place {
 
     /// A name for the folder with copies of this bucket's objects; servers of another address have their own.
     pub(super) fn cache_name(&self) -> String {
-        const ADDRESSES: [&str; 6] = [
-            "AWS_ENDPOINT_URL_S3",
-            "AWS_ENDPOINT_URL",
-            "AWS_ENDPOINT",
-            "AZURE_STORAGE_ENDPOINT",
-            "AZURE_STORAGE_ACCOUNT_NAME",
-            "GOOGLE_BASE_URL",
-        ];
-        let address: Vec<String> = ADDRESSES.into_iter().filter_map(|name| env::var(name).ok()).collect();
+        let names = environment::ADDRESSES.into_iter().chain(["AZURE_STORAGE_ACCOUNT_NAME"]);
+        let address: Vec<String> = names.filter_map(|name| env::var(name).ok()).collect();
         name_of(&format!("{}://{} {}", self.url.scheme().name(), self.url.host(), address.join(" ")))
     }
 }

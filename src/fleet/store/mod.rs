@@ -11,6 +11,7 @@
 
 mod cache;
 mod connect;
+mod environment;
 mod error;
 mod http;
 mod layout;
