@@ -192,7 +192,7 @@ impl Shared {
                 Err(Later(asked)) => {
                     let longer = (wait * 2).min(WAITS[1]);
                     let wait = std::mem::replace(&mut wait, longer);
-                    (asked.map_or_else(|| spread(wait), |asked| asked.min(MAX_WAIT)), false)
+                    (pause(wait, asked), false)
                 }
             };
             tokio::select! {
@@ -348,9 +348,28 @@ impl Ids for SystemIds {
     }
 }
 
+/// How long to wait after a failure: as long as the receiver asks, within bounds. One that asks for no time at all does
+/// not get requests without a pause.
+fn pause(wait: Duration, asked: Option<Duration>) -> Duration {
+    spread(wait).max(asked.unwrap_or_default().min(MAX_WAIT))
+}
+
 /// A wait that differs from that of other proxies: between a half and all of it.
 fn spread(wait: Duration) -> Duration {
     let mut random = [0];
     let _ = SystemRandom::new().fill(&mut random);
     wait.mul_f64(0.5 + f64::from(random[0]) / 510.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_receiver_that_asks_for_no_wait_gets_pauses_all_the_same() {
+        let asked = |asked: u64| pause(WAITS[0], Some(Duration::from_millis(asked)));
+        assert!(asked(0) >= WAITS[0] / 2 && pause(WAITS[1], Some(Duration::ZERO)) >= WAITS[1] / 2);
+        assert_eq!((asked(2_000), asked(u64::MAX)), (Duration::from_secs(2), MAX_WAIT));
+        assert!(pause(WAITS[0], None) <= WAITS[0]);
+    }
 }
