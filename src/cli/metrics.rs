@@ -9,6 +9,7 @@ use super::{
     Failure,
     listeners::bind,
     options::{limits::ProxyArgs, upstream::UpstreamArgs},
+    signals::end_asked,
 };
 use crate::{
     contract::Contract,
@@ -66,11 +67,11 @@ impl Monitoring {
         self.telemetry.as_ref().map(Telemetry::tracer)
     }
 
-    /// Sends what is left of telemetry, for at most this time, while there still is what it reports on. Counts what was
-    /// not sent.
+    /// Sends what is left of telemetry, for at most this time, and until a signal, while there still is what it reports
+    /// on. Counts what was not sent.
     pub(super) fn end(&self, patience: Duration, counts: &mut Counts) {
         let Some((telemetry, metrics)) = self.telemetry.as_ref().zip(self.metrics.as_ref()) else { return };
-        telemetry.end(patience);
+        telemetry.end(patience, &end_asked());
         counts.spans_dropped = metrics.telemetry.dropped.load(Ordering::Relaxed);
         counts.spans_rejected = metrics.telemetry.rejected.load(Ordering::Relaxed);
     }

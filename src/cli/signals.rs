@@ -5,6 +5,7 @@ use std::{
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
+        mpsc,
     },
     thread,
 };
@@ -69,16 +70,21 @@ impl Signals {
 pub(super) fn end_asked() -> Arc<AtomicBool> {
     let asked = Arc::new(AtomicBool::new(false));
     let noted = Arc::clone(&asked);
+    let (listens, is_listening) = mpsc::channel::<()>();
     // Without it, that work takes the time that it may.
     let _ = thread::Builder::new().name("signals".to_owned()).spawn(move || {
         let Ok(runtime) = runtime::Builder::new_current_thread().enable_all().build() else { return };
         runtime.block_on(async {
-            if let Ok(mut signals) = Signals::new() {
+            let signals = Signals::new();
+            drop(listens);
+            if let Ok(mut signals) = signals {
                 signals.end().await;
                 noted.store(true, Ordering::Relaxed);
             }
         });
     });
+    // It is dropped once a signal is noted, or where none can be.
+    let _ = is_listening.recv();
     asked
 }
 

@@ -1,6 +1,13 @@
 //! What brings traces and metrics to a receiver of OpenTelemetry's protocol (`--otlp`).
 
-use std::{error::Error, fmt, path::PathBuf, str::FromStr, sync::Arc, time::Duration};
+use std::{
+    error::Error,
+    fmt,
+    path::PathBuf,
+    str::FromStr,
+    sync::{Arc, atomic::AtomicBool},
+    time::Duration,
+};
 
 use super::FleetError;
 use crate::{metrics::Metrics, pipeline::Tracer, upstream::Origin};
@@ -77,8 +84,8 @@ pub struct Receiver {
 
 /// Sends traces and metrics to a receiver.
 pub(super) trait Export: Tracer {
-    /// Sends what is left, for at most `patience`.
-    fn end(&self, patience: Duration);
+    /// Sends what is left, for at most `patience`, and until `asked`.
+    fn end(&self, patience: Duration, asked: &AtomicBool);
 }
 
 /// Sends traces and metrics to a receiver until it is [ended](Self::end).
@@ -101,9 +108,9 @@ impl Telemetry {
         Arc::clone(&self.0) as _
     }
 
-    /// Sends what is left, for at most `patience`. No exchange is taken any more.
-    pub fn end(&self, patience: Duration) {
-        self.0.end(patience);
+    /// Sends what is left, for at most `patience`, and until `asked` is true. No exchange is taken any more.
+    pub fn end(&self, patience: Duration, asked: &AtomicBool) {
+        self.0.end(patience, asked);
     }
 }
 

@@ -4,7 +4,7 @@ use std::{
     io,
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     thread::{self, JoinHandle},
     time::{Duration, SystemTime},
@@ -124,12 +124,12 @@ impl Tracer for Exporter {
 }
 
 impl Export for Exporter {
-    fn end(&self, patience: Duration) {
+    fn end(&self, patience: Duration, asked: &AtomicBool) {
         let until = Instant::now() + patience;
         self.shared.phase.send_replace(Phase::Ending);
         let is_done =
             || self.thread.lock().unwrap_or_else(PoisonError::into_inner).as_ref().is_none_or(JoinHandle::is_finished);
-        while !is_done() && Instant::now() < until {
+        while !is_done() && Instant::now() < until && !asked.load(Ordering::Relaxed) {
             thread::sleep(Duration::from_millis(10));
         }
         self.give_up();

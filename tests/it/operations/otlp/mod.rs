@@ -4,6 +4,7 @@ mod receiver;
 
 use std::{collections::BTreeSet, fs, sync::Arc, time::Instant};
 
+use nix::sys::signal::Signal;
 use opentelemetry_proto::tonic::{
     collector::{
         metrics::v1::{ExportMetricsPartialSuccess, ExportMetricsServiceResponse},
@@ -16,7 +17,7 @@ use serde_json::{Value, json};
 use tokio_rustls::rustls::{ServerConfig, crypto::ring};
 
 use self::receiver::{Receiver, Reply, attribute, sum};
-use super::{ask, metered, text};
+use super::{ask, metered, signal, text};
 use crate::{
     record::harness::{SECRET, TEMPLATES, Workspace, get, objects, token},
     support::{
@@ -202,6 +203,23 @@ fn a_receiver_that_is_gone_stops_no_traffic_and_is_logged_once() {
     let summary = &objects(&ran, "summary")[0]["summary"];
     // Findings decide the exit status, lost telemetry does not.
     assert_eq!((&summary["spans_dropped"], ran.status), (&3.into(), 1), "{summary}");
+}
+
+#[test]
+fn a_further_signal_ends_the_wait_for_a_receiver_that_does_not_answer() {
+    let (workspace, receiver) = (Workspace::new(), Receiver::start());
+    receiver.falls_silent();
+    let running = watch(&workspace, &receiver, &["--drain", "60"]);
+    signal(&running, Signal::SIGTERM);
+    // The last metrics are sent once nothing else is in progress.
+    while receiver.requests().is_empty() {
+        std::thread::yield_now();
+    }
+    let asked = Instant::now();
+    signal(&running, Signal::SIGTERM);
+    let ran = running.wait();
+    assert!(asked.elapsed().as_secs() < 30, "{:?}", asked.elapsed());
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
 }
 
 #[test]
