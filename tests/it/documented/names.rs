@@ -7,7 +7,8 @@ use contrail::finding::{Rule, Unchecked};
 use super::*;
 
 /// Options of other programs, in the recipes.
-const OTHER_PROGRAMS: [&str; 11] = [
+const OTHER_PROGRAMS: [&str; 12] = [
+    "--build-arg",
     "--exit-code",
     "--locked",
     "--no-default-features",
