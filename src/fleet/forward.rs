@@ -12,6 +12,8 @@ use super::RemoteUrl;
 #[cfg(feature = "fleet")]
 use super::Scheme;
 use crate::pipeline::{self, SharedJournal};
+#[cfg(feature = "fleet")]
+use crate::recording::note_destination;
 
 /// A trail's folder from which segments are brought elsewhere.
 #[derive(Debug, Clone)]
@@ -32,6 +34,14 @@ pub struct Buffer {
     pub held_by: Option<PathBuf>,
     /// A response waits until its entry is safe.
     pub durable: bool,
+}
+
+#[cfg(feature = "fleet")]
+impl Buffer {
+    /// Has the folder remember where its trail goes, before anything of it is sent: one chain is never in two places.
+    pub(super) fn bind(&self) -> Result<(), FleetError> {
+        note_destination(&self.folder, &self.url.to_string()).map_err(|error| FleetError(error.with_cause()))
+    }
 }
 
 /// What is left in the folder at the end of a run.

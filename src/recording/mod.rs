@@ -53,8 +53,9 @@ pub use journal::{Encoder, EntryBatch, Journal, Leftover, Unsynced};
 #[cfg(feature = "fleet")]
 pub(crate) use journal::{
     chain::begin_of,
+    destination::note as note_destination,
     lines::CHAIN,
-    segments::{SENT, segment_name, segment_number},
+    segments::{HELD, SENT, segment_name, segment_number},
 };
 pub use read::copies::TrailLines;
 pub use read::entry_texts::{Head, is_journal, unsearchable};

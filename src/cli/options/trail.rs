@@ -105,7 +105,11 @@ impl TrailArgs {
         format: Format,
     ) -> Result<Option<Journal>, Failure> {
         let Some(folder) = self.folder() else { return Ok(None) };
-        let options = TrailOptions { segment: self.trail_segment, head_to: self.head_to.clone() };
+        let destination = match &self.trail {
+            Some(TrailTarget::Remote(url)) => Some(url.to_string()),
+            _ => None,
+        };
+        let options = TrailOptions { segment: self.trail_segment, head_to: self.head_to.clone(), destination };
         let opened = Journal::open_trail(&folder, context(), &options);
         let (journal, leftover) = opened.map_err(|error| self.taken(error))?;
         if let Some(alarm) = journal.doubt() {

@@ -38,6 +38,7 @@ pub(in crate::fleet) fn begin(buffer: &Buffer) -> Result<Arc<dyn Forward>, Fleet
             FleetError(format!("--trail: {reason}; the first start with a buffer needs the stream"))
         })?;
     }
+    buffer.bind()?;
     run(runtime, address, buffer).map_err(no_thread)
 }
 

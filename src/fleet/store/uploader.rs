@@ -27,7 +27,7 @@ use super::{
 };
 use crate::{
     fleet::{Buffer, Ended, FleetError, Forward, segments},
-    recording::{begin_of, private, segment_name},
+    recording::{HELD, begin_of, private, segment_name},
 };
 
 /// How often the folder is looked at.
@@ -38,9 +38,6 @@ const WAITS: [Duration; 2] = [Duration::from_millis(250), Duration::from_secs(30
 
 /// The time in which the store has to take the first small object.
 const PROBE: Duration = Duration::from_secs(20);
-
-/// The file that names the journals of recordings that still need segments of the buffer.
-const HELD: &str = "held";
 
 /// Uploads a trail until it is ended.
 #[derive(Debug)]
@@ -105,6 +102,7 @@ impl Uploader {
             state: Mutex::default(),
         });
         runtime.block_on(shared.probe())?;
+        buffer.bind()?;
         let running = Arc::clone(&shared);
         let thread = thread::Builder::new().name("upload".to_owned()).spawn(move || {
             runtime.block_on(running.run());

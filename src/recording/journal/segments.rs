@@ -10,7 +10,16 @@ pub(in crate::recording) const LOCK: &str = "lock";
 /// The file that keeps how much of the trail is elsewhere already.
 pub(crate) const SENT: &str = "sent";
 
-/// Whether this has the name of such a file.
+/// The file that names the journals of recordings that still need segments which are elsewhere already.
+pub(crate) const HELD: &str = "held";
+
+/// The file that names the place beyond this machine which the trail goes to.
+pub(in crate::recording) const DESTINATION: &str = "destination";
+
+/// The files beside the segments that contrail keeps there itself.
+pub(in crate::recording) const BESIDE: [&str; 4] = [LOCK, SENT, HELD, DESTINATION];
+
+/// Whether this has the name of the file of the lock.
 pub(crate) fn is_trail_lock(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name == LOCK)
 }

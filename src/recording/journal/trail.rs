@@ -13,6 +13,7 @@ use std::{
 
 use super::{
     chain::{self, ChainHead},
+    destination::refuse_other,
     doubt::doubt,
     file::JournalFile,
     heads::HeadFile,
@@ -31,11 +32,13 @@ pub struct TrailOptions {
     pub segment: u64,
     /// The file that keeps the chain's head: a line is added at the start, at each new segment and at the end.
     pub head_to: Option<PathBuf>,
+    /// The URL of the place beyond this machine that it goes to, without credentials. A folder keeps its first one.
+    pub destination: Option<String>,
 }
 
 impl Default for TrailOptions {
     fn default() -> Self {
-        Self { segment: 64 << 20, head_to: None }
+        Self { segment: 64 << 20, head_to: None, destination: None }
     }
 }
 
@@ -62,6 +65,7 @@ impl Trail {
     pub(super) fn open(folder: &Path, options: &TrailOptions) -> Result<(Self, JournalFile, Leftover), WriteError> {
         make_folder(folder)?;
         let lock = lock(folder)?;
+        refuse_other(folder, options.destination.as_deref())?;
         if let Some(path) = options.head_to.as_ref().filter(|path| is_within(path, folder)) {
             let reason = "it is in the trail's folder, where it proves nothing; name a file elsewhere for `--head-to`";
             return Err(WriteError::Unwritable { path: path.clone(), reason: reason.to_owned() });

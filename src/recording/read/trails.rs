@@ -11,7 +11,7 @@ use crate::recording::{
     ReadError, ReadFault, SetAside,
     journal::{
         chain,
-        segments::{LOCK, SENT, segment_number},
+        segments::{BESIDE, segment_number},
     },
 };
 
@@ -143,7 +143,7 @@ fn unread(folder: &Path) -> io::Result<Vec<PathBuf>> {
     for item in fs::read_dir(folder)? {
         let item = item?;
         let is_read = is_recording_name(&item.path()) && !SetAside::is_name(&item.path());
-        if !item.path().is_dir() && ![LOCK, SENT].iter().any(|name| item.file_name() == *name) && !is_read {
+        if !item.path().is_dir() && !BESIDE.iter().any(|name| item.file_name() == *name) && !is_read {
             unread.push(item.path());
         }
     }

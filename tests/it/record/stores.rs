@@ -150,6 +150,53 @@ fn a_second_proxy_with_the_same_buffer_is_told_to_name_another() {
     assert_eq!(fs::read_dir(workspace.path().join("store")).unwrap().count(), 2);
 }
 
+/// Everything in a folder, by name.
+fn content(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let names = fs::read_dir(folder).unwrap().map(|item| item.unwrap().path());
+    names.map(|path| (path.clone(), fs::read(path).unwrap())).collect()
+}
+
+#[test]
+fn a_buffer_keeps_its_first_destination_and_refuses_another() {
+    let workspace = Workspace::new();
+    let watch = |trail: &[&str]| {
+        let command = ["watch", "--upstream", "sandbox", "--listen", "127.0.0.1:0"];
+        workspace.run(&[&command[..], trail, &["--", "true"]].concat())
+    };
+    // What was never reached is no destination.
+    let ran = watch(&["--trail", "nats://user:hunter2@127.0.0.1:1/T", "--trail-buffer", "buffer"]);
+    assert_eq!(ran.status, 2, "{}", ran.stderr);
+    let running = start(&workspace, "watch", &["--allow", "auth.missing"]);
+    ask(&running, 0..6);
+    let ran = running.finish();
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let (buffer, url) = (workspace.path().join("buffer"), url(&workspace));
+    let before = content(&buffer);
+    let other = format!("{url}-2");
+    for (place, now) in [
+        (&*other, "name another folder with --trail-buffer DIR, or the same URL"),
+        ("s3://b/p", "not to s3://b/p; name another folder"),
+        ("nats://user:hunter2@127.0.0.1:1/T", "not to nats://127.0.0.1:1/T; name another folder"),
+    ] {
+        let ran = watch(&["--trail", place, "--trail-buffer", "buffer"]);
+        let said = format!("contrail: `buffer`: its trail goes to {url}, not to ");
+        assert_eq!((ran.status, ran.stderr.lines().count()), (2, 1), "{}", ran.stderr);
+        assert!(ran.stderr.starts_with(&said) && ran.stderr.contains(now), "{}", ran.stderr);
+        assert!(!ran.stderr.contains("hunter2"), "{}", ran.stderr);
+    }
+    let ran = watch(&["--trail", "buffer"]);
+    assert_eq!((ran.status, ran.stderr.lines().count()), (2, 1), "{}", ran.stderr);
+    assert!(ran.stderr.contains(&format!("`buffer`: its trail goes to {url}; name another folder")), "{}", ran.stderr);
+    assert!(content(&buffer) == before && !workspace.has("store-2"));
+    let ran = workspace.run(&["audit", "buffer"]);
+    assert!(!ran.stdout.contains("is not read"), "{}", ran.stdout);
+    // One that was made before remembers none.
+    fs::remove_file(buffer.join("destination")).unwrap();
+    assert_eq!(watch(&["--trail", &url, "--trail-buffer", "buffer"]).status, 0);
+    assert_eq!(fs::read_to_string(buffer.join("destination")).unwrap(), format!("{url}\n"));
+    assert_eq!(verified(&workspace), 6);
+}
+
 #[test]
 fn a_fixture_is_folded_before_the_segments_go() {
     let workspace = Workspace::new();
