@@ -72,8 +72,8 @@ enum Phase {
 struct State {
     /// Segments that the store has.
     stored: BTreeSet<u64>,
-    /// Segments of whose names the store has something else.
-    other: BTreeSet<u64>,
+    /// The segment of whose name the store has something else.
+    other: Option<u64>,
     /// Why nothing can be uploaded, while that is so.
     trouble: Option<String>,
 }
@@ -147,15 +147,15 @@ impl Forward for Uploader {
         self.give_up();
         let waiting = self.shared.measure(true).unwrap_or_default();
         let state = self.shared.state();
-        let others = state.other.iter().map(|number| self.shared.alarm(*number));
+        let other = state.other.map(|number| self.shared.alarm(number));
         let slow = || {
             if asked.load(Ordering::Relaxed) {
                 return "a signal ended the upload".to_owned();
             }
             format!("the store did not take it within {} s", patience.as_secs_f32())
         };
-        let trouble = (waiting > 0 && state.other.is_empty()).then(|| state.trouble.clone().unwrap_or_else(slow));
-        Ended { waiting, reasons: others.chain(trouble).collect() }
+        let trouble = (waiting > 0 && state.other.is_none()).then(|| state.trouble.clone().unwrap_or_else(slow));
+        Ended { waiting, reasons: other.into_iter().chain(trouble).collect() }
     }
 }
 
@@ -221,7 +221,8 @@ impl Shared {
         }
     }
 
-    /// Uploads what is closed, and removes what the store has. At the end, all is closed.
+    /// Uploads what is closed, and removes what the store has. At the end, all is closed. Behind a segment of whose name
+    /// the store has something else, nothing goes there: it would continue a chain that is not this one.
     async fn pass(&self, is_ending: bool) -> Result<(), String> {
         let folder = &self.buffer.folder;
         let system = |error: io::Error| format!("cannot read `{}`: {error}", folder.display());
@@ -237,11 +238,10 @@ impl Shared {
         }
         let end = if is_ending { last + 1 } else { begun.unwrap_or(0) };
         for &number in numbers.iter().filter(|number| **number < end) {
-            let is_settled = {
-                let state = self.state();
-                state.stored.contains(&number) || state.other.contains(&number)
-            };
-            if !is_settled {
+            if self.state().other.is_some() {
+                break;
+            }
+            if !self.state().stored.contains(&number) {
                 let segment = folder.join(segment_name(number));
                 let uploaded = upload(&*self.place.store, &self.trail, number, &segment).await;
                 match uploaded.map_err(|error| error::said(&self.place.url, "write to", &error).0)? {
@@ -250,7 +250,7 @@ impl Shared {
                         self.works();
                     }
                     Uploaded::Other => {
-                        self.state().other.insert(number);
+                        self.state().other = Some(number);
                         self.failures.fetch_add(1, Ordering::Relaxed);
                         tracing::error!("{}", self.alarm(number));
                     }
@@ -297,7 +297,9 @@ impl Shared {
     fn alarm(&self, number: u64) -> String {
         let (name, url, trail) = (segment_name(number), &self.place.url, &self.buffer.trail);
         let folder = self.buffer.folder.display();
-        format!("ALARM: {url} has another {trail}/{name} than `{folder}`; compare the two, and remove the wrong one")
+        format!(
+            "ALARM: {url} has another {trail}/{name} than `{folder}`; compare the two, and remove the wrong one; nothing more of this trail is uploaded until the next start"
+        )
     }
 }
 

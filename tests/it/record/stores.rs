@@ -136,6 +136,30 @@ fn another_object_of_a_segments_name_is_an_alarm_and_the_segment_stays() {
 }
 
 #[test]
+fn nothing_is_uploaded_behind_another_object_of_a_segments_name() {
+    let workspace = Workspace::new();
+    let running = start(&workspace, "watch", &[]);
+    ask(&running, 0..6);
+    running.finish();
+    let last = segments(&workspace.path().join("buffer")).pop().unwrap();
+    let taken = stored(&workspace).join(last.file_name().unwrap());
+    fs::write(&taken, "something else\n").unwrap();
+    let before = segments(&stored(&workspace));
+    for run in 1..3 {
+        let running = start(&workspace, "watch", &[]);
+        ask(&running, run * 6..run * 6 + 6);
+        let ran = running.finish();
+        assert_eq!(ran.status, 2, "{}", ran.stderr);
+        // As it comes, and in the summary.
+        assert!(ran.stderr.contains("nothing more of this trail is uploaded"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("not uploaded yet"), "{}", ran.stderr);
+        assert_eq!(segments(&stored(&workspace)), before);
+    }
+    let kept = requests(&[workspace.path().join("buffer")]);
+    assert!((6..18).all(|number| kept.get(&number) == Some(&1)), "{kept:?}");
+}
+
+#[test]
 fn a_second_proxy_with_the_same_buffer_is_told_to_name_another() {
     let workspace = Workspace::new();
     let running = start(&workspace, "watch", &[]);
