@@ -47,6 +47,8 @@ pub(super) enum Sent {
     Taken(Bytes),
     /// It will never take it.
     Refused(StatusCode),
+    /// A success with a body of another type, such as a page to log in: this is no receiver.
+    Foreign(StatusCode),
     /// It may take it later, and says when, or not.
     Failed { cause: String, after: Option<Duration> },
 }
@@ -112,6 +114,7 @@ impl Client {
     /// came with the request.
     fn meaning(&self, head: &http::response::Parts, body: Bytes) -> Sent {
         match head.status.as_u16() {
+            200..=299 if is_foreign(&head.headers) => Sent::Foreign(head.status),
             200..=299 => Sent::Taken(body),
             429 | 502 | 503 | 504 => {
                 let cause = format!("{} answers {}", self.url, head.status);
@@ -120,6 +123,16 @@ impl Client {
             _ => Sent::Refused(head.status),
         }
     }
+}
+
+/// Whether an answer states another type than protobuf. One to protobuf is protobuf, too (OTLP 1.x, "OTLP/HTTP
+/// Response"); receivers that answer nothing often state no type.
+fn is_foreign(headers: &HeaderMap) -> bool {
+    const PROTOBUF: [&str; 3] = ["application/x-protobuf", "application/protobuf", "application/vnd.google.protobuf"];
+    headers.get(header::CONTENT_TYPE).is_some_and(|value| {
+        let essence = value.to_str().unwrap_or_default().split(';').next().unwrap_or_default().trim();
+        !PROTOBUF.iter().any(|name| essence.eq_ignore_ascii_case(name))
+    })
 }
 
 /// How long an answer asks to wait (RFC 9110, section 10.2.3).
@@ -140,6 +153,18 @@ fn asks_to_wait(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_answer_of_another_type_than_protobuf_is_foreign() {
+        let foreign = |value: &'static str| {
+            is_foreign(&HeaderMap::from_iter([(header::CONTENT_TYPE, HeaderValue::from_static(value))]))
+        };
+        assert!(!is_foreign(&HeaderMap::new()));
+        let own = ["application/x-protobuf", "Application/X-Protobuf; charset=utf-8", "application/protobuf"];
+        assert_eq!(own.map(foreign), [false; 3]);
+        let others = ["text/html; charset=utf-8", "application/json", "", "application/x-protobuf-json"];
+        assert_eq!(others.map(foreign), [true; 4]);
+    }
 
     #[test]
     fn a_receiver_asks_to_wait_for_seconds_or_until_an_instant() {

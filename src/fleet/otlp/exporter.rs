@@ -229,7 +229,11 @@ impl Shared {
                 }
                 Sent::Refused(status) => {
                     add(&telemetry.rejected, next.spans);
-                    self.refuses(Signal::Traces, status);
+                    self.refuses(Signal::Traces, &format!("refuses traces with {status}"));
+                }
+                Sent::Foreign(status) => {
+                    add(&telemetry.rejected, next.spans);
+                    self.refuses(Signal::Traces, &foreign(Signal::Traces, status));
                 }
                 Sent::Failed { cause, after } => return Err(self.fails(Signal::Traces, &cause, after)),
             }
@@ -264,7 +268,11 @@ impl Shared {
                 Ok(())
             }
             Sent::Refused(status) => {
-                self.refuses(Signal::Metrics, status);
+                self.refuses(Signal::Metrics, &format!("refuses metrics with {status}"));
+                Ok(())
+            }
+            Sent::Foreign(status) => {
+                self.refuses(Signal::Metrics, &foreign(Signal::Metrics, status));
                 Ok(())
             }
             Sent::Failed { cause, after } => Err(self.fails(Signal::Metrics, &cause, after)),
@@ -284,13 +292,12 @@ impl Shared {
         Later(after)
     }
 
-    /// The receiver will never take this.
-    fn refuses(&self, signal: Signal, status: http::StatusCode) {
+    /// The receiver will never take this, and does so.
+    fn refuses(&self, signal: Signal, does: &str) {
         add(&self.metrics.telemetry.failures, 1);
         self.reached(signal);
         if !std::mem::replace(&mut self.troubles().refusing[signal as usize], true) {
-            let (url, name) = (self.client.url(), signal.name());
-            tracing::error!("{url} refuses {name} with {status}; they are dropped until it takes them");
+            tracing::error!("{} {does}; they are dropped until it takes them", self.client.url());
         }
     }
 
@@ -322,6 +329,14 @@ impl Shared {
     fn troubles(&self) -> std::sync::MutexGuard<'_, Troubles> {
         self.troubles.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// What an answer of another type than protobuf does.
+fn foreign(signal: Signal, status: http::StatusCode) -> String {
+    let name = signal.name();
+    format!(
+        "answers {name} with {status} and another Content-Type than application/x-protobuf; check the URL of --otlp"
+    )
 }
 
 fn add(counter: &AtomicU64, count: usize) {

@@ -273,6 +273,28 @@ fn what_a_receiver_refuses_is_counted_and_not_sent_again() {
 }
 
 #[test]
+fn a_page_in_place_of_a_receiver_s_answer_is_a_rejection_and_logged_once() {
+    let (workspace, receiver) = (Workspace::new(), Receiver::start());
+    for _ in 0..2 {
+        receiver.will_answer(Reply(200, "Content-Type: text/html\r\n", b"<html>hunter2</html>".to_vec()));
+    }
+    receiver.will_answer(Reply(200, "Content-Type: application/x-protobuf\r\n", Vec::new()));
+    let running = watch(&workspace, &receiver, &["--format", "json"]);
+    for requests in 1..=2 {
+        call(running.address, "GET", TEMPLATES, &[], b"");
+        receiver.waits_for(requests);
+    }
+    call(running.address, "GET", POLICY, &[], b"");
+    let ran = running.finish();
+    assert_eq!(receiver.spans().len(), 3);
+    assert_eq!(objects(&ran, "summary")[0]["summary"]["spans_rejected"], 2);
+    let logged = lines(&ran, &receiver.url());
+    assert_eq!(logged.len(), 2, "{}", ran.stderr);
+    assert!(logged[0].contains("answers traces with 200 OK and another Content-Type than"), "{}", logged[0]);
+    assert!(logged[1].contains("takes traces again") && !ran.stderr.contains("hunter2"), "{}", ran.stderr);
+}
+
+#[test]
 fn a_partial_success_is_counted_and_logged_once_without_the_receiver_s_words() {
     let (workspace, receiver) = (Workspace::new(), Receiver::start());
     let message = || "hunter2".to_owned();
