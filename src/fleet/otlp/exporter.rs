@@ -64,7 +64,7 @@ enum Phase {
 
 /// Begins to send.
 pub(in crate::fleet) fn begin(receiver: &Receiver, metrics: Arc<Metrics>) -> Result<Arc<dyn Export>, FleetError> {
-    let variables = |name: &str| std::env::var(name).ok();
+    let variables = |name: &str| std::env::var_os(name);
     let client = Client::new(receiver, variables::headers(&variables)?)?;
     let system = |error: io::Error| FleetError(format!("--otlp {}: the system gives no thread: {error}", receiver.url));
     let runtime = Builder::new_current_thread().enable_all().build().map_err(system)?;

@@ -1,7 +1,7 @@
 //! The variables of OpenTelemetry that contrail reads: `OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_SERVICE_NAME` and
 //! `OTEL_RESOURCE_ATTRIBUTES`.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, ffi::OsString};
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use opentelemetry_proto::tonic::resource::v1::Resource;
@@ -16,7 +16,23 @@ const ATTRIBUTES: &str = "OTEL_RESOURCE_ATTRIBUTES";
 const NAME: &str = "OTEL_SERVICE_NAME";
 
 /// A variable's value by its name.
-type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
+type Variables<'a> = &'a dyn Fn(&str) -> Option<OsString>;
+
+/// What frames a message or concerns one connection only (RFC 9110, section 7.6.1), and what contrail sets itself. A
+/// name that ends in `-` stands for all that begin with it.
+const OWN: [&str; 11] = [
+    "connection",
+    "content-length",
+    "content-type",
+    "expect",
+    "host",
+    "keep-alive",
+    "proxy-",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
 
 /// The headers of all requests. Their values are never shown.
 pub(super) fn headers(variables: Variables<'_>) -> Result<HeaderMap, FleetError> {
@@ -24,6 +40,13 @@ pub(super) fn headers(variables: Variables<'_>) -> Result<HeaderMap, FleetError>
     for (name, value) in pairs(HEADERS, variables)? {
         let field = HeaderName::try_from(&*name).ok().zip(HeaderValue::try_from(&*value).ok());
         let (name, mut value) = field.ok_or_else(|| unusable(HEADERS))?;
+        let is_own = |own: &&str| if own.ends_with('-') { name.as_str().starts_with(own) } else { name == **own };
+        if let Some(own) = OWN.into_iter().find(is_own) {
+            let rest = if own.ends_with('-') { "*" } else { "" };
+            return Err(FleetError(format!(
+                "{HEADERS}: contrail sets `{own}{rest}` itself or never sends it; leave it out"
+            )));
+        }
         value.set_sensitive(true);
         headers.append(name, value);
     }
@@ -37,7 +60,7 @@ pub(super) fn resource(variables: Variables<'_>) -> Result<Resource, FleetError>
     all.insert("service.version".to_owned(), env!("CARGO_PKG_VERSION").to_owned());
     all.insert("service.instance.id".to_owned(), instance()?);
     all.extend(pairs(ATTRIBUTES, variables)?);
-    all.extend(set(NAME, variables).map(|name| ("service.name".to_owned(), name)));
+    all.extend(set(NAME, variables)?.map(|name| ("service.name".to_owned(), name)));
     let attributes = all.into_iter().map(|(key, value)| text(key, value)).collect();
     Ok(Resource { attributes, ..Resource::default() })
 }
@@ -54,13 +77,15 @@ fn instance() -> Result<String, FleetError> {
     Ok(parts.join("-"))
 }
 
-fn set(name: &str, variables: Variables<'_>) -> Option<String> {
-    variables(name).filter(|value| !value.trim().is_empty())
+fn set(name: &str, variables: Variables<'_>) -> Result<Option<String>, FleetError> {
+    let Some(value) = variables(name) else { return Ok(None) };
+    let value = value.into_string().map_err(|_| FleetError(format!("{name}: its value is not UTF-8; correct it")))?;
+    Ok(Some(value).filter(|value| !value.trim().is_empty()))
 }
 
 /// `NAME=VALUE,NAME=VALUE`, values percent-encoded (W3C Baggage without its properties).
 fn pairs(name: &str, variables: Variables<'_>) -> Result<Vec<(String, String)>, FleetError> {
-    let all = set(name, variables).unwrap_or_default();
+    let all = set(name, variables)?.unwrap_or_default();
     let pair = |text: &str| {
         let (key, value) = text.split_once('=')?;
         let value = percent_decode_str(value.trim()).decode_utf8().ok()?;
@@ -92,7 +117,7 @@ mod tests {
 
     #[test]
     fn headers_are_a_list_with_percent_encoded_values() {
-        let variables = |_: &str| Some(" api-key = a%20b%3D , x-Tenant=eu=1,,".to_owned());
+        let variables = |_: &str| Some(" api-key = a%20b%3D , x-Tenant=eu=1,,".into());
         let found = headers(&variables).unwrap();
         let shown: Vec<_> = found.iter().map(|(name, value)| (name.as_str(), value.to_str().unwrap())).collect();
         assert_eq!(shown, [("api-key", "a b="), ("x-tenant", "eu=1")]);
@@ -102,8 +127,41 @@ mod tests {
     #[test]
     fn malformed_headers_are_refused_and_not_repeated() {
         for text in ["hunter2", "=hunter2", "na me=hunter2", "a=hunter2%0A", "a=hunter2%ff"] {
-            let error = headers(&|_: &str| Some(text.to_owned())).unwrap_err().to_string();
+            let error = headers(&|_: &str| Some(text.into())).unwrap_err().to_string();
             assert!(error.starts_with("OTEL_EXPORTER_OTLP_HEADERS: ") && !error.contains("hunter2"), "{error}");
+        }
+    }
+
+    #[test]
+    fn headers_that_frame_a_message_or_concern_a_connection_are_refused() {
+        for (text, shown) in [
+            ("Transfer-Encoding=hunter2", "`transfer-encoding`"),
+            ("api-key=a,connection=hunter2", "`connection`"),
+            ("expect=hunter2", "`expect`"),
+            ("HOST=hunter2", "`host`"),
+            ("content-length=1", "`content-length`"),
+            ("content-type=hunter2", "`content-type`"),
+            ("te=hunter2", "`te`"),
+            ("upgrade=hunter2", "`upgrade`"),
+            ("Proxy-Authorization=hunter2", "`proxy-*`"),
+        ] {
+            let error = headers(&|_: &str| Some(text.into())).unwrap_err().to_string();
+            assert!(error.contains(shown) && !error.contains("hunter2"), "{error}");
+        }
+        let names = "tenant=a,hosts=b,x-proxy-key=c,authorization=d,user-agent=e";
+        assert_eq!(headers(&|_: &str| Some(names.into())).unwrap().len(), 5);
+    }
+
+    #[test]
+    fn a_variable_that_is_not_utf_8_is_refused_and_not_repeated() {
+        use std::os::unix::ffi::OsStringExt as _;
+        let value = || Some(OsString::from_vec(b"a=hunter2\xff".to_vec()));
+        let of = |asked: &'static str| move |name: &str| value().filter(|_| name == asked);
+        let error = headers(&of(HEADERS)).unwrap_err().to_string();
+        assert_eq!(error, "OTEL_EXPORTER_OTLP_HEADERS: its value is not UTF-8; correct it");
+        for name in [NAME, ATTRIBUTES] {
+            let error = resource(&of(name)).unwrap_err().to_string();
+            assert!(error.starts_with(name) && !error.contains("hunter2"), "{error}");
         }
     }
 
@@ -114,7 +172,7 @@ mod tests {
         let id = &one["service.instance.id"];
         assert!(id != &other["service.instance.id"] && id.len() == 36 && &id[14..15] == "4", "{id}");
         let named = attributes(&|name: &str| {
-            Some(if name == NAME { "proxy" } else { "service.name=x,service.instance.id=a,deployment=eu" }.to_owned())
+            Some(if name == NAME { "proxy" } else { "service.name=x,service.instance.id=a,deployment=eu" }.into())
         });
         let shown = ["service.name", "service.instance.id", "deployment"].map(|key| &*named[key]);
         assert_eq!(shown, ["proxy", "a", "eu"]);

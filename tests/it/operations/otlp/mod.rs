@@ -2,7 +2,7 @@
 
 mod receiver;
 
-use std::{collections::BTreeSet, fs, sync::Arc, time::Instant};
+use std::{collections::BTreeSet, ffi::OsStr, fs, os::unix::ffi::OsStrExt as _, sync::Arc, time::Instant};
 
 use nix::sys::signal::Signal;
 use opentelemetry_proto::tonic::{
@@ -408,10 +408,15 @@ fn record_and_replay_send_telemetry_too() {
 #[test]
 fn malformed_headers_are_refused_before_anything_listens() {
     let workspace = Workspace::new();
-    let mut command = crate::support::command::contrail();
-    command.current_dir(workspace.path()).env("OTEL_EXPORTER_OTLP_HEADERS", "hunter2");
-    let arguments = ["watch", "--upstream", "sandbox", "--otlp", "http://localhost:4318", "--", "true"];
-    let ran = command.args(arguments).output().unwrap().into();
-    let said = "contrail: OTEL_EXPORTER_OTLP_HEADERS: expected NAME=VALUE, percent-encoded and separated by commas";
-    assert_error(&ran, 2, said);
+    for (value, said) in [
+        (&b"hunter2"[..], "expected NAME=VALUE, percent-encoded and separated by commas"),
+        (b"Transfer-Encoding=hunter2", "contrail sets `transfer-encoding` itself or never sends it; leave it out"),
+        (b"api-key=hunter2\xff", "its value is not UTF-8; correct it"),
+    ] {
+        let mut command = crate::support::command::contrail();
+        command.current_dir(workspace.path()).env("OTEL_EXPORTER_OTLP_HEADERS", OsStr::from_bytes(value));
+        let arguments = ["watch", "--upstream", "sandbox", "--otlp", "http://localhost:4318", "--", "true"];
+        let ran = command.args(arguments).output().unwrap().into();
+        assert_error(&ran, 2, &format!("contrail: OTEL_EXPORTER_OTLP_HEADERS: {said}"));
+    }
 }
