@@ -8,7 +8,10 @@ use std::{
     thread,
 };
 
-use nix::sys::signal::Signal;
+use nix::{
+    sys::{signal::Signal, stat::Mode},
+    unistd::mkfifo,
+};
 use serde_json::Value;
 
 use super::{ask, metered, reload::reload, signal, sum, text, until_ready};
@@ -157,6 +160,23 @@ fn a_contract_that_cannot_be_used_is_an_alarm_and_the_one_in_force_goes_on_judgi
     for (alarm, why) in alarms.iter().zip(whys) {
         assert!(alarm.contains(why) && alarm.ends_with("; what was read before stays in force"), "{alarm}");
     }
+}
+
+#[test]
+fn a_pipe_in_place_of_a_contract_is_an_alarm_and_holds_up_no_later_reload() {
+    let workspace = workspace();
+    let (running, metrics) = watch(&workspace, &[]);
+    fs::remove_file(workspace.path().join("shop.yaml")).unwrap();
+    mkfifo(&workspace.path().join("shop.yaml"), Mode::S_IRWXU).unwrap();
+    reload(&running, metrics);
+    fs::remove_file(workspace.path().join("shop.yaml")).unwrap();
+    put(&workspace, &contract("string"));
+    let new = hash(&workspace);
+    reload(&running, metrics);
+    assert_eq!(sum(metrics, &format!("contrail_contract_info{{sha256=\"{new}\"}}")), 1);
+    let ran = running.finish();
+    let why = "cannot read `shop.yaml` again: it is no regular file; put one in its place";
+    assert_line(&ran.stderr, &format!("ALARM: {why}; what was read before stays in force"));
 }
 
 const KEY: &str = "{key: {type: apiKey, in: header, name: X-Shop}}";
