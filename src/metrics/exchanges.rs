@@ -50,7 +50,7 @@ pub struct Observed<'a> {
     pub captured: [usize; 2],
 }
 
-/// What durations of an operation are told apart by. Nothing that a client or an upstream makes up is in it.
+/// The facts by which durations of an operation are counted apart. Each takes few values, whatever a client sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Answered {
     pub(super) method: &'static str,

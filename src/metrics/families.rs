@@ -25,7 +25,7 @@ const UPSTREAM_FAILURES: [&str; 3] = ["max-upstream", "upstream", "upstream-time
 pub(super) const DURATION: &str = "http_server_request_duration_seconds";
 
 impl Metrics {
-    /// All families, durations told apart as finely as this.
+    /// All families, with durations grouped by this.
     #[must_use]
     pub fn families(&self, grain: Grain) -> Vec<Family> {
         let subject = self.subject.get();

@@ -64,7 +64,7 @@ pub enum Value {
     },
 }
 
-/// How finely durations are told apart.
+/// What durations are grouped by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Grain {
     /// By the class of the status.
