@@ -15,6 +15,8 @@ mod segments;
 mod store;
 mod telemetry;
 mod url;
+#[cfg(feature = "fleet")]
+mod worker;
 
 #[cfg(feature = "fleet")]
 use self::{forward::Forward, segments::segments};

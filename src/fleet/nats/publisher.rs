@@ -3,10 +3,10 @@
 use std::{
     io,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
-    thread::{self, JoinHandle},
+    thread,
     time::{Duration, Instant},
 };
 
@@ -22,6 +22,7 @@ use crate::{
     fleet::{
         FleetError,
         forward::{Buffer, Ended, Forward},
+        worker::Worker,
     },
     pipeline::{self, SharedJournal},
 };
@@ -51,14 +52,14 @@ fn run(runtime: runtime::Runtime, address: Address, buffer: &Buffer) -> io::Resu
         // A look-up of a name may hang beyond its time.
         runtime.shutdown_background();
     })?;
-    Ok(Arc::new(Publisher { shared, thread: Mutex::new(Some(thread)) }))
+    Ok(Arc::new(Publisher { shared, worker: Worker::new(thread) }))
 }
 
 /// Sends a trail to its stream until it ends.
 #[derive(Debug)]
 struct Publisher {
     shared: Arc<Shared>,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    worker: Worker,
 }
 
 impl Forward for Publisher {
@@ -94,10 +95,7 @@ impl Forward for Publisher {
 impl Publisher {
     fn give_up(&self) {
         self.shared.phase.send_replace(Phase::GivenUp);
-        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(thread) = thread {
-            let _ = thread.join();
-        }
+        self.worker.join();
     }
 }
 

@@ -6,7 +6,7 @@ use std::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
-    thread::{self, JoinHandle},
+    thread,
     time::{Duration, SystemTime},
 };
 
@@ -33,7 +33,7 @@ use super::{
     variables,
 };
 use crate::{
-    fleet::{FleetError, Receiver, telemetry::Export},
+    fleet::{FleetError, Receiver, telemetry::Export, worker::Worker},
     metrics::Metrics,
     pipeline::{Traced, Tracer},
     plural::plural,
@@ -84,7 +84,7 @@ pub(in crate::fleet) fn begin(receiver: &Receiver, metrics: Arc<Metrics>) -> Res
 #[derive(Debug)]
 struct Exporter {
     shared: Arc<Shared>,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    worker: Worker,
 }
 
 impl Exporter {
@@ -95,15 +95,12 @@ impl Exporter {
             // A look-up of a name may hang beyond its time.
             runtime.shutdown_background();
         })?;
-        Ok(Self { shared, thread: Mutex::new(Some(thread)) })
+        Ok(Self { shared, worker: Worker::new(thread) })
     }
 
     fn give_up(&self) {
         self.shared.phase.send_replace(Phase::GivenUp);
-        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(thread) = thread {
-            let _ = thread.join();
-        }
+        self.worker.join();
         let left = self.shared.queue.close();
         add(&self.shared.metrics.telemetry.dropped, left);
     }
@@ -125,13 +122,8 @@ impl Tracer for Exporter {
 
 impl Export for Exporter {
     fn end(&self, patience: Duration, asked: &AtomicBool) {
-        let until = Instant::now() + patience;
         self.shared.phase.send_replace(Phase::Ending);
-        let is_done =
-            || self.thread.lock().unwrap_or_else(PoisonError::into_inner).as_ref().is_none_or(JoinHandle::is_finished);
-        while !is_done() && Instant::now() < until && !asked.load(Ordering::Relaxed) {
-            thread::sleep(Duration::from_millis(10));
-        }
+        self.worker.wait(patience, asked);
         self.give_up();
     }
 }

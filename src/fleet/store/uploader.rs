@@ -9,8 +9,8 @@ use std::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
-    thread::{self, JoinHandle},
-    time::{Duration, Instant},
+    thread,
+    time::Duration,
 };
 
 use object_store::{Error, path::Path};
@@ -26,7 +26,7 @@ use super::{
     upload::{Uploaded, create, upload},
 };
 use crate::{
-    fleet::{Buffer, Ended, FleetError, Forward, segments},
+    fleet::{Buffer, Ended, FleetError, Forward, segments, worker::Worker},
     recording::{HELD, begin_of, private, segment_name},
 };
 
@@ -43,7 +43,7 @@ const PROBE: Duration = Duration::from_secs(20);
 #[derive(Debug)]
 pub(in crate::fleet) struct Uploader {
     shared: Arc<Shared>,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    worker: Worker,
 }
 
 #[derive(Debug)]
@@ -109,15 +109,12 @@ impl Uploader {
             // A look-up of a name may hang beyond its time.
             runtime.shutdown_background();
         });
-        Ok(Self { shared, thread: Mutex::new(Some(thread.map_err(system)?)) })
+        Ok(Self { shared, worker: Worker::new(thread.map_err(system)?) })
     }
 
     fn give_up(&self) {
         self.shared.phase.send_replace(Phase::GivenUp);
-        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(thread) = thread {
-            let _ = thread.join();
-        }
+        self.worker.join();
     }
 }
 
@@ -137,13 +134,8 @@ impl Forward for Uploader {
     }
 
     fn end(&self, patience: Duration, asked: &AtomicBool) -> Ended {
-        let until = Instant::now() + patience;
         self.shared.phase.send_replace(Phase::Ending);
-        let is_done =
-            || self.thread.lock().unwrap_or_else(PoisonError::into_inner).as_ref().is_none_or(JoinHandle::is_finished);
-        while !is_done() && Instant::now() < until && !asked.load(Ordering::Relaxed) {
-            thread::sleep(Duration::from_millis(10));
-        }
+        self.worker.wait(patience, asked);
         self.give_up();
         let waiting = self.shared.measure(true).unwrap_or_default();
         let state = self.shared.state();
