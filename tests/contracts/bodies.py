@@ -66,7 +66,8 @@ def dialect_of_3_0(made, nullable):
 
 
 def discriminate(made, document, side):
-    """A discriminator beside a choice selects the branch (3.1.0, Discriminator Object)."""
+    """A discriminator beside a choice selects the branch (3.1.0, Discriminator Object). `defaultMapping` names the branch
+    of every other value, and of values without the member (3.2.0)."""
     held = made.pop("discriminator", None)
     keyword = next((one for one in ("oneOf", "anyOf") if one in made), None)
     if not isinstance(held, dict) or keyword is None:
@@ -75,17 +76,20 @@ def discriminate(made, document, side):
     mapping = held.get("mapping") or {}
     guard = lambda names: {"type": "object", "required": [held["propertyName"]],
                            "properties": {held["propertyName"]: {"enum": names}}}
-    every, parts = [], []
+    every, parts, otherwise = [], [], {keyword: branches}
     for branch in branches:
         target = branch.get("$ref") if isinstance(branch, dict) else None
         if not isinstance(target, str):
             continue
         name = target.rsplit("/", 1)[1]
-        names = [one for one, to in mapping.items() if target == (to if "#" in to else COMPONENTS + to)]
+        leads = lambda to: target == (to if "#" in to else COMPONENTS + to)
+        names = [one for one, to in mapping.items() if leads(to)]
         names += [name] if name not in mapping else []
         every += names
         parts.append({"if": guard(names), "then": branch})
-    made["allOf"] = made.get("allOf", []) + parts + [{"if": guard(every), "else": {keyword: branches}}]
+        if leads(held.get("defaultMapping", "")):
+            otherwise = branch
+    made["allOf"] = made.get("allOf", []) + parts + [{"if": guard(every), "else": otherwise}]
 
 
 def one_side(made, document, side):
