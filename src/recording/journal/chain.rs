@@ -18,10 +18,11 @@
 use std::{
     fs::File,
     io::{self, BufRead as _, BufReader, Read as _},
+    os::unix::fs::FileExt as _,
     path::Path,
 };
 
-use memchr::memchr_iter;
+use memchr::{memchr, memchr_iter, memmem::rfind, memrchr};
 use ring::digest::{Context, SHA256, digest};
 use serde::Deserialize;
 
@@ -181,8 +182,36 @@ pub fn first_link(segment: &Path) -> io::Result<Option<u64>> {
 ///
 /// The segment cannot be read.
 pub fn last_head(segment: &Path) -> io::Result<Option<ChainHead>> {
-    Ok(end_of(segment)?.0)
+    let file = File::open(segment).map_err(named(segment))?;
+    let mut begin = file.metadata().map_err(named(segment))?.len();
+    let (mut block, mut read) = (LAST_BLOCK, Vec::new());
+    while begin > 0 {
+        let size = begin.min(block);
+        begin -= size;
+        let mut earlier = vec![0; usize::try_from(size).unwrap_or_default()];
+        file.read_exact_at(&mut earlier, begin).map_err(named(segment))?;
+        earlier.append(&mut read);
+        read = earlier;
+        let mut within = &read[..memrchr(b'\n', &read).map_or(0, |end| end + 1)];
+        while let Some(at) = rfind(within, CHAIN) {
+            let is_line = if at == 0 { begin == 0 } else { within[at - 1] == b'\n' };
+            let end = memchr(b'\n', &read[at..]).map_or(read.len(), |end| at + end);
+            if is_line && let Ok(Line { chain }) = serde_json::from_slice(&read[at..end]) {
+                let trail = if chain.trail.is_some() { None } else { begin_of(segment)?.and_then(|head| head.trail) };
+                return Ok(Some(chain.head(trail)));
+            }
+            within = &within[..at];
+        }
+        // What is left of the first line goes on in the block before. A long line is not copied often.
+        let first = memchr(b'\n', &read);
+        block = if first.is_some() { LAST_BLOCK } else { block * 2 };
+        read.truncate(first.map_or(read.len(), |end| end + 1));
+    }
+    Ok(None)
 }
+
+/// Bytes of the first block that is searched for the last line of a chain.
+const LAST_BLOCK: u64 = 64 << 10;
 
 /// The heads before and after the first chain line of a segment. `None` if the segment does not begin with one.
 pub(in crate::recording) fn first_heads(segment: &Path) -> io::Result<Option<[ChainHead; 2]>> {

@@ -111,7 +111,7 @@ fn joined(trails: Vec<TrailFiles>) -> io::Result<Vec<TrailFiles>> {
         let mut earlier = None;
         for (at, candidate) in joined.iter().enumerate().filter(|_| first.seq > 0) {
             let Some(last) = candidate.segments.last() else { continue };
-            if chain::end_of(last)?.0.is_some_and(|end| (end.seq, &end.hash) == (first.seq, &first.hash)) {
+            if chain::last_head(last)?.is_some_and(|end| (end.seq, &end.hash) == (first.seq, &first.hash)) {
                 earlier = Some(at);
             }
         }
