@@ -187,7 +187,7 @@ impl<'a> Session<'a> {
             headers.insert(NATS_MESSAGE_ID, message.place.to_string());
             if let Some(chain) = &message.chain {
                 // A line of the chain is JSON of numbers and hexadecimal digits.
-                headers.insert(CHAIN_HEADER, String::from_utf8_lossy(chain).as_ref());
+                headers.insert(CHAIN_HEADER, str::from_utf8(chain).unwrap_or_default());
             }
             let stream = &self.shared.address.stream;
             let subject = Subject::from(format!("{stream}.{}", message.place.trail));

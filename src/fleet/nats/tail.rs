@@ -10,7 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use memchr::memchr_iter;
 
 use super::place::{Place, is_trail};
@@ -62,9 +62,9 @@ struct Segment {
     number: u64,
     trail: String,
     /// Read, and not yet covered by a line of the chain.
-    unsealed: BytesMut,
-    /// How much of it was searched for one.
-    searched: usize,
+    unsealed: Vec<u8>,
+    /// Where each whole line in it ends: the byte behind its line feed.
+    ends: Vec<usize>,
     /// The place of its first byte.
     offset: u64,
 }
@@ -128,7 +128,7 @@ impl Tail {
             self.at.offset = 0;
         }
         let offset = file.seek(SeekFrom::Start(self.at.offset))?;
-        self.open = Some(Segment { file, number, trail, unsealed: BytesMut::new(), searched: 0, offset });
+        self.open = Some(Segment { file, number, trail, unsealed: Vec::new(), ends: Vec::new(), offset });
         Ok(true)
     }
 
@@ -166,41 +166,39 @@ impl Segment {
 
     /// Reads more, and cuts whole batches into messages; whether there was more.
     fn read(&mut self, ready: &mut VecDeque<Message>, max_payload: usize) -> io::Result<bool> {
-        let before = self.unsealed.len();
         let there = self.file.metadata()?.len().saturating_sub(self.read_to());
-        self.unsealed.resize(before + usize::try_from(there).unwrap_or(BLOCK).min(BLOCK), 0);
-        let read = self.file.read(&mut self.unsealed[before..]);
-        self.unsealed.truncate(before + *read.as_ref().unwrap_or(&0));
-        if read? == 0 {
+        let block = usize::try_from(there).unwrap_or(BLOCK).min(BLOCK);
+        self.unsealed.reserve(block);
+        if self.file.by_ref().take(block as u64).read_to_end(&mut self.unsealed)? == 0 {
             return Ok(false);
         }
-        let mut begin = self.searched;
-        let mut sealed = 0;
-        for end in memchr_iter(b'\n', &self.unsealed[begin..]).map(|at| begin + at).collect::<Vec<_>>() {
+        let searched = self.ends.last().copied().unwrap_or(0);
+        let (mut begin, mut sealed) = (searched, 0);
+        for end in memchr_iter(b'\n', &self.unsealed[searched..]).map(|feed| searched + feed + 1) {
+            self.ends.push(end);
             if self.unsealed[begin..].starts_with(CHAIN) {
-                sealed = end + 1;
+                sealed = self.ends.len();
             }
-            begin = end + 1;
+            begin = end;
         }
-        self.searched = begin - sealed;
-        let batches = self.unsealed.split_to(sealed).freeze();
-        self.cut(&batches, ready, max_payload);
+        self.cut(sealed, ready, max_payload);
         Ok(true)
     }
 
     /// Takes what no line of the chain covers, of a segment to which none comes.
     fn seal_rest(&mut self, ready: &mut VecDeque<Message>, max_payload: usize) {
-        let rest = self.unsealed.split().freeze();
-        self.cut(&rest, ready, max_payload);
+        self.cut(self.ends.len(), ready, max_payload);
     }
 
-    fn cut(&mut self, batches: &Bytes, ready: &mut VecDeque<Message>, max_payload: usize) {
+    /// Makes messages of so many lines.
+    fn cut(&mut self, count: usize, ready: &mut VecDeque<Message>, max_payload: usize) {
+        let ends: Vec<usize> = self.ends.drain(..count).collect();
+        let bytes = ends.last().copied().unwrap_or(0);
+        self.ends.iter_mut().for_each(|end| *end -= bytes);
+        let rest = self.unsealed.split_off(bytes);
+        let batches = Bytes::from(std::mem::replace(&mut self.unsealed, rest));
         let mut begin = 0;
-        let mut lines = memchr_iter(b'\n', batches).map(|end| {
-            let line = batches.slice(begin..=end);
-            begin = end + 1;
-            line
-        });
+        let mut lines = ends.into_iter().map(|end| batches.slice(std::mem::replace(&mut begin, end)..end));
         let mut next = lines.next();
         while let Some(line) = next {
             next = lines.next();
