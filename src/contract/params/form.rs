@@ -77,10 +77,15 @@ struct Field<'t> {
 
 impl Field<'_> {
     fn at(&self) -> String {
-        let mut at = String::new();
-        push_pointer(&mut at, &self.name);
-        at
+        pointer_to(&self.name)
     }
+}
+
+/// The pointer to a field.
+fn pointer_to(name: &str) -> String {
+    let mut at = String::new();
+    push_pointer(&mut at, name);
+    at
 }
 
 /// Places where a form cannot be read.
@@ -284,8 +289,7 @@ pub(in crate::contract) fn multipart(
         return fault("a multipart body with this boundary");
     };
     let schemas = documented.schema.map(Schema::applicable).unwrap_or_default();
-    let mut open = Vec::new();
-    let mut parts: Vec<(String, Vec<Value<'_>>)> = Vec::new();
+    let mut parts: Vec<(String, Vec<Part<'_>>)> = Vec::new();
     let mut faults = Faults::new();
     if multipart.parts.len() > MAX_ENCODED_FIELDS {
         return Form::TooMuch;
@@ -298,62 +302,75 @@ pub(in crate::contract) fn multipart(
             faults.push((String::new(), "a name in the Content-Disposition of each part".into(), None));
             continue;
         };
-        let mut at = String::new();
-        push_pointer(&mut at, &name);
         let encoding = documented.encoding(&name);
-        let media_type = field("content-type").map(media::essence);
+        let media_type = field("content-type").map(|value| media::essence(value).into_owned());
         let named = encoding.map(|encoding| &encoding.content_types[..]).unwrap_or_default();
         if let Some(media_type) = media_type.as_deref().filter(|_| !named.is_empty())
             && !named.iter().any(|named| named.rank(media_type, b"", false).is_some())
         {
             let names: Vec<&str> = named.iter().map(|named| &*named.name).collect();
-            faults.push((at, format!("a part of {}", names.join(" or ")).into(), Some(media_type.to_owned())));
+            let seen = Some(media_type.to_owned());
+            faults.push((pointer_to(&name), format!("a part of {}", names.join(" or ")).into(), seen));
             continue;
         }
         let style = encoding.and_then(Encoding::delimited);
-        let value = part_value(&content[part.body.clone()], media_type.as_deref(), style, &schemas.member(&name));
-        if value.is_none() {
-            open.push(at);
-        }
-        let value = value.unwrap_or_else(|| Value::Text(Cow::Borrowed(""), Types::default()));
+        let part = Part { content: &content[part.body.clone()], media_type, style };
         match parts.iter_mut().find(|(held, _)| *held == name) {
-            Some((_, values)) => values.push(value),
-            None => parts.push((name, vec![value])),
+            Some((_, parts)) => parts.push(part),
+            None => parts.push((name, vec![part])),
         }
     }
     if !faults.is_empty() {
         return Form::Malformed(faults);
     }
-    let members = parts.into_iter().map(|(name, mut values)| {
-        let is_delimited = documented.encoding(&name).and_then(Encoding::delimited).is_some();
-        let types = schemas.member(&name).types();
-        let value = match values.pop() {
-            Some(only) if values.is_empty() && (is_delimited || !types.array()) => only,
-            Some(only) if values.is_empty() => Value::Either(vec![Value::List(vec![only.clone()]), only]),
-            last => Value::List(values.into_iter().chain(last).collect()),
+    let mut open = Vec::new();
+    let members = parts.into_iter().map(|(name, parts)| {
+        let schemas = schemas.member(&name);
+        let types = schemas.types();
+        let is_delimited = parts.iter().any(|part| part.style.is_some());
+        let mut read = |schemas: &Applicable<'_>| {
+            let values = parts.iter().map(|part| part.value(schemas)).collect::<Option<Vec<_>>>();
+            values.unwrap_or_else(|| {
+                open.push(pointer_to(&name));
+                vec![Value::Text(Cow::Borrowed(""), Types::default()); parts.len()]
+            })
         };
-        (Cow::Owned(name), value)
+        let value = match &parts[..] {
+            [_] if is_delimited || !types.array() => read(&schemas).pop(),
+            // The parts of an array are its items; a single one may also be all of it.
+            [_] => Value::either(
+                read(&schemas.item()).into_iter().map(|item| Value::List(vec![item])).chain(read(&schemas)).collect(),
+            ),
+            _ if types.array() && !is_delimited => Some(Value::List(read(&schemas.item()))),
+            _ => Some(Value::List(read(&schemas))),
+        };
+        (Cow::Owned(name.clone()), value.unwrap_or(Value::List(Vec::new())))
     });
-    judge(members.collect(), documented.schema, (open, Vec::new()), is_origin)
+    let members = members.collect();
+    judge(members, documented.schema, (open, Vec::new()), is_origin)
 }
 
-/// What a part stands for; `None` where it cannot be judged: a file, or a media type that is not read.
-fn part_value<'t>(
+/// A part of a multipart body.
+struct Part<'t> {
     content: &'t [u8],
-    media_type: Option<&str>,
+    media_type: Option<String>,
     style: Option<Style>,
-    schemas: &Applicable<'_>,
-) -> Option<Value<'t>> {
-    let raw = std::str::from_utf8(content).ok()?;
-    let text = Cow::Borrowed(raw);
-    match (media_type, style) {
-        (Some(media_type), _) if media::is_json(media_type) => {
-            Document::parse(content.to_vec()).is_ok().then_some(Value::Json(text))
+}
+
+impl<'t> Part<'t> {
+    /// What it stands for; `None` where it cannot be judged: a file, or a media type that is not read.
+    fn value(&self, schemas: &Applicable<'_>) -> Option<Value<'t>> {
+        let raw = std::str::from_utf8(self.content).ok()?;
+        let text = Cow::Borrowed(raw);
+        match (self.media_type.as_deref(), self.style) {
+            (Some(media_type), _) if media::is_json(media_type) => {
+                Document::parse(self.content.to_vec()).is_ok().then_some(Value::Json(text))
+            }
+            (None | Some("text/plain"), Some(style)) => {
+                style::value(style, false, "", schemas, &Sent { raw, text, form: false, reserved: false })
+            }
+            (None | Some("text/plain"), None) => single(&text, schemas).ok(),
+            (Some(_), _) => None,
         }
-        (None | Some("text/plain"), Some(style)) => {
-            style::value(style, false, "", schemas, &Sent { raw, text, form: false, reserved: false })
-        }
-        (None | Some("text/plain"), None) => single(&text, schemas).ok(),
-        (Some(_), _) => None,
     }
 }
