@@ -13,13 +13,18 @@ const ONES: u64 = u64::from_ne_bytes([1; 8]);
 const HIGH: u64 = ONES << 7;
 
 /// Position of the next quote or backslash from `at` on; the source's length if there is none.
-pub(super) fn special(source: &[u8], at: usize) -> usize {
-    let rest = source.get(at..).unwrap_or_default();
-    // Many names end within a word, where a call to memchr costs more than it saves.
-    match rest.first_chunk().map_or(0, |word| marks(u64::from_le_bytes(*word))) {
-        0 => memchr::memchr2(b'"', b'\\', rest).map_or(source.len(), |position| at + position),
-        marks => at + marks.trailing_zeros() as usize / 8,
+#[inline]
+pub(super) fn special(source: &[u8], mut at: usize) -> usize {
+    while let Some(bytes) = source.get(at..).and_then(<[u8]>::first_chunk) {
+        let bytes = u8x16::new(*bytes);
+        let found = (bytes.simd_eq(u8x16::splat(b'"')) | bytes.simd_eq(u8x16::splat(b'\\'))).to_bitmask();
+        if found != 0 {
+            return at + found.trailing_zeros() as usize;
+        }
+        at += LANES;
     }
+    let rest = source.get(at..).unwrap_or_default();
+    rest.iter().position(|byte| matches!(*byte, b'"' | b'\\')).map_or(source.len(), |found| at + found)
 }
 
 /// Position of the next byte from `at` on that a string cannot hold as it is: a quote, a backslash, a control character;
