@@ -13,7 +13,7 @@ use super::RemoteUrl;
 use super::Scheme;
 use crate::pipeline::{self, SharedJournal};
 #[cfg(feature = "fleet")]
-use crate::recording::note_destination;
+use crate::recording::{is_noted_destination, note_destination};
 
 /// A trail's folder from which segments are brought elsewhere.
 #[derive(Debug, Clone)]
@@ -24,8 +24,6 @@ pub struct Buffer {
     pub folder: PathBuf,
     /// The id of the trail in it.
     pub trail: String,
-    /// An earlier run wrote to it, so that a place that cannot be reached now was there before.
-    pub continues: bool,
     /// Maximum bytes of its segments.
     pub limit: u64,
     /// Set while they have more; the journal writes nothing then.
@@ -38,9 +36,15 @@ pub struct Buffer {
 
 #[cfg(feature = "fleet")]
 impl Buffer {
-    /// Has the folder remember where its trail goes, before anything of it is sent: one chain is never in two places.
+    /// Has the folder remember where its trail goes: one chain is never in two places. The place has taken a first object
+    /// or connection by then, so that no folder is bound to a mistyped one, and nothing of the trail.
     pub(super) fn bind(&self) -> Result<(), FleetError> {
         note_destination(&self.folder, &self.url.to_string()).map_err(|error| FleetError(error.with_cause()))
+    }
+
+    /// Whether the place took something before, so that it is waited for where it cannot be reached now.
+    pub(super) fn is_bound(&self) -> Result<bool, FleetError> {
+        is_noted_destination(&self.folder, &self.url.to_string()).map_err(|error| FleetError(error.with_cause()))
     }
 }
 
@@ -91,7 +95,7 @@ impl Forwarder {
     ///
     /// # Errors
     ///
-    /// The place refuses, or cannot be reached and was never there before.
+    /// The place refuses, or cannot be reached and took nothing of this buffer before.
     pub fn begin(buffer: &Buffer) -> Result<Self, FleetError> {
         begin(buffer).map(Self)
     }

@@ -53,7 +53,7 @@ pub use journal::{Encoder, EntryBatch, Journal, Leftover, Unsynced};
 #[cfg(feature = "fleet")]
 pub(crate) use journal::{
     chain::begin_of,
-    destination::note as note_destination,
+    destination::{is_noted as is_noted_destination, note as note_destination},
     lines::CHAIN,
     segments::{HELD, SENT, segment_name, segment_number},
 };

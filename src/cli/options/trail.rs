@@ -150,8 +150,6 @@ impl TrailArgs {
             url: url.clone(),
             folder,
             trail: head.and_then(|head| head.trail.clone()).unwrap_or_default(),
-            // The first segment begins with the first link.
-            continues: head.is_some_and(|head| head.seq > 1),
             limit: self.trail_buffer_size,
             full: journal.full().unwrap_or_default(),
             held_by,

@@ -27,19 +27,19 @@ use crate::{
     pipeline::{self, SharedJournal},
 };
 
-/// Begins to send the trail in a buffer. The first time, the stream has to take it; later, the trail waits for a broker
-/// that is gone.
+/// Begins to send the trail in a buffer. Until the stream was reached once, a start needs it; later, the trail waits for a
+/// broker that is gone.
 pub(in crate::fleet) fn begin(buffer: &Buffer) -> Result<Arc<dyn Forward>, FleetError> {
     let address = Address::of(&buffer.url)?;
     let no_thread =
         |error: io::Error| FleetError(format!("--trail {}: the system gives no thread: {error}", buffer.url));
     let runtime = runtime::Builder::new_current_thread().enable_all().build().map_err(no_thread)?;
-    if !buffer.continues {
+    if !buffer.is_bound()? {
         runtime.block_on(publish::try_once(&address)).map_err(|FleetError(reason)| {
-            FleetError(format!("--trail: {reason}; the first start with a buffer needs the stream"))
+            FleetError(format!("--trail: {reason}; a start needs the stream until a buffer has reached it once"))
         })?;
+        buffer.bind()?;
     }
-    buffer.bind()?;
     run(runtime, address, buffer).map_err(no_thread)
 }
 

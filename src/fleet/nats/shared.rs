@@ -217,7 +217,6 @@ mod tests {
             url,
             folder,
             trail: String::new(),
-            continues: true,
             limit: 250,
             full: Arc::default(),
             held_by: None,

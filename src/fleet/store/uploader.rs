@@ -83,7 +83,7 @@ impl Uploader {
     ///
     /// # Errors
     ///
-    /// The store refuses; or it cannot be reached, and no earlier run wrote to the buffer.
+    /// The store refuses; or it cannot be reached, and took nothing of this buffer before.
     pub(in crate::fleet) fn begin(buffer: &Buffer) -> Result<Self, FleetError> {
         let place = Place::of(&buffer.url)?;
         let system = |error: io::Error| FleetError(format!("cannot upload to {}: {error}", buffer.url));
@@ -101,7 +101,7 @@ impl Uploader {
             failures: AtomicU64::new(0),
             state: Mutex::default(),
         });
-        runtime.block_on(shared.probe())?;
+        runtime.block_on(shared.probe(buffer.is_bound()?))?;
         buffer.bind()?;
         let running = Arc::clone(&shared);
         let thread = thread::Builder::new().name("upload".to_owned()).spawn(move || {
@@ -156,8 +156,8 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes who keeps the trail.
-    async fn probe(&self) -> Result<(), FleetError> {
+    /// Writes who keeps the trail. A store that took something before is waited for.
+    async fn probe(&self, is_bound: bool) -> Result<(), FleetError> {
         let host = nix::unistd::gethostname().ok().and_then(|name| name.into_string().ok());
         let about = json!({"trail": self.buffer.trail, "host": host}).to_string();
         let location = layout::about(&self.trail);
@@ -167,7 +167,7 @@ impl Shared {
             Ok(Err(error)) => (error::is_passing(&error), error::said(url, "write to", &error)),
             Err(_) => (true, FleetError(format!("cannot write to {url}: no answer within {} s", PROBE.as_secs()))),
         };
-        if is_passing && self.buffer.continues {
+        if is_passing && is_bound {
             self.fails(&said.0);
             return Ok(());
         }

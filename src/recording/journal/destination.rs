@@ -24,7 +24,8 @@ pub(super) fn refuse_other(folder: &Path, destination: Option<&str>) -> Result<(
     Err(WriteError::Unwritable { path: folder.to_path_buf(), reason })
 }
 
-/// Notes the place that a trail goes to, unless one is noted. Its folder has to be locked.
+/// Notes the place that a trail goes to, unless one is noted. The place has taken a first object or connection, and
+/// nothing of the trail yet. Its folder has to be locked.
 ///
 /// # Errors
 ///
@@ -41,6 +42,17 @@ pub(crate) fn note(folder: &Path, destination: &str) -> Result<(), WriteError> {
         File::open(folder)?.sync_all()
     });
     written.map_err(failed_to("write", &path))
+}
+
+/// Whether this is the place that was noted: it has taken something before.
+///
+/// # Errors
+///
+/// [`WriteError::Io`].
+#[cfg(feature = "fleet")]
+pub(crate) fn is_noted(folder: &Path, destination: &str) -> Result<bool, WriteError> {
+    let noted = noted(folder).map_err(failed_to("read", &folder.join(DESTINATION)))?;
+    Ok(noted.as_deref() == Some(destination))
 }
 
 /// What is noted. A line without an end was broken off, before anything was sent.
@@ -62,10 +74,12 @@ mod tests {
         let refused = |destination: Option<&str>| refuse_other(folder.path(), destination).is_err();
         fs::write(folder.path().join(DESTINATION), "s3://aud").unwrap();
         assert!(!refused(None) && !refused(Some("s3://audit")));
+        assert!(!is_noted(folder.path(), "s3://aud").unwrap(), "nor did it take anything");
         for place in ["s3://audit", "s3://other"] {
             note(folder.path(), place).unwrap();
         }
         assert!(refused(None) && refused(Some("s3://other")) && !refused(Some("s3://audit")));
+        assert!(is_noted(folder.path(), "s3://audit").unwrap() && !is_noted(folder.path(), "s3://other").unwrap());
         fs::write(folder.path().join(DESTINATION), b"\xff\n").unwrap();
         assert!(refused(Some("s3://audit")) && note(folder.path(), "s3://audit").is_err());
     }

@@ -222,6 +222,38 @@ fn a_buffer_keeps_its_first_destination_and_refuses_another() {
 }
 
 #[test]
+fn a_place_that_never_took_anything_is_needed_at_every_start_and_not_remembered() {
+    let workspace = Workspace::new();
+    let watch = |trail: &[&str]| {
+        let command = ["watch", "--upstream", "sandbox", "--listen", "127.0.0.1:0", "--drain", "0.1"];
+        let ran = workspace.run(&[&command[..], trail, &["--", "touch", "started"]].concat());
+        let has_started = workspace.has("started");
+        let _ = fs::remove_file(workspace.path().join("started"));
+        (ran.status, has_started, ran.stderr)
+    };
+    let gone = ["--trail", "nats://127.0.0.1:1/T", "--trail-buffer", "buffer"];
+    // A folder of before that remembers none, and starts that fail.
+    assert_eq!(watch(&["--trail", "buffer"]).0, 0);
+    for _ in 0..2 {
+        let (status, has_started, stderr) = watch(&gone);
+        assert_eq!((status, has_started), (2, false), "{stderr}");
+        assert!(stderr.contains("a start needs the stream until a buffer has reached it once"), "{stderr}");
+        assert!(!workspace.has("buffer/destination"), "{stderr}");
+    }
+    // A store whose name is taken by a file.
+    fs::write(workspace.path().join("store"), "").unwrap();
+    for _ in 0..2 {
+        let (status, has_started, stderr) = watch(&["--trail", &url(&workspace), "--trail-buffer", "buffer"]);
+        assert_eq!((status, has_started, workspace.has("buffer/destination")), (2, false, false), "{stderr}");
+    }
+    // What took something before is waited for.
+    fs::write(workspace.path().join("buffer/destination"), "nats://127.0.0.1:1/T\n").unwrap();
+    let (status, has_started, stderr) = watch(&gone);
+    assert_eq!((status, has_started), (2, true), "{stderr}");
+    assert!(stderr.contains("not uploaded yet"), "{stderr}");
+}
+
+#[test]
 fn a_fixture_is_folded_before_the_segments_go() {
     let workspace = Workspace::new();
     let running = start(&workspace, "record", &["--out", "rec.har"]);
