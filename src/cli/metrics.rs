@@ -130,6 +130,10 @@ impl Subject for RunningProxy {
         self.of_pipeline(Pipeline::is_prepared)
     }
 
+    fn look_again(&self) {
+        self.of_pipeline(Pipeline::look_again);
+    }
+
     fn write_again(&self) {
         self.of_pipeline(Pipeline::write_again);
     }

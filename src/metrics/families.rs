@@ -29,6 +29,10 @@ impl Metrics {
     #[must_use]
     pub fn families(&self, grain: Grain) -> Vec<Family> {
         let subject = self.subject.get();
+        // Without traffic nothing else would.
+        if let Some(subject) = subject.filter(|_| self.journal.failure().is_some()) {
+            subject.look_again();
+        }
         let exchanges = subject.map(|subject| subject.exchanges()).unwrap_or_default();
         let gauges = subject.map(|subject| subject.gauges()).unwrap_or_default();
         let contract = subject.and_then(|subject| subject.contract());

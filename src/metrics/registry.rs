@@ -43,6 +43,9 @@ pub trait Subject: Send + Sync + fmt::Debug {
         true
     }
 
+    /// Ends the failure of a journal that is over. Waits for nothing but a write.
+    fn look_again(&self) {}
+
     /// Tries again to write a journal that could not be written. May wait for the disk.
     fn write_again(&self) {}
 }

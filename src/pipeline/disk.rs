@@ -11,8 +11,8 @@ pub(super) struct Disk {
     /// Written, and not on the disk yet.
     pub(super) syncing: Vec<Waiting>,
     pub(super) sync_wanted: bool,
-    /// Why requests are refused at present: the whole answer.
-    pub(super) refusing: Option<String>,
+    /// Why requests are refused at present: in short, and the whole answer.
+    pub(super) refusing: Option<(&'static str, String)>,
     pub(super) syncs: Syncs,
     /// No more is to come.
     pub(super) closing: bool,
@@ -35,11 +35,21 @@ pub(super) const LATE: &str = "entries wait too long to be safe";
 
 impl Disk {
     /// From now on requests are refused, for this reason; the answer.
-    pub(super) fn refuse(&mut self, what: &str, reason: &str) -> Problem {
+    pub(super) fn refuse(&mut self, what: &'static str, reason: &str) -> Problem {
         let detail = format!("{what}, and --durable lets nothing through unrecorded: {reason}");
         let problem = unrecorded(&detail);
-        self.refusing = Some(detail);
+        self.refusing = Some((what, detail));
         problem
+    }
+
+    /// The answer to a request, while they are refused.
+    pub(super) fn refusal(&self) -> Option<Problem> {
+        self.refusing.as_ref().map(|(_, detail)| unrecorded(detail))
+    }
+
+    /// Whether requests are refused for the time that entries take alone.
+    pub(super) fn is_late(&self) -> bool {
+        self.syncs == Syncs::Late && self.refusing.as_ref().is_some_and(|(what, _)| *what == LATE)
     }
 }
 

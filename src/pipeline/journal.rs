@@ -29,6 +29,11 @@ pub trait Journal: Send + fmt::Debug {
         Box::new(|| Ok(()))
     }
 
+    /// Whether what a sync was too late for still is: once that is safe, nothing is late any more. Waits for nothing.
+    fn is_late(&self) -> bool {
+        true
+    }
+
     /// Events since the last call that a user must see, though nothing was lost.
     fn alarms(&mut self) -> Vec<String> {
         Vec::new()

@@ -6,7 +6,6 @@ use http::HeaderMap;
 
 use super::{
     console,
-    disk::unrecorded,
     enforce::{self, HeldMessage},
     judge,
     run::Pipeline,
@@ -28,7 +27,10 @@ impl Observer for Pipeline {
         if !self.durable {
             return None;
         }
-        let problem = self.lock().disk.refusing.as_deref().map(unrecorded)?;
+        let refusal = || self.lock().disk.refusal();
+        refusal()?;
+        self.look_again();
+        let problem = refusal()?;
         // What is not recorded anyway does not wait for the journal.
         self.in_force.includes(request).then_some(problem)
     }

@@ -147,9 +147,22 @@ impl Pipeline {
     /// Writes a journal again that could not be written: with the next batch, or now the line that states what was
     /// lost.
     pub fn write_again(&self) {
+        self.look_again();
         self.not_writing().queued.is_wanted = self.encoder.is_some();
         self.write();
         drop(self.not_writing());
+    }
+
+    /// Takes requests again where what was late is safe by now: the next one is not refused for a state that is over.
+    pub fn look_again(&self) {
+        if !self.lock().disk.is_late() {
+            return;
+        }
+        let mut state = self.not_writing();
+        if state.disk.is_late() && self.journal().as_ref().is_some_and(|journal| !journal.is_late()) {
+            state.disk.syncs = Syncs::Done;
+            self.works(&mut state);
+        }
     }
 
     /// Reports once that the journal cannot be written.
@@ -213,7 +226,7 @@ impl Pipeline {
                     }
                     Ok(())
                 }
-                Ok(()) => Err(unrecorded(state.disk.refusing.as_deref().unwrap_or_default())),
+                Ok(()) => Err(state.disk.refusal().unwrap_or_else(|| unrecorded(UNWRITTEN))),
                 Err(error) if error.kind() == io::ErrorKind::TimedOut && state.disk.syncs != Syncs::Failed => {
                     self.recorded(waiting.len());
                     let refused = Err(self.is_late(&mut state, &error));

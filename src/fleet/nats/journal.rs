@@ -44,6 +44,10 @@ impl Journal for SentJournal {
         })
     }
 
+    fn is_late(&self) -> bool {
+        self.shared.is_late()
+    }
+
     fn alarms(&mut self) -> Vec<String> {
         self.journal.alarms()
     }

@@ -59,6 +59,8 @@ pub(super) struct Shared {
 #[derive(Debug, Default)]
 struct State {
     acknowledged: Position,
+    /// The farthest place that was waited for in vain.
+    late: Position,
     /// Why nothing is sent, while that is so, and since when.
     trouble: Option<(String, Instant)>,
     /// Nothing more is sent.
@@ -124,12 +126,19 @@ impl Shared {
             let since = state.trouble.as_ref().map_or(begun, |(_, since)| begun.min(*since));
             let left = patience.saturating_sub(since.elapsed());
             if left.is_zero() {
+                state.late = state.late.max(until);
                 let reason = state.trouble.as_ref().map(|(reason, _)| reason.clone());
                 return Err(reason.unwrap_or_else(|| format!("no answer within {} s", patience.as_secs())));
             }
             state = self.wait_for_change(state, left);
         }
         Ok(())
+    }
+
+    /// Whether the broker still lacks something that was waited for in vain.
+    pub(super) fn is_late(&self) -> bool {
+        let state = self.lock();
+        state.acknowledged < state.late
     }
 
     /// Waits until all is sent, the instant has come, or `asked` is true.
@@ -246,11 +255,15 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let shared = shared(&folder);
         shared.fails("gone");
+        assert!(!shared.is_late());
         assert_eq!(shared.wait_for(1, 101, Duration::from_nanos(1)).unwrap_err(), "gone");
         shared.fails("still gone");
         assert_eq!((shared.failures(), shared.trouble().as_deref()), (2, Some("still gone")));
+        // Another connection alone acknowledges nothing.
+        shared.acknowledge(Position { segment: 1, offset: 100 });
+        assert!(shared.trouble().is_none() && shared.is_late());
         shared.acknowledge(Position { segment: 1, offset: 101 });
-        assert_eq!(shared.trouble(), None);
+        assert!(!shared.is_late());
     }
 
     #[test]

@@ -48,6 +48,8 @@ fn bodies_that_wait_for_the_end_of_a_turn_are_bounded() {
 #[test]
 fn without_a_journal_a_response_waits_only_where_another_event_loop_may_meet_its_secrets_first() {
     let (pipeline, said) = pipeline_with(Contract::check, None, false);
+    // Else it would be left to a thread.
+    pipeline.contract().prepare();
     let of_this_loop = pipeline.batches.begin();
     assert!(!is_pending(&mut Box::pin(pipeline.on_completed(ended()))));
     pipeline.process_batch(&of_this_loop);
@@ -151,6 +153,29 @@ async fn under_durable_a_sync_that_is_late_refuses_requests_and_loses_nothing_un
     let alarm = "ALARM: entries wait too long to be safe; requests get 503 until they do not (--durable): no answer\n";
     assert_eq!(said.text().matches("ALARM").count(), 1);
     assert!(said.text().contains(alarm));
+}
+
+#[tokio::test]
+async fn under_durable_the_next_request_is_taken_once_what_was_late_is_safe() {
+    let (journal, begun, tell) = Memory::durable();
+    let (pipeline, _) = pipeline(Contract::check, &journal);
+    let refused = written(&pipeline);
+    begun.recv().unwrap();
+    tell.send(Err(std::io::Error::new(std::io::ErrorKind::TimedOut, "no answer"))).unwrap();
+    assert_eq!(refused.await.unwrap_err().reason, "durable");
+    assert!(pipeline.refuses(&exchange().request).is_some());
+    journal.caught_up.store(true, Ordering::Relaxed);
+    assert!(pipeline.refuses(&exchange().request).is_none());
+    // Its own end waits for the sync.
+    let mut passed = written(&pipeline);
+    begun.recv().unwrap();
+    assert!(is_pending(&mut passed));
+    tell.send(Ok(())).unwrap();
+    passed.await.unwrap();
+    // What cannot be written at all is another state.
+    journal.full.store(true, Ordering::Relaxed);
+    assert_eq!(written(&pipeline).await.unwrap_err().reason, "durable");
+    assert!(pipeline.refuses(&exchange().request).is_some());
 }
 
 #[test]

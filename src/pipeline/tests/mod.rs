@@ -40,6 +40,8 @@ struct Memory {
     entry: usize,
     durable: bool,
     disk: Option<Disk>,
+    /// What was late is safe.
+    caught_up: Arc<AtomicBool>,
     gate: Option<Disk>,
 }
 
@@ -102,6 +104,10 @@ impl Journal for Memory {
     fn unsynced(&mut self) -> Sync {
         let Some(disk) = self.disk.clone() else { return Box::new(|| Ok(())) };
         Box::new(move || disk.act())
+    }
+
+    fn is_late(&self) -> bool {
+        !self.caught_up.load(Ordering::Relaxed)
     }
 }
 
