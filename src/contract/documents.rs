@@ -161,13 +161,20 @@ impl Contract {
         documents.is_some_and(|all| all.iter().all(|document| document.compiled.schemas.is_prepared()))
     }
 
-    /// What is allowed and mostly a slip, one line each: actions of overlays that changed nothing, keys that overlays
-    /// do not have, and scopes that no security scheme declares.
+    /// What is allowed and mostly a slip, one line each: documents without an operation, actions of overlays that changed
+    /// nothing, keys that overlays do not have, and scopes that no security scheme declares.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
+        let empty = self.documents().iter().filter(|document| document.model().operations.is_empty());
+        let empty = empty.map(|document| {
+            format!(
+                "`{}` has no operation under `paths`, so it judges no exchange; is it the right file?",
+                document.name()
+            )
+        });
         let overlays = self.slips.iter().map(ToString::to_string);
         let scopes = self.documents().iter().flat_map(|document| &document.compiled.undeclared_scopes);
-        overlays.chain(scopes.map(ToString::to_string)).collect()
+        empty.chain(overlays).chain(scopes.map(ToString::to_string)).collect()
     }
 
     /// Checks one exchange.

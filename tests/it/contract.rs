@@ -225,6 +225,33 @@ fn every_command_warns_at_its_start_of_what_in_a_contract_is_mostly_a_slip_and_k
 }
 
 #[test]
+fn a_contract_without_an_operation_is_a_warning_at_the_start_and_a_finding_of_its_check() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, rest) in [("empty.yaml", "paths: {}"), ("schemas.yaml", "components: {schemas: {A: {type: string}}}")] {
+        let text = format!("openapi: 3.1.0\ninfo: {{title: Shop, version: '1'}}\n{rest}\n");
+        fs::write(folder.path().join(name), text).unwrap();
+        let expected =
+            format!("`{name}` has no operation under `paths`, so it judges no exchange; is it the right file?");
+        for command in [
+            &["watch", "--upstream", "sandbox", "--contract", name, "--", "true"][..],
+            &["contract", "--contract", name, "--contract", "built-in"],
+        ] {
+            let ran = run_in(folder.path(), command);
+            assert_eq!(ran.status, 0, "{}", ran.stderr);
+            assert!(ran.stderr.contains(&format!("contrail: warning: {expected}\n")), "{command:?}: {}", ran.stderr);
+        }
+        let checked = run_in(folder.path(), ["contract", "--check", "--contract", name]);
+        assert_eq!(checked.status, 1, "{}", checked.stdout);
+        assert!(
+            checked.stdout.contains(&format!("\nWithout effect, or not declared\n  {expected}\n")),
+            "{}",
+            checked.stdout
+        );
+        assert!(checked.stdout.ends_with("\n0 places broken, 1 statement without effect\n"), "{}", checked.stdout);
+    }
+}
+
+#[test]
 fn a_flood_of_warnings_is_cut_and_the_contract_lists_them_all() {
     let folder = tempfile::tempdir().unwrap();
     let actions: Vec<String> = (0..14).map(|at| format!("  - {{target: $.nowhere{at}, remove: true}}\n")).collect();
