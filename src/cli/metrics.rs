@@ -73,6 +73,7 @@ impl Monitoring {
         let Some((telemetry, metrics)) = self.telemetry.as_ref().zip(self.metrics.as_ref()) else { return };
         telemetry.end(patience, &end_asked());
         counts.spans_dropped = metrics.telemetry.dropped.load(Ordering::Relaxed);
+        counts.spans_too_large = metrics.telemetry.too_large.load(Ordering::Relaxed);
         counts.spans_rejected = metrics.telemetry.rejected.load(Ordering::Relaxed);
     }
 }

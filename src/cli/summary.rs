@@ -273,7 +273,7 @@ pub(super) fn list(text: &mut String, lines: impl Iterator<Item = String>) {
 }
 
 /// The sentence about a count, in the singular and in the plural.
-fn sentences(outcome: &Outcome, dropped: u64) -> [(u64, &'static str, &'static str); 13] {
+fn sentences(outcome: &Outcome, dropped: u64) -> [(u64, &'static str, &'static str); 14] {
     let (secrets, counts) = (&outcome.secrets, &outcome.counts);
     let any = |count, sentences| (count, sentences, sentences);
     [
@@ -313,9 +313,14 @@ fn sentences(outcome: &Outcome, dropped: u64) -> [(u64, &'static str, &'static s
             "exchange lines not shown, because standard error was read too slowly",
         ),
         (
-            counts.spans_dropped,
+            counts.spans_dropped.saturating_sub(counts.spans_too_large),
             "span dropped, because the receiver of --otlp did not take it in time",
             "spans dropped, because the receiver of --otlp did not take them in time",
+        ),
+        (
+            counts.spans_too_large,
+            "span dropped, because it is larger than --otlp-queue",
+            "spans dropped, because each is larger than --otlp-queue",
         ),
         (counts.spans_rejected, "span rejected by the receiver of --otlp", "spans rejected by the receiver of --otlp"),
     ]
@@ -364,6 +369,7 @@ fn object(outcome: &Outcome, dropped: u64, rows: &Rows, next: Option<&str>) -> M
     put("late", counts.late.into());
     put("lines_dropped", dropped.into());
     put("spans_dropped", counts.spans_dropped.into());
+    put("spans_too_large", counts.spans_too_large.into());
     put("spans_rejected", counts.spans_rejected.into());
     let queue = &counts.queue;
     put(

@@ -9,6 +9,8 @@ pub struct TelemetryMetrics {
     pub sent: AtomicU64,
     /// Spans for which there was no room, or no time at the end.
     pub dropped: AtomicU64,
+    /// How many of them were larger than all the room there is.
+    pub too_large: AtomicU64,
     /// Spans that the receiver refused.
     pub rejected: AtomicU64,
     /// Requests that failed.

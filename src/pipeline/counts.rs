@@ -48,6 +48,8 @@ pub struct Counts {
     pub late: u64,
     /// Spans of `--otlp` for which there was no room, or no time at the end.
     pub spans_dropped: u64,
+    /// How many of them were larger than `--otlp-queue`.
+    pub spans_too_large: u64,
     /// Spans that the receiver of `--otlp` refused.
     pub spans_rejected: u64,
     /// How the journal kept up.

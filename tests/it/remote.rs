@@ -62,6 +62,17 @@ fn a_queue_without_a_receiver_has_no_effect_and_says_so() {
 }
 
 #[test]
+fn a_queue_that_holds_no_span_is_refused_with_the_minimum() {
+    let folder = tempfile::tempdir().unwrap();
+    for size in ["0", "1", "1023"] {
+        let otlp = ["--otlp", "http://127.0.0.1:1", "--otlp-queue", size];
+        let ran = run_in(folder.path(), [&["watch", "--upstream", "sandbox"], &otlp[..], &["--", "true"]].concat());
+        let expected = format!("invalid value `{size}` for `--otlp-queue`: expected at least 1KiB");
+        assert_eq!((ran.status, ran.stderr.contains(&expected)), (2, true), "{}", ran.stderr);
+    }
+}
+
+#[test]
 fn a_recording_beyond_this_machine_is_not_redacted_in_place() {
     let folder = tempfile::tempdir().unwrap();
     let ran = run_in(folder.path(), ["redact", "--in-place", "s3://b/p"]);

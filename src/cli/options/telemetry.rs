@@ -16,9 +16,17 @@ pub struct TelemetryArgs {
     /// `http://localhost:4318`
     #[arg(long, value_name = "URL")]
     pub otlp: Option<ReceiverUrl>,
-    /// Maximum size of spans that wait for it; beyond it, spans are dropped
-    #[arg(long, value_name = "BYTES", default_value = "16MiB", value_parser = size::<usize>)]
+    /// Maximum size of spans that wait for it, at least 1KiB; beyond it, spans are dropped
+    #[arg(long, value_name = "BYTES", default_value = "16MiB", value_parser = queue)]
     pub otlp_queue: usize,
+}
+
+/// What a span of an exchange without findings takes, with room to spare.
+const MIN_QUEUE: usize = 1 << 10;
+
+fn queue(text: &str) -> Result<usize, String> {
+    let bytes = size(text)?;
+    if bytes < MIN_QUEUE { Err("expected at least 1KiB: less may hold no span at all".to_owned()) } else { Ok(bytes) }
 }
 
 impl TelemetryArgs {

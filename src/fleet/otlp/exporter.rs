@@ -26,7 +26,7 @@ use tokio::{
 use super::{
     client::{Client, Sent, Signal},
     points,
-    queue::Queue,
+    queue::{Queue, Unqueued},
     record::Record,
     routes::Routes,
     spans::{self, Ids},
@@ -114,9 +114,10 @@ impl Drop for Exporter {
 
 impl Tracer for Exporter {
     fn exchange(&self, traced: &Traced<'_>) {
-        if !self.shared.queue.push(Record::of(traced)) {
-            add(&self.shared.metrics.telemetry.dropped, 1);
-        }
+        let telemetry = &self.shared.metrics.telemetry;
+        let Err(unqueued) = self.shared.queue.push(Record::of(traced)) else { return };
+        add(&telemetry.dropped, 1);
+        add(&telemetry.too_large, usize::from(unqueued == Unqueued::TooLarge));
     }
 }
 

@@ -33,18 +33,30 @@ struct Waiting {
     is_closed: bool,
 }
 
+/// Why a record is not in the queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unqueued {
+    /// There is no room at present, or nothing is taken any more.
+    NoRoom,
+    /// There never is room for it.
+    TooLarge,
+}
+
 impl Queue {
     /// One of at most so many bytes.
     pub(super) fn new(limit: usize) -> Self {
         Self { waiting: Mutex::default(), limit, enough: Notify::new() }
     }
 
-    /// Adds a record; `false` if there is no room.
-    pub(super) fn push(&self, record: Record) -> bool {
+    /// Adds a record.
+    pub(super) fn push(&self, record: Record) -> Result<(), Unqueued> {
         let weight = record.weight();
+        if weight > self.limit {
+            return Err(Unqueued::TooLarge);
+        }
         let mut waiting = self.lock();
         if waiting.is_closed || waiting.bytes + weight > self.limit {
-            return false;
+            return Err(Unqueued::NoRoom);
         }
         waiting.bytes += weight;
         waiting.records.push_back(record);
@@ -54,7 +66,7 @@ impl Queue {
         if is_enough {
             self.enough.notify_one();
         }
-        true
+        Ok(())
     }
 
     /// Resolves when there is a batch.

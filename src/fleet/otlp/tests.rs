@@ -14,7 +14,7 @@ use opentelemetry_proto::tonic::{
 use super::{
     parent::Parent,
     points,
-    queue::{BATCH, Queue},
+    queue::{BATCH, Queue, Unqueued},
     record::{Event, Record},
     routes::Routes,
     spans::{self, Ids},
@@ -207,15 +207,17 @@ fn names_of_metrics_are_what_prometheus_makes_the_page_s_names_of() {
 fn a_queue_takes_no_more_than_its_bound_and_gives_whole_batches() {
     let weight = record().weight();
     let queue = Queue::new(weight * 3);
-    assert_eq!([(); 4].map(|()| queue.push(record())), [true, true, true, false]);
+    let no_room = Err(Unqueued::NoRoom);
+    assert_eq!([(); 4].map(|()| queue.push(record())), [Ok(()), Ok(()), Ok(()), no_room]);
     let (batch, taken) = queue.take();
-    assert_eq!((batch.len(), taken, queue.push(record())), (3, weight * 3, false));
+    assert_eq!((batch.len(), taken, queue.push(record())), (3, weight * 3, no_room));
     queue.settle(taken);
-    assert!(queue.push(record()));
-    assert_eq!((queue.close(), queue.push(record())), (1, false));
+    assert_eq!(queue.push(record()), Ok(()));
+    assert_eq!((queue.close(), queue.push(record())), (1, no_room));
+    assert_eq!(Queue::new(weight - 1).push(record()), Err(Unqueued::TooLarge));
     let queue = Queue::new(usize::MAX);
     for _ in 0..=BATCH {
-        queue.push(record());
+        queue.push(record()).unwrap();
     }
     assert_eq!((queue.take().0.len(), queue.take().0.len(), queue.take().0.len()), (BATCH, 1, 0));
 }
@@ -223,10 +225,10 @@ fn a_queue_takes_no_more_than_its_bound_and_gives_whole_batches() {
 #[test]
 fn what_is_being_sent_at_the_end_is_not_forgotten() {
     let queue = Queue::new(usize::MAX);
-    queue.push(record());
-    queue.push(record());
+    queue.push(record()).unwrap();
+    queue.push(record()).unwrap();
     drop(queue.take());
-    queue.push(record());
+    queue.push(record()).unwrap();
     assert_eq!((queue.close(), queue.close()), (3, 0));
 }
 

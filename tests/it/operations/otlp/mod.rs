@@ -339,6 +339,18 @@ fn beyond_the_queue_spans_are_dropped_and_counted_and_no_exchange_waits() {
 }
 
 #[test]
+fn a_span_that_is_larger_than_the_queue_is_dropped_and_the_summary_says_so() {
+    let (workspace, receiver) = (Workspace::new(), Receiver::start());
+    let running = watch(&workspace, &receiver, &["--otlp-queue", "1KiB"]);
+    call(running.address, "GET", TEMPLATES, &[], b"");
+    receiver.waits_for(1);
+    call(running.address, "GET", &format!("{TEMPLATES}?n={}", "1".repeat(1024)), &[], b"");
+    let ran = running.finish();
+    assert_line(&ran.stderr, "1 span dropped, because it is larger than --otlp-queue");
+    assert!(!ran.stderr.contains("in time"), "{}", ran.stderr);
+}
+
+#[test]
 fn a_url_s_path_and_the_variables_of_opentelemetry_are_heeded() {
     let (workspace, receiver) = (Workspace::new(), Receiver::start());
     let variables = "export OTEL_SERVICE_NAME=gateway OTEL_RESOURCE_ATTRIBUTES='deployment.environment.name=a%20b'";
