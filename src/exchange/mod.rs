@@ -20,6 +20,6 @@ pub use body::{Body, DecodeLimits, Pointer, Presence, Withheld, is_at_or_below, 
 pub(crate) use by_token::ByToken;
 pub use credential::{Credential, SignatureCheck, TokenFacts, TokenTime};
 pub use headers::{Headers, is_hop_by_hop};
-pub use pair::{Exchange, Request, Response, Timings, Transport, is_bodiless};
+pub use pair::{Exchange, Request, Response, Timings, Transport, is_bodiless, known_method};
 pub use target::Target;
 pub use tenant::{TenantFacts, UnknownTenant};

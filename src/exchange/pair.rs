@@ -55,6 +55,25 @@ pub fn is_bodiless(method: &http::Method, status: u16) -> bool {
     *method == http::Method::HEAD || matches!(status, 100..=199 | 204 | 304)
 }
 
+/// The method, if it is one that everybody knows: those of RFC 9110, section 9, and PATCH. Any other is a text that the
+/// client made up.
+#[must_use]
+pub fn known_method(method: &http::Method) -> Option<&'static str> {
+    use http::Method;
+    Some(match *method {
+        Method::GET => "GET",
+        Method::POST => "POST",
+        Method::PUT => "PUT",
+        Method::PATCH => "PATCH",
+        Method::DELETE => "DELETE",
+        Method::HEAD => "HEAD",
+        Method::OPTIONS => "OPTIONS",
+        Method::CONNECT => "CONNECT",
+        Method::TRACE => "TRACE",
+        _ => return None,
+    })
+}
+
 /// How long the phases of an exchange took; `None` where it was not measured.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Timings {

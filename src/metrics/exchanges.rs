@@ -4,7 +4,10 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use http::{Method, StatusCode};
 
-use crate::finding::{Rule, Unchecked, Verdict};
+use crate::{
+    exchange::known_method,
+    finding::{Rule, Unchecked, Verdict},
+};
 
 /// Upper bounds of the buckets of durations, in seconds; those that OpenTelemetry's conventions for HTTP advise.
 pub(super) const BOUNDS: [(f64, &str); 14] = [
@@ -23,9 +26,6 @@ pub(super) const BOUNDS: [(f64, &str); 14] = [
     (7.5, "7.5"),
     (10.0, "10.0"),
 ];
-
-/// The methods that have a label of their own; the others are [`OTHER_METHOD`].
-const METHODS: [&str; 9] = ["CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE"];
 
 /// What is counted of an exchange.
 #[derive(Debug)]
@@ -203,7 +203,7 @@ pub const OTHER_METHOD: &str = "_OTHER";
 /// The label of a method, as `http.request.method` of OpenTelemetry has it.
 #[must_use]
 pub fn counted_method(method: &Method) -> &'static str {
-    METHODS.into_iter().find(|known| method.as_str() == *known).unwrap_or(OTHER_METHOD)
+    known_method(method).unwrap_or(OTHER_METHOD)
 }
 
 /// The class of a status; `none` where the client got no response.

@@ -166,7 +166,7 @@ impl Rules {
         let request = clean.as_ref().unwrap_or(&exchange.request);
         let parts = Parts::of(request);
         let mask = Mask::of(request, &parts, &*self.has_label);
-        let method = request.method.as_str();
+        let method = parts.method.as_str();
         let line = self.keys.line(method, &parts.path, &mask.segments);
         let ignored = self.ignored(method, &parts.path);
         let failure = exchange.transport.incomplete.as_deref();

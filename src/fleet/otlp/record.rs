@@ -100,7 +100,10 @@ impl Record {
     pub(super) fn weight(&self) -> usize {
         let events = self.events.iter().map(|event| size_of::<Event>() + event.at.len() + event.message.len());
         let texts = [&self.answered, &self.incomplete].into_iter().flatten().map(|text| text.len());
-        size_of::<Self>() + self.target.path_and_query.len() + events.chain(texts).sum::<usize>()
+        size_of::<Self>()
+            + self.method.as_str().len()
+            + self.target.path_and_query.len()
+            + events.chain(texts).sum::<usize>()
     }
 }
 
@@ -109,6 +112,6 @@ fn small(count: usize) -> u32 {
 }
 
 /// The begin of a text.
-fn cut(text: &str) -> &str {
+pub(super) fn cut(text: &str) -> &str {
     text.char_indices().nth(MAX_TEXT).map_or(text, |(at, _)| &text[..at])
 }

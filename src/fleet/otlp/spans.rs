@@ -82,7 +82,7 @@ fn attributes(record: &Record, method: &'static str, route: Option<String>) -> V
     let target = &record.target;
     let mut all = vec![text("http.request.method", method)];
     if method == OTHER_METHOD {
-        all.push(text("http.request.method_original", record.method.as_str()));
+        all.push(text("http.request.method_original", record::cut(record.method.as_str())));
     }
     all.extend(record.status.map(|status| number("http.response.status_code", status.into())));
     all.extend(route.map(|route| text("http.route", route)));

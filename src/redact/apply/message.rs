@@ -39,11 +39,13 @@ enum Fate {
 impl Redaction<'_> {
     /// Redacts both messages; afterwards the index holds every secret of them.
     pub(in crate::redact) fn messages(&mut self, request: &mut Request, response: Option<&mut Response>) {
+        let method = self.detect_method(&request.method);
         let (path, query) = self.detect_target(&request.target);
         let first = self.read(&request.headers, &request.body, false);
         let second = response.as_ref().map(|response| self.read(&response.headers, &response.body, true));
         self.detect_credential(&request.credential);
         let index = self.redactor.memory().index();
+        self.write_method(&index, &mut request.method, method);
         self.write_target(&index, &mut request.target, path, query);
         self.write(&index, &mut request.headers, &mut request.body, first, false);
         self.write_credential(&index, &mut request.credential);
@@ -54,6 +56,7 @@ impl Redaction<'_> {
 
     /// Recognises the secrets of both messages, and replaces nothing.
     pub(in crate::redact) fn recognise(&mut self, request: &Request, response: Option<&Response>) {
+        self.detect_method(&request.method);
         self.detect_target(&request.target);
         self.detect_credential(&request.credential);
         self.read(&request.headers, &request.body, false);

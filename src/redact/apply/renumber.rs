@@ -2,12 +2,12 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use http::HeaderValue;
+use http::{HeaderValue, Method};
 
 use super::message;
 use crate::redact::{JudgedExchange, Redacted, label};
 use crate::{
-    exchange::{Body, Credential, Exchange, Headers, TokenFacts},
+    exchange::{Body, Credential, Exchange, Headers, TokenFacts, known_method},
     finding::Finding,
     json::{self, Document, Kind as JsonKind},
 };
@@ -46,9 +46,15 @@ impl Renumbering {
         }
     }
 
-    /// Renumbers every label of an exchange: target, header fields, bodies, the token's facts.
+    /// Renumbers every label of an exchange: method, target, header fields, bodies, the token's facts.
     pub fn exchange(&mut self, exchange: &mut Exchange) {
         let request = &mut exchange.request;
+        if known_method(&request.method).is_none()
+            && let Some(new) = self.bytes(request.method.as_str().as_bytes())
+            && let Ok(new) = Method::from_bytes(&new)
+        {
+            request.method = new;
+        }
         if let Some(new) = self.text(&request.target.path_and_query) {
             request.target.path_and_query = new.into();
         }

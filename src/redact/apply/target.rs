@@ -1,8 +1,10 @@
-//! Secrets of a request's target: its path, its query, its authority.
+//! Secrets of a request's line: a method that the client made up, and the target's path, query and authority.
+
+use http::Method;
 
 use super::redaction::{Redaction, lossy};
 use crate::{
-    exchange::Target,
+    exchange::{Target, known_method},
     redact::{
         find::fields,
         known::{
@@ -15,6 +17,27 @@ use crate::{
 };
 
 impl Redaction<'_> {
+    /// A method that everybody knows is none.
+    pub(super) fn detect_method(&self, method: &Method) -> Vec<Mark> {
+        let mut marks = Vec::new();
+        if known_method(method).is_none() {
+            self.redactor.detect_text(method.as_str().as_bytes(), 2, &mut marks);
+        }
+        marks
+    }
+
+    pub(super) fn write_method(&mut self, index: &Index, method: &mut Method, mut marks: Vec<Mark>) {
+        if known_method(method).is_some() {
+            return;
+        }
+        search::find(index, method.as_str().as_bytes(), Reading::default(), &mut marks);
+        if let Some(new) = self.replaced(method.as_str().as_bytes(), marks, None) {
+            // A label is a token, as a method is.
+            *method = Method::from_bytes(&new).unwrap_or_else(|_| Method::from_bytes(b"!").unwrap_or_default());
+            self.touched.elsewhere = true;
+        }
+    }
+
     pub(super) fn detect_target(&self, target: &Target) -> (Vec<Mark>, Vec<Mark>) {
         let (mut path, mut query) = (Vec::new(), Vec::new());
         if self.is_plain_target(target) {

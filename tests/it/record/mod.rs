@@ -12,6 +12,7 @@ mod killed;
 mod leftover;
 mod lines;
 mod malformed;
+mod methods;
 mod nothing;
 mod redacted;
 mod settings;

@@ -351,6 +351,23 @@ fn a_span_that_is_larger_than_the_queue_is_dropped_and_the_summary_says_so() {
 }
 
 #[test]
+fn a_method_that_is_a_secret_is_in_no_span_and_a_long_one_is_cut() {
+    let (workspace, receiver) = (Workspace::new(), Receiver::start());
+    let running = watch(&workspace, &receiver, &[]);
+    let (token, long) = ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbm4ifQ.c2lnbmF0dXJl", "BREW".repeat(1000));
+    for method in [token, &long] {
+        call(running.address, method, TEMPLATES, &[], b"");
+    }
+    running.finish();
+    let spans = receiver.spans();
+    let original = |at: usize| attribute(&spans[at].attributes, "http.request.method_original");
+    assert_eq!((original(0), original(1)), ("!token-1!".to_owned(), "BREW".repeat(256)));
+    assert!(
+        receiver.requests().iter().all(|request| !request.body.windows(8).any(|part| part == &token.as_bytes()[..8]))
+    );
+}
+
+#[test]
 fn a_url_s_path_and_the_variables_of_opentelemetry_are_heeded() {
     let (workspace, receiver) = (Workspace::new(), Receiver::start());
     let variables = "export OTEL_SERVICE_NAME=gateway OTEL_RESOURCE_ATTRIBUTES='deployment.environment.name=a%20b'";
