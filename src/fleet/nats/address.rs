@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use async_nats::ServerAddr;
 use percent_encoding::percent_decode_str;
 
 use crate::fleet::{FleetError, RemoteUrl};
@@ -38,6 +39,9 @@ impl Address {
         let hosts: Vec<String> = url.host().split(',').map(str::to_owned).collect();
         if hosts.iter().any(|host| host.is_empty() || host.contains(char::is_whitespace)) {
             return wrong("a host has no name");
+        }
+        if let Some(host) = hosts.iter().find(|host| format!("nats://{host}").parse::<ServerAddr>().is_err()) {
+            return wrong(&format!("`{host}` is no name or address with a port up to 65535"));
         }
         let decoded = |text: &str| percent_decode_str(text).decode_utf8_lossy().into_owned();
         let credentials = url.userinfo().map(|text| match text.split_once(':') {
@@ -93,10 +97,22 @@ mod tests {
 
     #[test]
     fn what_is_no_stream_is_refused_and_no_password_is_ever_shown() {
-        for url in ["nats://user:s3cret@h/a.b", "nats://s3cret@h/a/b", "nats://h/T*", "nats://u:s3cret@a,/T"] {
+        for url in [
+            "nats://user:s3cret@h/a.b",
+            "nats://s3cret@h/a/b",
+            "nats://h/T*",
+            "nats://u:s3cret@a,/T",
+            "nats://u:s3cret@127.0.0.1:99999/T",
+            "nats://a,b:x/T",
+            "nats://[::1/T",
+        ] {
             let error = address(url).unwrap_err();
             assert!(error.ends_with("; write nats://HOST[:PORT]/STREAM") && !error.contains("s3cret"), "{error}");
         }
+        let error = address("nats://a,127.0.0.1:99999/S").unwrap_err();
+        let said =
+            "nats://a,127.0.0.1:99999/S: `127.0.0.1:99999` is no name or address with a port up to 65535; write ";
+        assert!(error.starts_with(said), "{error}");
         let address = address("nats://user:s3cret@h/T").unwrap();
         assert_eq!(format!("{address} {address:?} {:?}", address.credentials), "h h/T Some(…)");
     }

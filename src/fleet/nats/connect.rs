@@ -66,7 +66,17 @@ async fn authorized(mut options: ConnectOptions, address: &Address) -> Result<Co
             }
         }
     };
-    let (authorities, certificate) = (file("NATS_CA"), file("NATS_CERT").zip(file("NATS_KEY")));
+    // The library names neither the variable nor the file.
+    let readable = |name: &'static str| match file(name) {
+        Some(path) => std::fs::read(&path).map_err(|error| unreadable(name, &path, error)).map(|_| Some(path)),
+        None => Ok(None),
+    };
+    let authorities = readable("NATS_CA")?;
+    let certificate = match (readable("NATS_CERT")?, readable("NATS_KEY")?) {
+        (Some(certificate), Some(key)) => Some((certificate, key)),
+        (None, None) => None,
+        _ => return Err(FleetError("NATS_CERT and NATS_KEY go together; set both, or neither".to_owned())),
+    };
     options = options.require_tls(authorities.is_some() || certificate.is_some());
     if let Some(path) = authorities {
         options = options.add_root_certificates(path);

@@ -58,7 +58,7 @@ pub(in crate::fleet) fn fetch(url: &RemoteUrl) -> Result<PathBuf, FleetError> {
     let foreign = read?;
     if foreign > 0 {
         let messages = plural(foreign, "message");
-        tracing::warn!("{messages} of {url} are none of contrail's; they were left out");
+        tracing::warn!("left out {messages} of {url} that no contrail wrote");
     }
     Ok(into)
 }

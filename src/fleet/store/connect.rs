@@ -7,7 +7,7 @@ use object_store::{
     gcp::GoogleCloudStorageBuilder, local::LocalFileSystem, path::Path,
 };
 
-use super::{environment, error, http::Connector};
+use super::{blame::blamed, environment, error, http::Connector};
 use crate::{
     fleet::{FleetError, RemoteUrl, Scheme, folders::name_of},
     recording::make_folder,
@@ -25,8 +25,12 @@ impl Place {
     /// The place that a URL names. Nothing is sent yet.
     pub(super) fn of(url: &RemoteUrl) -> Result<Self, FleetError> {
         let shown = |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));
-        environment::check(url, env::vars_os().filter_map(shown))?;
-        let wrong = |source: object_store::Error| error::said(url, "use", &source);
+        let variables: Vec<_> = env::vars_os().filter_map(shown).collect();
+        environment::check(url, &variables)?;
+        let wrong = |source: object_store::Error| match blamed(url, &source, &variables) {
+            Some(fault) => FleetError(format!("cannot use {url}: {fault}")),
+            None => error::said(url, "use", &source),
+        };
         let store: Arc<dyn ObjectStore> = match url.scheme() {
             Scheme::S3 => {
                 let builder = AmazonS3Builder::from_env().with_bucket_name(url.host()).with_retry(retries());

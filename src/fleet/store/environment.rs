@@ -10,17 +10,17 @@ pub(super) const ADDRESSES: [&str; 5] =
     ["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT", "AZURE_STORAGE_ENDPOINT", "GOOGLE_BASE_URL"];
 
 /// Refuses a variable of this store that cannot be used.
-pub(super) fn check(url: &RemoteUrl, variables: impl Iterator<Item = (String, String)>) -> Result<(), FleetError> {
+pub(super) fn check(url: &RemoteUrl, variables: &[(String, String)]) -> Result<(), FleetError> {
     let prefix = match url.scheme() {
         Scheme::S3 => "AWS_",
         Scheme::Gs => "GOOGLE_",
         Scheme::Az => "AZURE_",
         Scheme::File | Scheme::Nats => return Ok(()),
     };
-    let mut own: Vec<_> = variables.filter(|(name, _)| name.starts_with(prefix)).collect();
+    let mut own: Vec<_> = variables.iter().filter(|(name, _)| name.starts_with(prefix)).collect();
     own.sort();
     for (name, value) in own {
-        let wrong = if ADDRESSES.contains(&&*name) {
+        let wrong = if ADDRESSES.contains(&&**name) {
             let expected = "expected a URL such as https://HOST:PORT, without credentials and query";
             value.parse::<ReceiverUrl>().is_err().then_some(expected)
         } else {
@@ -41,7 +41,7 @@ mod tests {
     fn checked(url: &str, name: &str, value: &str) -> Result<(), String> {
         let variables = [("HOME", "/\n"), ("AWS_REGION", "eu"), (name, value)];
         let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        check(&url.parse().unwrap(), variables.into_iter()).map_err(|error| error.to_string())
+        check(&url.parse().unwrap(), &variables).map_err(|error| error.to_string())
     }
 
     #[test]
