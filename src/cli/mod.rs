@@ -40,6 +40,7 @@ mod outbound;
 mod outcome;
 pub mod pack;
 mod parse;
+mod paths;
 pub mod printer;
 mod progress;
 pub mod record;

@@ -17,7 +17,7 @@ use super::{
         Network,
         policy::{self, PolicyArgs},
     },
-    pack,
+    pack, paths,
     printer::warn,
     record, redact, remote, replay, sandbox, scan, verify, watch,
 };
@@ -84,8 +84,10 @@ pub(super) fn parse() -> Result<(Cli, Sources), ExitCode> {
     let Completed { arguments, sources, suppressions, .. } = completed;
     let ends_in_dashes = arguments.last().is_some_and(|last| last == "--");
     let name = arguments.get(1).and_then(|name| command.find_subcommand(name)).map(|sub| sub.get_name().to_owned());
-    let parsed = command.try_get_matches_from(arguments).and_then(|matches| Cli::from_arg_matches(&matches));
-    let mut cli = parsed.map_err(|error| {
+    let mut command = command;
+    let matches = command.try_get_matches_from_mut(arguments);
+    let mistaken = matches.as_ref().ok().and_then(|matches| paths::mistaken(&command, matches, &sources));
+    let mut cli = matches.and_then(|matches| Cli::from_arg_matches(&matches)).map_err(|error| {
         // The overview of all commands, for one without arguments.
         if error.use_stderr() && error.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
             let _ = writeln!(io::stderr(), "contrail: {}", usage_error(&error, name.as_deref(), &sources));
@@ -94,6 +96,9 @@ pub(super) fn parse() -> Result<(Cli, Sources), ExitCode> {
         }
         ExitCode::from(if error.use_stderr() { 2 } else { 0 })
     })?;
+    if let Some(wrong) = mistaken {
+        return Err(complain(&*Failure::from(wrong), &sources));
+    }
     if let Command::Diff(args) = &mut cli.command {
         args.set_mode(&sources);
     }
@@ -184,6 +189,7 @@ impl Command {
             Self::Audit(args) => &mut args.recordings,
             Self::Learn(args) => &mut args.recordings,
             Self::Coverage(args) => &mut args.recordings,
+            Self::Export(args) => &mut args.recordings,
             Self::Diff(args) => &mut args.recordings,
             Self::Scan(args) => &mut args.files,
             Self::Redact(args) => &mut args.files,

@@ -50,12 +50,27 @@ impl Scheme {
     }
 }
 
+impl Scheme {
+    /// What a URL looks like.
+    const fn form(self) -> &'static str {
+        match self {
+            Self::S3 => "s3://BUCKET/PREFIX",
+            Self::Gs => "gs://BUCKET/PREFIX",
+            Self::Az => "az://CONTAINER/PREFIX",
+            Self::File => "file:///FOLDER",
+            Self::Nats => "nats://HOST/STREAM",
+        }
+    }
+}
+
 /// Why a text is no URL of a place beyond this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum UrlError {
     /// It has none of the schemes.
     Scheme,
+    /// The two slashes behind the scheme are missing.
+    Slashes(Scheme),
     /// It names no bucket, container or host.
     NoHost(Scheme),
     /// It names no stream.
@@ -73,8 +88,12 @@ pub enum UrlError {
 impl fmt::Display for UrlError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::Slashes(scheme) => {
+                let (name, form) = (scheme.name(), scheme.form());
+                return write!(f, "a URL has two slashes here; write {form}, or ./{name}:… for a path of that name");
+            }
             Self::Scheme => {
-                "expected a folder, or a URL such as s3://BUCKET/PREFIX, gs://…, az://…, file:///FOLDER or nats://HOST/STREAM"
+                "expected a path, or a URL such as s3://BUCKET/PREFIX, gs://…, az://…, file:///FOLDER or nats://HOST/STREAM"
             }
             Self::NoHost(Scheme::Nats) => "it names no host; expected nats://HOST[:PORT]/STREAM",
             Self::NoHost(Scheme::Az) => "it names no container; expected az://CONTAINER/PREFIX",
@@ -91,11 +110,11 @@ impl fmt::Display for UrlError {
 impl Error for UrlError {}
 
 impl RemoteUrl {
-    /// Whether a value is meant as such a URL rather than as a path: it begins with one of the schemes.
+    /// Whether a value is meant as such a URL rather than as a path: it begins with one of the schemes and a colon.
     #[must_use]
     pub fn is_meant(value: &OsStr) -> bool {
         let text = value.to_string_lossy();
-        text.split_once("://").is_some_and(|(name, _)| scheme(name).is_some())
+        text.split_once(':').is_some_and(|(name, _)| scheme(name).is_some())
     }
 
     /// What kind of place it is.
@@ -137,8 +156,9 @@ impl FromStr for RemoteUrl {
     type Err = UrlError;
 
     fn from_str(text: &str) -> Result<Self, UrlError> {
-        let (name, rest) = text.split_once("://").ok_or(UrlError::Scheme)?;
+        let (name, rest) = text.split_once(':').ok_or(UrlError::Scheme)?;
         let scheme = scheme(name).ok_or(UrlError::Scheme)?;
+        let rest = rest.strip_prefix("//").ok_or(UrlError::Slashes(scheme))?;
         if rest.contains(['?', '#']) {
             return Err(UrlError::Query);
         }
@@ -214,6 +234,8 @@ mod tests {
         for (text, error) in [
             ("trail", UrlError::Scheme),
             ("ftp://host/x", UrlError::Scheme),
+            ("s3:/bucket", UrlError::Slashes(Scheme::S3)),
+            ("NATS:host/S", UrlError::Slashes(Scheme::Nats)),
             ("s3://", UrlError::NoHost(Scheme::S3)),
             ("s3:///prefix", UrlError::NoHost(Scheme::S3)),
             ("nats://host", UrlError::NoStream),
@@ -233,6 +255,8 @@ mod tests {
         for path in ["trail", "./s3:/x", "https://host/x", "a://b"] {
             assert!(!RemoteUrl::is_meant(path.as_ref()), "{path}");
         }
-        assert!(RemoteUrl::is_meant("s3://".as_ref()));
+        for url in ["s3://", "s3:/bucket", "s3:bucket", "File:x"] {
+            assert!(RemoteUrl::is_meant(url.as_ref()), "{url}");
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! Trails, recordings and telemetry beyond this machine: what holds in every build.
 
+use std::fs;
+
 use crate::support::command::run_in;
 #[cfg(feature = "fleet")]
 use crate::support::command::{Ran, contrail};
@@ -8,8 +10,10 @@ use crate::support::command::{Ran, contrail};
 fn a_trail_url_that_names_no_place_is_refused_with_what_was_expected() {
     let folder = tempfile::tempdir().unwrap();
     for (url, expected) in [
-        ("ftp://host/x", "expected a folder, or a URL such as s3://BUCKET/PREFIX"),
+        ("ftp://host/x", "expected a path, or a URL such as s3://BUCKET/PREFIX"),
         ("s3:///prefix", "it names no bucket"),
+        ("s3:/bucket", "a URL has two slashes here; write s3://BUCKET/PREFIX, or ./s3:… for a path of that name"),
+        ("nats:host/S", "a URL has two slashes here; write nats://HOST/STREAM"),
         ("s3://b/p?versionId=1", "a query or a fragment does not belong in it"),
     ] {
         let ran = run_in(folder.path(), ["watch", "--upstream", "sandbox", "--trail", url, "--", "true"]);
@@ -17,6 +21,49 @@ fn a_trail_url_that_names_no_place_is_refused_with_what_was_expected() {
         assert!(ran.stderr.contains(expected), "{}", ran.stderr);
         assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
     }
+}
+
+#[test]
+fn a_url_where_a_path_is_taken_makes_no_folder_and_is_refused_with_the_right_form() {
+    let folder = tempfile::tempdir().unwrap();
+    let fixture = format!("{}/fixtures/gaps.har", env!("CARGO_MANIFEST_DIR"));
+    let no_url = |option: &str, value: &str| {
+        format!(
+            "`--{option}` takes a path on this machine and no URL: `{value}`; write ./{value} for a path of that name"
+        )
+    };
+    let watch = ["watch", "--upstream", "sandbox", "--trail", "t", "--head-to", "s3:x", "--", "true"];
+    let slashes = "`s3:/b`: a URL has two slashes here; write s3://BUCKET/PREFIX, or ./s3:… for a path of that name";
+    let dash = |option: &str| format!("`--{option}` does not take `-`; name a path, or ./- for one of that name");
+    for (arguments, expected) in [
+        (&["export", "--parquet", "s3://b/p", &fixture][..], no_url("parquet", "s3://b/p")),
+        (&["audit", "--partial", "gs:/x", &fixture], no_url("partial", "gs:/x")),
+        (&["record", "--upstream", "sandbox", "--out", "https://h/x", "--", "true"], no_url("out", "https://h/x")),
+        (&["verify", "--report", "html=s3://b/x", &fixture], no_url("report", "s3://b/x")),
+        (&["verify", "--contract", "s3://k:hunter2@b/x", &fixture], no_url("contract", "s3://***@b/x")),
+        (&watch, no_url("head-to", "s3:x")),
+        (&["verify", "s3:/b"], slashes.to_owned()),
+        (&["export", "--parquet", "out", "s3:/b"], slashes.to_owned()),
+        (&["replay", "https://h/x.har"], "`https://h/x.har`: expected a path, or a URL such as s3://".to_owned()),
+        (&["audit", "--partial", "-", &fixture], dash("partial")),
+        (&["redact", "--out", "-", &fixture], dash("out")),
+        (&["export", "--parquet", "-", &fixture], dash("parquet")),
+    ] {
+        let ran = run_in(folder.path(), arguments);
+        let is_one_line = ran.stderr.lines().count() == 1 && ran.stderr.starts_with(&format!("contrail: {expected}"));
+        assert!(ran.status == 2 && is_one_line, "{arguments:?}: {}", ran.stderr);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_path_that_looks_like_a_url_is_one_behind_a_dot() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::copy(format!("{}/fixtures/gaps.har", env!("CARGO_MANIFEST_DIR")), folder.path().join("s3:x.har")).unwrap();
+    let parts = run_in(folder.path(), ["audit", "--partial", "./s3:part", "./s3:x.har"]);
+    assert!(parts.status < 2 && folder.path().join("s3:part").is_file(), "{}", parts.stderr);
+    let learned = run_in(folder.path(), ["learn", "--out", "-", "./s3:x.har"]);
+    assert!(learned.status < 2 && !learned.stdout.is_empty(), "{}", learned.stderr);
 }
 
 #[test]

@@ -21,7 +21,7 @@ mod tables;
 pub struct Args {
     /// HAR files of any tool, journals, trails, or folders of them; `-` reads standard input
     #[arg(value_name = "FILE", required = true)]
-    recordings: Vec<PathBuf>,
+    pub(super) recordings: Vec<PathBuf>,
     /// Folder for exchanges.parquet, findings.parquet and tokens.parquet; made if it is missing
     #[arg(long, value_name = "OUT")]
     parquet: PathBuf,

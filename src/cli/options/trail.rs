@@ -228,7 +228,7 @@ pub enum TrailTarget {
 impl TrailTarget {
     fn parse(value: OsString) -> Result<Self, UrlError> {
         match value.to_str() {
-            Some(text) if text.contains("://") => text.parse().map(Self::Remote),
+            Some(text) if text.contains("://") || RemoteUrl::is_meant(text.as_ref()) => text.parse().map(Self::Remote),
             _ => Ok(Self::Folder(value.into())),
         }
     }

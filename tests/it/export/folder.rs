@@ -123,3 +123,12 @@ fn nothing_is_exported_from_an_altered_trail_or_from_no_exchange() {
     assert_eq!(ran.status, 2, "{}", ran.stderr);
     assert_eq!(names(&folder.path().join("trail")), ["lock", "trail-00000001.journal"]);
 }
+
+#[test]
+fn a_recording_beyond_this_machine_is_exported_as_one_here() {
+    let folder = recorded();
+    let url = format!("file://{}/a.har", folder.path().display());
+    let ran = export(folder.path(), &[&url]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    assert_eq!(names(&folder.path().join("out")).len(), 3);
+}
