@@ -1,7 +1,6 @@
 //! SIGHUP: a proxy reads the files of its certificates and of its contract again.
 
 use std::{
-    fs,
     sync::{
         Arc, Mutex, PoisonError,
         mpsc::{SyncSender, sync_channel},
@@ -26,7 +25,7 @@ use crate::{
     pipeline::Pipeline,
     plural::plural,
     proxy::entry::tls::CertificateFiles,
-    upstream::Upstream,
+    upstream::{Upstream, irregular},
 };
 
 /// Stack of the thread that compiles a contract: what the main thread has, which compiled the first one.
@@ -158,12 +157,9 @@ impl Reload {
 
     /// The contract that the files hold now; `None` if it is the one in force.
     fn compiled(&self, files: &ContractArgs, only: &[String]) -> Result<Option<Arc<Contract>>, Failure> {
-        // A pipe would hold this thread, and with it every later signal, until somebody writes to it.
         let mut all = files.contract.iter().chain(&files.overlay);
-        if let Some(file) = all.find(|file| fs::metadata(file).is_ok_and(|there| !there.is_file())) {
-            return Err(
-                format!("cannot read `{}` again: it is no regular file; put one in its place", file.display()).into()
-            );
+        if let Some((file, why)) = all.find_map(|file| Some((file, irregular(file)?))) {
+            return Err(format!("cannot read `{}` again: {why}", file.display()).into());
         }
         let contract = files.load_quietly()?;
         if contract.hash() == self.pipeline.contract().hash() {

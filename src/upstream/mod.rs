@@ -15,6 +15,7 @@ pub mod own;
 pub(crate) mod private_key;
 mod problem;
 mod request;
+mod reread;
 pub mod routes;
 
 pub use answer::{Answer, AnswerFuture, AnswerMeta, Denied, RequestKey, Upstream, UpstreamKind};
@@ -24,3 +25,4 @@ pub use miss::{Difference, Miss, Near, Reason};
 pub use origin::{Origin, OriginError, masked};
 pub use problem::{CONTRAIL_ANSWER, Problem};
 pub use request::{Inform, Request};
+pub use reread::irregular;

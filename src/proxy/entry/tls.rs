@@ -20,7 +20,7 @@ use tokio::{
 use tokio_rustls::{LazyConfigAcceptor, server::TlsStream};
 
 use super::authority::{Authority, AuthorityError, server_config};
-use crate::upstream::private_key;
+use crate::upstream::{irregular, private_key};
 
 /// Where a TLS listener's certificates come from.
 #[derive(Debug, Clone)]
@@ -73,6 +73,11 @@ impl CertificateFiles {
     ///
     /// [`CertificateError`] names the file; what was read before stays in force.
     pub fn reload(&self) -> Result<(), CertificateError> {
+        for (option, path) in [("--cert", &self.certificate), ("--key", &self.key)] {
+            if let Some(why) = irregular(path) {
+                return Err(CertificateError::File { option, path: path.clone(), cause: why.to_owned() });
+            }
+        }
         self.changes.send_replace(config_from(&self.certificate, &self.key)?);
         Ok(())
     }

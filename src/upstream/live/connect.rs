@@ -24,7 +24,7 @@ use super::{
     tls::{self, SetupError},
     via::Via,
 };
-use crate::upstream::{Failure, FailureKind, Origin, own::Resolved};
+use crate::upstream::{Failure, FailureKind, Origin, irregular, own::Resolved};
 
 /// Bytes that a connection reads or writes ahead; an answer's head fits in, or is refused.
 const HTTP1_BUFFER: usize = 128 << 10;
@@ -59,8 +59,13 @@ impl Connector {
     /// Reads the files of its certificates again, for connections that are opened from now on; see
     /// [`Upstream::reload_certificates`](crate::upstream::Upstream::reload_certificates).
     pub(super) fn reload_certificates(&self) -> Result<Vec<&'static str>, SetupError> {
-        let options = self.access.certificate_options();
+        let options: Vec<_> = self.access.certificate_files().map(|(option, _)| option).collect();
         let Some((connector, _)) = self.tls.as_ref().filter(|_| !options.is_empty()) else { return Ok(Vec::new()) };
+        for (option, path) in self.access.certificate_files() {
+            if let Some(why) = irregular(path) {
+                return Err(SetupError::File { option, path: path.clone(), cause: why.to_owned() });
+            }
+        }
         let (renewed, _) = tls::connector(&self.origin, &self.access)?;
         *connector.write().unwrap_or_else(PoisonError::into_inner) = renewed;
         Ok(options)

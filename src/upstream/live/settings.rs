@@ -55,10 +55,10 @@ pub struct Access {
 }
 
 impl Access {
-    /// The options that name files of certificates.
-    pub(super) fn certificate_options(&self) -> Vec<&'static str> {
-        let roots = self.roots.iter().map(|_| "--upstream-ca");
-        roots.chain(self.identity.iter().flat_map(|_| ["--upstream-cert", "--upstream-key"])).collect()
+    /// The options that name files of certificates, and these files.
+    pub(super) fn certificate_files(&self) -> impl Iterator<Item = (&'static str, &PathBuf)> {
+        let own = self.identity.iter().flat_map(|(chain, key)| [("--upstream-cert", chain), ("--upstream-key", key)]);
+        self.roots.iter().map(|roots| ("--upstream-ca", roots)).chain(own)
     }
 }
 

@@ -13,8 +13,11 @@ use std::{
 use nix::{
     fcntl::{FcntlArg, FdFlag, fcntl},
     pty::openpty,
-    sys::signal::{Signal, kill},
-    unistd::Pid,
+    sys::{
+        signal::{Signal, kill},
+        stat::Mode,
+    },
+    unistd::{Pid, mkfifo},
 };
 use tokio_rustls::rustls::{
     self, ClientConnection, ServerConnection, StreamOwned,
@@ -190,13 +193,38 @@ fn a_new_authority_for_the_upstream_counts_for_new_connections() {
     fs::write(&ca, "nothing").unwrap();
     reload(&running, metrics);
     assert_eq!(call(running.address, "GET", "/x", &[], b"").status(), 204);
+    fs::remove_file(&ca).unwrap();
+    mkfifo(&ca, Mode::S_IRWXU).unwrap();
+    reload(&running, metrics);
+    assert_eq!(call(running.address, "GET", "/x", &[], b"").status(), 204);
     let ran = running.finish();
     assert_line(&ran.stderr, "reloaded --upstream-ca; new connections use them");
-    assert_line(
-        &ran.stderr,
-        "ALARM: --upstream-ca ca.pem: no certificate can be read from it (PEM is expected): it holds none; what was read \
-         before stays in force",
-    );
+    for why in ["it holds none", "it is no regular file; put one in its place"] {
+        let alarm = format!("ALARM: --upstream-ca ca.pem: no certificate can be read from it (PEM is expected): {why}");
+        assert_line(&ran.stderr, &format!("{alarm}; what was read before stays in force"));
+    }
+}
+
+#[test]
+fn a_pipe_in_place_of_a_certificate_is_an_alarm_and_holds_up_no_later_reload() {
+    let workspace = Workspace::new();
+    write_certificate(workspace.path());
+    let (running, address, metrics) = watch_tls(&workspace, &[]);
+    for name in ["cert.pem", "key.pem"] {
+        let pipe = workspace.path().join(name);
+        fs::remove_file(&pipe).unwrap();
+        mkfifo(&pipe, Mode::S_IRWXU).unwrap();
+        reload(&running, metrics);
+        fs::remove_file(&pipe).unwrap();
+        let new = write_certificate(workspace.path());
+        reload(&running, metrics);
+        assert_eq!(Client::connect(address, &new).unwrap().get().status(), 401);
+    }
+    let ran = running.finish();
+    for option in ["--cert cert.pem", "--key key.pem"] {
+        let why = "nothing usable in it (PEM is expected): it is no regular file; put one in its place";
+        assert_line(&ran.stderr, &format!("ALARM: {option}: {why}; what was read before stays in force"));
+    }
 }
 
 /// Standard error of a `contrail` that a test reads line by line.
