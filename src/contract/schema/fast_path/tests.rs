@@ -385,6 +385,27 @@ fn below_a_choice_what_decides_it_is_left() {
 }
 
 #[test]
+fn a_choice_within_a_choice_is_judged_some_parts_at_a_time() {
+    let named =
+        |kind: &str, rest: Value| json!({"type": "object", "properties": {"kind": {"const": kind}, "in": rest}});
+    let list = |kind: &str| json!({"type": "array", "items": {"type": kind}});
+    let inner = json!({"oneOf": [named("a", list("string")), named("b", list("null"))]});
+    let outer = of(&json!({"oneOf": [named("x", inner), named("y", json!({}))]}).to_string());
+    assert_eq!(certain(&outer, r#"{"kind":"x","in":{"kind":"a","in":["s",5]}}"#), [r#""s""#]);
+}
+
+#[test]
+fn a_schema_that_others_extend_is_judged_some_parts_at_a_time() {
+    let list = json!({"type": "array", "items": {"type": "string"}});
+    let parent = json!({"type": "object", "properties": {"kind": {}, "list": list},
+        "discriminator": {"propertyName": "kind"}});
+    let child = json!({"allOf": [{"$ref": "#/components/schemas/Parent"}, {"properties": {"more": {}}}]});
+    let document = json!({"components": {"schemas": {"Parent": parent, "Child": child}}});
+    let parent = schema(&document, "/components/schemas/Parent");
+    assert_eq!(certain(&parent, r#"{"kind":"Child","list":["a",5],"more":1}"#), [r#""Child""#, r#""a""#, "1"]);
+}
+
+#[test]
 fn what_decides_a_choice_of_one_branch_is_judged_with_every_part() {
     let one = of(&json!({"oneOf": [{"type": "object", "properties": {"a": {"enum": ["x", "y"]}},
         "additionalProperties": {"items": {"type": "object"}}}]})
