@@ -226,6 +226,15 @@ impl Schema {
         self.looked(document, is_origin).ok().flatten().map(|looked| looked.parts).unwrap_or_default()
     }
 
+    #[cfg(test)]
+    pub(super) fn suspects_at_a_look(
+        &self,
+        document: &Document,
+        is_origin: &dyn Fn(&str) -> bool,
+    ) -> Vec<Range<usize>> {
+        self.looked(document, is_origin).ok().flatten().map(|looked| looked.suspects).unwrap_or_default()
+    }
+
     fn build(&self) -> (&Build, usize) {
         self.schemas.build_of(self.place)
     }

@@ -76,8 +76,31 @@ impl Look<'_> {
             }
             _ => {}
         }
-        self.suspect(value, Outcome::Doubt);
+        if way.by_parts || !self.documents_no_part(others, value) {
+            self.suspect(value, Outcome::Doubt);
+        }
         false
+    }
+
+    /// Whether nothing about a value that breaks this can be undocumented: no schema looks into a container of a type
+    /// that it excludes.
+    fn documents_no_part(&self, others: Others, value: Node<'_>) -> bool {
+        let shape = match others {
+            Others::Scalar(_) => return true,
+            Others::Shape(shape) => &self.shapes[shape],
+            _ => return false,
+        };
+        match (shape, value.kind()) {
+            (Shape::Scalar(_), _) | (Shape::Plain(_), Kind::Boolean | Kind::Number) => true,
+            (Shape::Plain(plain), Kind::Null) => !plain.nullable,
+            (Shape::Plain(plain), Kind::String) => plain.text.known.is_empty(),
+            (Shape::Plain(plain), container) => !plain.kinds.has(container),
+            (Shape::Choice(choice), kind @ (Kind::Array | Kind::Object)) => {
+                let is_plain = |shape: usize| matches!(self.shapes[shape], Shape::Plain(_) | Shape::Scalar(_));
+                choice.branches.iter().all(|branch| !branch.kinds.has(kind) && is_plain(branch.shape))
+            }
+            _ => false,
+        }
     }
 
     /// Whether a value may break it by being none of those that it lists.

@@ -197,6 +197,7 @@ impl Plain {
         self.asked.is_empty()
             && self.allowed.is_empty()
             && !self.nullable
+            && self.text.known.is_empty()
             && !takes(Kind::Object)
             && !takes(Kind::Array)
             && (!takes(Kind::String) || self.text.asks_nothing())

@@ -353,6 +353,26 @@ fn the_judge_leaves_out_what_conforms_for_certain() {
 }
 
 #[test]
+fn what_breaks_its_type_is_not_searched_for_gaps() {
+    let item = json!({"type": "object", "properties": {
+        "text": {"type": "string", "minLength": 1},
+        "any": {"type": "string"},
+        "open": {"type": "string", "x-contrail-known-values": ["x"]},
+        "either": {"anyOf": [{"type": "string", "format": "ipv4"}, {"type": "null"}]},
+    }});
+    let list = of(&json!({"type": "array", "items": item}).to_string());
+    let suspects = |text: &str| {
+        outcome(&list, text);
+        let document = Document::parse(text.as_bytes().to_vec()).unwrap();
+        let suspects = list.suspects_at_a_look(&document, &is_origin).into_iter();
+        suspects.map(|suspect| text[suspect].to_owned()).collect::<Vec<_>>()
+    };
+    let wrong = r#"[{"text":{"a":[1]}},{"text":"","any":[1]},{"open":5},{"either":{"a":1}},[{"text":"a"}],null]"#;
+    assert_eq!(suspects(wrong), [""; 0]);
+    assert_eq!(suspects(r#"[{"text":{"a":1},"open":"y","gap":1}]"#), [r#""y""#, "1"]);
+}
+
+#[test]
 fn two_equal_items_are_left_as_a_proof() {
     let unique = of(r#"{"type":"array","uniqueItems":true,"items":{"type":["string","object"],
         "properties":{"a":{"type":"integer"},"b":{"type":"integer"}}}}"#);
