@@ -278,7 +278,7 @@ impl Schema {
         let innermost: Vec<_> = innermost.map(|(span, _)| *span).collect();
         let mut found = BTreeMap::new();
         let mut cut = false;
-        let (mut left, mut size) = (&innermost[..], BATCH);
+        let (mut left, mut size, mut tried) = (&innermost[..], BATCH, 0);
         loop {
             let (together, rest) = left.split_at(size.min(left.len()));
             // Without any, what is in doubt is around all parts.
@@ -296,7 +296,10 @@ impl Schema {
             if cut || rest.is_empty() {
                 break;
             }
-            (left, size) = (rest, size * 2);
+            // As many as it probably takes.
+            tried += together.len();
+            let wanted = MAX_VIOLATIONS + 1 - found.len();
+            (left, size) = (rest, (size * 2).min((tried * wanted).div_ceil(found.len().max(1))));
         }
         let found = found.into_iter().take(MAX_VIOLATIONS);
         Ok(Violations { found: found.map(|(at, expected)| SchemaViolation { at, expected }).collect(), cut })
