@@ -163,7 +163,7 @@ impl<'a> Node<'a> {
         if self.len() < 2 {
             return None;
         }
-        let mut seen: AHashMap<Cow<'a, str>, Self> = AHashMap::with_capacity(self.len());
+        let mut seen: AHashMap<Cow<'a, str>, Self> = AHashMap::new();
         self.items().find_map(|item| seen.insert(item.by_value(), item).map(|first| [first.span(), item.span()]))
     }
 

@@ -224,14 +224,10 @@ impl Look<'_> {
     }
 
     fn items(&self, items: &Items, value: Node<'_>) -> Outcome {
-        if !items.count.fits(value.len()) {
+        if !items.count.fits(value.len()) || items.unique && value.equal_items().is_some() {
             return Outcome::Violates;
         }
-        let worst = self.each(items.each, value.items());
-        if items.unique && worst < Outcome::Violates && value.equal_items().is_some() {
-            return Outcome::Violates;
-        }
-        worst
+        self.each(items.each, value.items())
     }
 
     /// Items, or members whose names do not matter.
