@@ -167,7 +167,8 @@ impl Schema {
             let look = build.fast_path.look(is_origin);
             let asks = looked.is_some();
             let suspects = looked.as_mut().map_or(Suspects::EVERYWHERE, |looked| Suspects::of(&mut looked.suspects));
-            let outcome = |branch: usize, value: Node<'_>| asks.then(|| look.outcome(build.branches[branch], value));
+            let outcome =
+                |branch: usize, value: Node<'_>| asks.then(|| look.outcome_of_branch(build.branches[branch], value));
             let holds = |branch: usize, value: Node<'_>| match outcome(branch, value) {
                 Some(Outcome::Conforms | Outcome::Undecided | Outcome::Valid) => true,
                 Some(Outcome::Violates) => false,

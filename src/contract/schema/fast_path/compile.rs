@@ -123,6 +123,7 @@ impl FastPath {
         }
         let mut path = Self { shapes: compiler.shapes };
         path.inline();
+        path.find_deciding();
         (path, roots)
     }
 
@@ -149,6 +150,19 @@ impl FastPath {
                 plain.members.named.iter_mut().for_each(|named| put(&mut named.shape));
                 put(&mut plain.members.others);
                 put(&mut plain.items.each);
+            }
+        }
+    }
+
+    /// Notes the members that decide whether an object conforms.
+    fn find_deciding(&mut self) {
+        let lists = |shape: &Shape| matches!(shape, Shape::Plain(plain) if !plain.allowed.is_empty());
+        let lists: Vec<bool> = self.shapes.iter().map(lists).collect();
+        for shape in &mut self.shapes {
+            if let Shape::Plain(plain) = shape {
+                let decides = |named: &Named| matches!(named.shape, Others::Shape(shape) if lists[shape]);
+                let named = plain.members.named.iter().enumerate();
+                plain.members.deciding = named.filter(|(_, named)| decides(named)).map(|(index, _)| index).collect();
             }
         }
     }

@@ -125,6 +125,20 @@ impl Look<'_> {
         }
     }
 
+    /// The same for a branch of a choice, which the value breaks more often than not: what decides comes first.
+    pub(in crate::contract::schema) fn outcome_of_branch(&self, index: usize, value: Node<'_>) -> Outcome {
+        if let Shape::Plain(plain) = &self.shapes[index] {
+            let members = &plain.members;
+            for named in members.deciding.iter().map(|index| &members.named[*index]) {
+                let member = value.get(&named.name);
+                if member.is_some_and(|member| self.other(named.shape, member) == Outcome::Violates) {
+                    return Outcome::Violates;
+                }
+            }
+        }
+        self.outcome(index, value)
+    }
+
     fn choice(&self, index: usize, choice: &Choice, value: Node<'_>) -> Outcome {
         let kind = value.kind();
         if choice.nullable && kind == Kind::Null {

@@ -146,6 +146,8 @@ pub(super) struct Members {
     pub(super) named: Vec<Named>,
     /// The same names, sorted, with their indices into `named`; empty where there are few.
     pub(super) sorted: Vec<(Box<str>, usize)>,
+    /// Those that have one of a few values, by their indices into `named`.
+    pub(super) deciding: Vec<usize>,
     /// The bits of all required members.
     pub(super) required: u64,
     pub(super) others: Others,
