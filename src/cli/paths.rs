@@ -24,8 +24,8 @@ const DASH: [(&str, &str); 6] = [
 /// What is wrong with a value of a command line, if one was meant as something else than a path.
 pub(super) fn mistaken(command: &Command, matches: &ArgMatches, sources: &Sources) -> Option<String> {
     let (name, given) = matches.subcommand()?;
-    let arguments = command.find_subcommand(name)?.get_arguments();
-    arguments.filter_map(|argument| of_argument(name, argument, given, sources)).next()
+    let mut arguments = command.find_subcommand(name)?.get_arguments();
+    arguments.find_map(|argument| of_argument(name, argument, given, sources))
 }
 
 fn of_argument(command: &str, argument: &Arg, given: &ArgMatches, sources: &Sources) -> Option<String> {
