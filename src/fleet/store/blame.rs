@@ -26,7 +26,8 @@ pub(super) fn blamed(url: &RemoteUrl, error: &Error, variables: &[(String, Strin
     let set = |names: &[&'static str]| names.iter().find(|name| value(name).is_some()).copied();
     if let Some((_, rest)) = text.split_once("failed to parse \"") {
         let (quoted, _) = rest.split_once("\" as boolean")?;
-        let (name, _) = variables.iter().find(|(name, value)| value == quoted && name.contains('_'))?;
+        let is_own = |name: &str| ["AWS_", "AZURE_", "GOOGLE_"].iter().any(|prefix| name.starts_with(prefix));
+        let (name, _) = variables.iter().find(|(name, value)| value == quoted && is_own(name))?;
         return Some(format!("{name}: expected true or false"));
     }
     match url.scheme() {
@@ -92,7 +93,7 @@ mod tests {
 
     /// What is blamed for an error of a store that is built with this value.
     fn of(url: &str, name: &str, value: &str, built: Result<impl ObjectStore, Error>) -> String {
-        let variables = [("AZURE_STORAGE_ACCOUNT_NAME", "a"), (name, value)];
+        let variables = [("ANOTHER_S", value), ("AZURE_STORAGE_ACCOUNT_NAME", "a"), (name, value)];
         let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
         let error = built.err().unwrap();
         blamed(&url.parse().unwrap(), &error, &variables).unwrap()
