@@ -160,7 +160,10 @@ impl Parameter {
     pub(super) fn spreads_to(&self, name: &str) -> bool {
         match &self.object_style {
             None => false,
-            Some(ObjectStyle::Brackets) => name.strip_prefix(&*self.name).is_some_and(|rest| rest.starts_with('[')),
+            // The bracket excludes most names without a comparison.
+            Some(ObjectStyle::Brackets) => {
+                name.as_bytes().get(self.name.len()) == Some(&b'[') && name.starts_with(&*self.name)
+            }
             Some(ObjectStyle::Keys { named, .. }) => named.iter().any(|key| **key == *name),
         }
     }

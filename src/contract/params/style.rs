@@ -337,6 +337,9 @@ const MAX_KEYS: usize = 8;
 
 /// The keys of `name[a][b]`; `None` if it is no such name.
 pub(super) fn keys<'f>(name: &str, field: &'f str) -> Option<Vec<&'f str>> {
+    if field.as_bytes().get(name.len()) != Some(&b'[') {
+        return None;
+    }
     let mut rest = field.strip_prefix(name)?;
     let mut keys = Vec::new();
     while !rest.is_empty() {

@@ -287,16 +287,24 @@ impl<'c> Applicable<'c> {
     }
 }
 
+/// Up to here a schema is looked for among those found, from the first to the last.
+const FEW: usize = 16;
+
 /// The schemas that may apply to a value to which these do, cut off beyond a number of them.
 pub(super) fn possible(entries: &[SchemaEntry], from: Vec<usize>, limit: usize) -> Vec<usize> {
     let (mut found, mut seen, mut next) = (from, AHashSet::new(), 0);
     while let Some(index) = found.get(next).copied().filter(|_| found.len() <= limit) {
         next += 1;
         for target in entries[index].same_value() {
-            if seen.is_empty() {
-                seen.extend(found.iter().copied());
-            }
-            if seen.insert(target) {
+            let is_new = if found.len() <= FEW {
+                !found.contains(&target)
+            } else {
+                if seen.is_empty() {
+                    seen.extend(found.iter().copied());
+                }
+                seen.insert(target)
+            };
+            if is_new {
                 found.push(target);
             }
         }
