@@ -16,6 +16,7 @@ mod judge;
 mod judged;
 mod keywords;
 mod listed;
+mod order;
 mod pattern;
 mod resources;
 mod set;

@@ -29,6 +29,7 @@ use crate::{
             gaps::{self, KnownValues},
             judge,
             judged::{Changes, NULLABLE},
+            order::shorter_first,
         },
     },
     json::{Kind, Tape},
@@ -508,7 +509,7 @@ impl<'a> Compiler<'a> {
         if members.named.len() > FEW {
             let names = members.named.iter().map(|named| named.name.clone());
             members.sorted = names.zip(0..).collect();
-            members.sorted.sort();
+            members.sorted.sort_unstable_by(|(left, _), (right, _)| shorter_first(left.as_bytes(), right.as_bytes()));
         }
         members.others = self.member(parts, None);
         Ok(members)

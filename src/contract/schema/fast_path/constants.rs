@@ -1,9 +1,11 @@
 //! The values that `const` and `enum` allow.
 
+use std::cmp::Ordering;
+
 use serde_json::{Map, Value};
 
 use crate::{
-    contract::schema::gaps,
+    contract::schema::{gaps, order::shorter_first},
     json::{ByValue, Kind, Node, Number, work},
 };
 
@@ -15,7 +17,7 @@ const STEP_BYTES: usize = 64;
 /// Listed values. Texts, integers of 64 bits, booleans and null are compared at a look.
 #[derive(Clone, Default)]
 pub(super) struct Constants {
-    /// Sorted.
+    /// Sorted, [`shorter_first`].
     texts: Vec<Box<[u8]>>,
     /// Sorted.
     numbers: Vec<i64>,
@@ -95,7 +97,7 @@ impl Constants {
             constants.other_kinds |= Kinds::of(kind).0;
             constants.others.entry(value)?;
         }
-        constants.texts.sort_unstable();
+        constants.texts.sort_unstable_by(|left, right| shorter_first(left, right));
         constants.numbers.sort_unstable();
         Some(constants)
     }
@@ -156,7 +158,7 @@ impl Constants {
     }
 
     pub(super) fn has_text(&self, text: &[u8]) -> bool {
-        self.texts.binary_search_by(|held| (**held).cmp(text)).is_ok()
+        self.texts.binary_search_by(|held| shorter_first(held, text)).is_ok()
     }
 }
 
@@ -165,7 +167,7 @@ impl Constants {
 pub(super) struct ByConstant {
     /// The types whose values are found here: every branch that takes one names its values.
     kinds: Kinds,
-    /// Sorted.
+    /// Sorted, [`shorter_first`].
     texts: Vec<(Box<[u8]>, u128)>,
     /// Sorted.
     numbers: Vec<(i64, u128)>,
@@ -187,8 +189,8 @@ impl ByConstant {
                 found.numbers.extend(constants.numbers.iter().map(|number| (*number, 1 << index)));
             }
         }
-        join(&mut found.texts);
-        join(&mut found.numbers);
+        join(&mut found.texts, |left, right| shorter_first(left, right));
+        join(&mut found.numbers, i64::cmp);
         found
     }
 
@@ -199,7 +201,7 @@ impl ByConstant {
         }
         let found = if kind == Kind::String {
             let text = value.plain_text()?;
-            self.texts.binary_search_by(|(held, _)| (**held).cmp(text)).map(|at| self.texts[at].1)
+            self.texts.binary_search_by(|(held, _)| shorter_first(held, text)).map(|at| self.texts[at].1)
         } else {
             let number = integer(value.as_number()?)?;
             self.numbers.binary_search_by_key(&number, |(held, _)| *held).map(|at| self.numbers[at].1)
@@ -209,8 +211,8 @@ impl ByConstant {
 }
 
 /// Sorts values, each of them once with all its branches.
-fn join<T: Ord>(values: &mut Vec<(T, u128)>) {
-    values.sort_unstable();
+fn join<T: PartialEq>(values: &mut Vec<(T, u128)>, order: impl Fn(&T, &T) -> Ordering) {
+    values.sort_unstable_by(|(left, _), (right, _)| order(left, right));
     values.dedup_by(|next, first| {
         let equal = next.0 == first.0;
         first.1 |= if equal { next.1 } else { 0 };

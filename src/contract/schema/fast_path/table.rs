@@ -10,7 +10,7 @@ use super::{
     kinds::Kinds,
 };
 use crate::{
-    contract::schema::{formats, gaps::KnownValues},
+    contract::schema::{formats, gaps::KnownValues, order::shorter_first},
     json::{Kind, Tape, TapeNode},
 };
 
@@ -144,7 +144,7 @@ pub(super) struct Members {
     pub(super) count: Count,
     /// In the order of the document.
     pub(super) named: Vec<Named>,
-    /// The same names, sorted, with their indices into `named`; empty where there are few.
+    /// The same names, sorted [`shorter_first`], with their indices into `named`; empty where there are few.
     pub(super) sorted: Vec<(Box<str>, usize)>,
     /// Those that have one of a few values, by their indices into `named`.
     pub(super) deciding: Vec<usize>,
@@ -254,7 +254,7 @@ impl Members {
         if self.sorted.is_empty() {
             return self.named.iter().position(is_called);
         }
-        let at = self.sorted.binary_search_by(|(held, _)| held.as_bytes().cmp(name)).ok()?;
+        let at = self.sorted.binary_search_by(|(held, _)| shorter_first(held.as_bytes(), name)).ok()?;
         Some(self.sorted[at].1)
     }
 }

@@ -14,6 +14,7 @@ use crate::contract::{
     schema::{
         discriminator::From,
         judged::{Changes, NULLABLE},
+        order::shorter_first,
     },
 };
 
@@ -263,7 +264,7 @@ impl Compiler<'_> {
         for name in names("properties") {
             entry.properties.push((name.as_str().into(), self.at(below(pointer, &["properties", name]))));
         }
-        entry.properties.sort_unstable();
+        entry.properties.sort_unstable_by(|(left, _), (right, _)| shorter_first(left.as_bytes(), right.as_bytes()));
         for pattern in names("patternProperties") {
             let schema = self.at(below(pointer, &["patternProperties", pattern]));
             if let Some(pattern) = self.patterns.compiled(pattern) {

@@ -8,7 +8,10 @@ use serde_json::json;
 
 use super::{known::KnownValues, types::Types};
 use crate::{
-    contract::{list::joined, schema::judge},
+    contract::{
+        list::joined,
+        schema::{judge, order::shorter_first},
+    },
     json::{Tape, TapeNode},
 };
 
@@ -28,7 +31,7 @@ pub(super) struct SchemaEntry {
     pub(super) silent: bool,
     /// It lists whole values (`const`, `enum`), so that nothing below one is undocumented.
     pub(super) lists: bool,
-    /// Sorted by name.
+    /// Sorted by name, [`shorter_first`].
     pub(super) properties: Vec<(Box<str>, usize)>,
     pub(super) patterns: Vec<(NamePattern, usize)>,
     pub(super) additional: Additional,
@@ -78,7 +81,8 @@ impl Reach {
 
 impl SchemaEntry {
     pub(super) fn property(&self, name: &str) -> Option<usize> {
-        let at = self.properties.binary_search_by(|(held, _)| (**held).cmp(name)).ok()?;
+        let order = |(held, _): &(Box<str>, usize)| shorter_first(held.as_bytes(), name.as_bytes());
+        let at = self.properties.binary_search_by(order).ok()?;
         Some(self.properties[at].1)
     }
 
