@@ -48,9 +48,7 @@ impl Scheme {
             Self::Nats => "nats",
         }
     }
-}
 
-impl Scheme {
     /// What a URL looks like.
     const fn form(self) -> &'static str {
         match self {

@@ -8,7 +8,7 @@ use http_body_util::{BodyExt as _, Collected, Limited};
 use tokio::time::timeout;
 
 use crate::{
-    exchange::{self, Body, Headers, Target},
+    exchange::{self, Body, Headers, Target, media},
     fleet::{FleetError, Receiver, ReceiverUrl},
     recording::wait_until,
     upstream::{
@@ -129,10 +129,7 @@ impl Client {
 /// Response"); receivers that answer nothing often state no type.
 fn is_foreign(headers: &HeaderMap) -> bool {
     const PROTOBUF: [&str; 3] = ["application/x-protobuf", "application/protobuf", "application/vnd.google.protobuf"];
-    headers.get(header::CONTENT_TYPE).is_some_and(|value| {
-        let essence = value.to_str().unwrap_or_default().split(';').next().unwrap_or_default().trim();
-        !PROTOBUF.iter().any(|name| essence.eq_ignore_ascii_case(name))
-    })
+    headers.get(header::CONTENT_TYPE).is_some_and(|value| !PROTOBUF.contains(&&*media::essence(value.as_bytes())))
 }
 
 /// How long an answer asks to wait (RFC 9110, section 10.2.3).
