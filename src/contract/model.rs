@@ -6,7 +6,12 @@ use std::{borrow::Cow, fmt, sync::Arc};
 
 use serde_json::Value;
 
-use super::{media_type::MediaRange, params::Style, refs, schema::Schema};
+use super::{
+    media_type::MediaRange,
+    params::{Style, is_bracketed},
+    refs,
+    schema::Schema,
+};
 use crate::{
     finding::{Unchecked, UncheckedSet},
     json::pointer_tokens,
@@ -160,10 +165,7 @@ impl Parameter {
     pub(super) fn spreads_to(&self, name: &str) -> bool {
         match &self.object_style {
             None => false,
-            // The bracket excludes most names without a comparison.
-            Some(ObjectStyle::Brackets) => {
-                name.as_bytes().get(self.name.len()) == Some(&b'[') && name.starts_with(&*self.name)
-            }
+            Some(ObjectStyle::Brackets) => is_bracketed(&self.name, name),
             Some(ObjectStyle::Keys { named, .. }) => named.iter().any(|key| **key == *name),
         }
     }

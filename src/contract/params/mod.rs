@@ -19,3 +19,4 @@ pub(super) use self::{
     judgement::Judgement,
 };
 pub(crate) use style::Style;
+pub(super) use style::is_bracketed;

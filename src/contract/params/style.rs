@@ -335,12 +335,14 @@ fn is_index(key: &str) -> bool {
 /// Maximum keys of a field that are taken apart.
 const MAX_KEYS: usize = 8;
 
+/// Whether a field begins with `name[`. The bracket excludes most names without a comparison.
+pub(in crate::contract) fn is_bracketed(name: &str, field: &str) -> bool {
+    field.as_bytes().get(name.len()) == Some(&b'[') && field.starts_with(name)
+}
+
 /// The keys of `name[a][b]`; `None` if it is no such name.
 pub(super) fn keys<'f>(name: &str, field: &'f str) -> Option<Vec<&'f str>> {
-    if field.as_bytes().get(name.len()) != Some(&b'[') {
-        return None;
-    }
-    let mut rest = field.strip_prefix(name)?;
+    let mut rest = field.get(name.len()..).filter(|_| is_bracketed(name, field))?;
     let mut keys = Vec::new();
     while !rest.is_empty() {
         let (key, after) = rest.strip_prefix('[')?.split_once(']')?;
