@@ -1,9 +1,10 @@
-//! Hostile and broken traffic, byte by byte: tables of what is sent and what comes of it.
+//! Hostile and broken traffic, byte by byte: tables of what is sent and what comes of it. And hostile documents.
 
 mod answers;
 mod answers_http2;
 mod broken;
 mod crowd;
+mod documents;
 mod expecting;
 pub mod frames;
 mod large;
