@@ -119,15 +119,22 @@ fn a_segment_that_the_store_has_already_is_not_uploaded_again_and_goes_here() {
     assert_eq!(verified(&workspace), 6);
 }
 
-#[test]
-fn another_object_of_a_segments_name_is_an_alarm_and_the_segment_stays() {
-    let workspace = Workspace::new();
-    let running = start(&workspace, "watch", &[]);
+/// Keeps six requests in the store, and puts something else in place of the last segment's object; that segment in the
+/// buffer, and the object.
+fn with_another_object(workspace: &Workspace) -> (PathBuf, PathBuf) {
+    let running = start(workspace, "watch", &[]);
     ask(&running, 0..6);
     running.finish();
     let last = segments(&workspace.path().join("buffer")).pop().unwrap();
-    let taken = stored(&workspace).join(last.file_name().unwrap());
+    let taken = stored(workspace).join(last.file_name().unwrap());
     fs::write(&taken, "something else\n").unwrap();
+    (last, taken)
+}
+
+#[test]
+fn another_object_of_a_segments_name_is_an_alarm_and_the_segment_stays() {
+    let workspace = Workspace::new();
+    let (last, taken) = with_another_object(&workspace);
     let ran = start(&workspace, "watch", &[]).finish();
     assert_eq!(ran.status, 2, "{}", ran.stderr);
     assert!(ran.stderr.contains("ALARM: file://"), "{}", ran.stderr);
@@ -138,12 +145,7 @@ fn another_object_of_a_segments_name_is_an_alarm_and_the_segment_stays() {
 #[test]
 fn nothing_is_uploaded_behind_another_object_of_a_segments_name() {
     let workspace = Workspace::new();
-    let running = start(&workspace, "watch", &[]);
-    ask(&running, 0..6);
-    running.finish();
-    let last = segments(&workspace.path().join("buffer")).pop().unwrap();
-    let taken = stored(&workspace).join(last.file_name().unwrap());
-    fs::write(&taken, "something else\n").unwrap();
+    with_another_object(&workspace);
     let before = segments(&stored(&workspace));
     for run in 1..3 {
         let running = start(&workspace, "watch", &[]);
