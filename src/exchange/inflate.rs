@@ -1,31 +1,39 @@
 //! DEFLATE data (RFC 1951), bare or as zlib (RFC 1950) or gzip (RFC 1952) wrap it, undone in one piece: the output is
-//! the window, so that none is allocated, cleared and copied from for each message.
+//! the window, so that none is copied from.
 
-use crc32fast::hash as crc32;
-use miniz_oxide::inflate::{
-    TINFLStatus,
-    core::{
-        DecompressorOxide, decompress,
-        inflate_flags::{TINFL_FLAG_PARSE_ZLIB_HEADER, TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF},
-    },
-};
+use std::cell::RefCell;
+
+use zlib_rs::{Inflate, InflateFlush, Status, crc32::crc32};
 
 /// What DEFLATE can make of a byte.
 const MAX_RATIO: usize = 1032;
 
+/// What stands around DEFLATE data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wrapper {
+    Zlib,
+    Nothing,
+}
+
+thread_local! {
+    /// Kept for the next message: to make one takes as long as to inflate a kilobyte.
+    static STATE: RefCell<Inflate> = RefCell::new(Inflate::new(false, 15));
+}
+
 /// Undoes gzip, several members one behind the other; `None` if that gives more than `most` bytes, or is broken.
 pub(super) fn gzip(most: usize, mut coded: &[u8]) -> Option<Vec<u8>> {
-    let mut state = Box::<DecompressorOxide>::default();
     let mut decoded = Vec::new();
     // Mostly there is one member, whose length comes last. Room for what is not true is made once.
     let mut stated = coded.last_chunk().map_or(0, |length| u32::from_le_bytes(*length) as usize);
     loop {
         let before = decoded.len();
-        let rest = inflate(&mut state, 0, without_header(coded)?, &mut decoded, std::mem::take(&mut stated), most)?;
+        let data = without_header(coded)?;
+        let rest = inflate(Wrapper::Nothing, data, &mut decoded, std::mem::take(&mut stated), most)?;
         let member = &decoded[before..];
         let (sum, rest) = rest.split_first_chunk()?;
         let (length, rest) = rest.split_first_chunk()?;
-        if u32::from_le_bytes(*sum) != crc32(member) || u64::from(u32::from_le_bytes(*length)) != member.len() as u64 {
+        if u32::from_le_bytes(*sum) != crc32(0, member) || u64::from(u32::from_le_bytes(*length)) != member.len() as u64
+        {
             return None;
         }
         if rest.is_empty() {
@@ -37,10 +45,9 @@ pub(super) fn gzip(most: usize, mut coded: &[u8]) -> Option<Vec<u8>> {
 
 /// Undoes `deflate`: zlib or, as clients send it too, bare DEFLATE data, with nothing behind them.
 pub(super) fn deflate(most: usize, coded: &[u8]) -> Option<Vec<u8>> {
-    let mut state = Box::<DecompressorOxide>::default();
-    [TINFL_FLAG_PARSE_ZLIB_HEADER, 0].into_iter().find_map(|flags| {
+    [Wrapper::Zlib, Wrapper::Nothing].into_iter().find_map(|wrapper| {
         let mut decoded = Vec::new();
-        let rest = inflate(&mut state, flags, coded, &mut decoded, 4 * coded.len(), most)?;
+        let rest = inflate(wrapper, coded, &mut decoded, 4 * coded.len(), most)?;
         rest.is_empty().then_some(decoded)
     })
 }
@@ -68,7 +75,7 @@ fn without_header(member: &[u8]) -> Option<&[u8]> {
     if flags & HEADER_SUM != 0 {
         let header = &member[..member.len() - rest.len()];
         let (sum, behind) = rest.split_first_chunk()?;
-        if u32::from(u16::from_le_bytes(*sum)) != crc32(header) & 0xffff {
+        if u32::from(u16::from_le_bytes(*sum)) != crc32(0, header) & 0xffff {
             return None;
         }
         rest = behind;
@@ -79,42 +86,36 @@ fn without_header(member: &[u8]) -> Option<&[u8]> {
 /// Adds what the data stand for to `decoded`, in all at most `most` bytes; gives what follows the data. `stated` is how
 /// many bytes it is expected to be.
 fn inflate<'c>(
-    state: &mut DecompressorOxide,
-    flags: u32,
+    wrapper: Wrapper,
     data: &'c [u8],
     decoded: &mut Vec<u8>,
     stated: usize,
     most: usize,
 ) -> Option<&'c [u8]> {
-    let (begin, mut read) = (decoded.len(), 0);
-    let mut end = begin;
     // So that data of more than `most` bytes is known from data of as many.
     let limit = most + 1;
-    let room = stated.min(data.len().saturating_mul(MAX_RATIO)).max(64);
-    decoded.resize(begin.saturating_add(room).min(limit), 0);
-    state.init();
-    loop {
+    let begin = decoded.len();
+    let (mut rest, mut end) = (data, begin);
+    let mut room = stated.min(data.len().saturating_mul(MAX_RATIO)).max(64);
+    STATE.with_borrow_mut(|state| {
         // What a member refers to is its own.
-        let (status, taken, given) = decompress(
-            state,
-            &data[read..],
-            &mut decoded[begin..],
-            end - begin,
-            flags | TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF,
-        );
-        (read, end) = (read + taken, end + given);
-        match status {
-            TINFLStatus::Done if end <= most => {
-                decoded.truncate(end);
-                return Some(&data[read..]);
+        state.reset(wrapper == Wrapper::Zlib);
+        loop {
+            decoded.resize(begin.saturating_add(room).min(limit), 0);
+            let (read, written) = (state.total_in(), state.total_out());
+            let status = state.decompress(rest, &mut decoded[end..], InflateFlush::Finish).ok()?;
+            rest = &rest[usize::try_from(state.total_in() - read).ok()?..];
+            end += usize::try_from(state.total_out() - written).ok()?;
+            match status {
+                Status::StreamEnd if end <= most => {
+                    decoded.truncate(end);
+                    return Some(rest);
+                }
+                Status::Ok | Status::BufError if end == decoded.len() && end < limit => room = 2 * (end - begin),
+                _ => return None,
             }
-            TINFLStatus::HasMoreOutput if decoded.len() < limit => {
-                let doubled = (decoded.len() - begin).saturating_mul(2);
-                decoded.resize(begin.saturating_add(doubled).min(limit), 0);
-            }
-            _ => return None,
         }
-    }
+    })
 }
 
 #[cfg(test)]
@@ -128,7 +129,7 @@ mod tests {
 
     fn member(header: &[u8], data: &[u8], text: &[u8]) -> Vec<u8> {
         let length = u32::try_from(text.len()).unwrap();
-        [header, data, &crc32(text).to_le_bytes(), &length.to_le_bytes()].concat()
+        [header, data, &crc32(0, text).to_le_bytes(), &length.to_le_bytes()].concat()
     }
 
     #[test]
@@ -142,7 +143,7 @@ mod tests {
         assert_eq!(gzip(4, &coder.finish().unwrap()).as_deref(), Some(&b"text"[..]));
         // A header sum; a stored block of one byte.
         let header = [0x1f, 0x8b, 8, 2, 0, 0, 0, 0, 0, 255];
-        let sum = crc32(&header).to_le_bytes();
+        let sum = crc32(0, &header).to_le_bytes();
         let data = [1, 1, 0, 0xfe, 0xff, b'x'];
         let with_sum = |sum: &[u8]| member(&[&header[..], sum].concat(), &data, b"x");
         assert_eq!(gzip(1, &with_sum(&sum[..2])).as_deref(), Some(&b"x"[..]));
