@@ -453,3 +453,21 @@ fn a_folder_is_all_the_recordings_in_it_in_the_order_of_their_names() {
     let said = recording::sources(&path("nothing.har")).unwrap_err().to_string();
     assert!(said.starts_with("there is no recording `"), "{said}");
 }
+
+#[test]
+fn what_contrail_wrote_of_an_entry_is_named_where_it_cannot_be_read_and_another_tools_member_is_not() {
+    let entry = |own: &str| {
+        let request = r#""request":{"method":"GET","url":"https://tenant.example/x"}"#;
+        har(&format!(r#"{{{request},"response":{{"status":200}},"_contrail":{own}}}"#))
+    };
+    for (own, why) in [
+        (r#"{"retried":"yes"}"#, "a member is missing or of another type than in HAR 1.2"),
+        (r#"{"upstream":"a","upstream":"b"}"#, "duplicate member `upstream`"),
+    ] {
+        let refusal = refusal(&entry(own));
+        assert!(refusal.contains(&format!("`_contrail` cannot be read ({why})")), "{refusal}");
+    }
+    for foreign in ["null", "7", "\"text\"", "[{\"retried\":\"yes\"}]"] {
+        assert_eq!(read_text(&entry(foreign)).unwrap().0.len(), 1, "{foreign}");
+    }
+}

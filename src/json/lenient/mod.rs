@@ -7,9 +7,10 @@
 
 mod error;
 mod escapes;
+mod object;
 mod raw;
 mod reader;
 #[cfg(test)]
 mod tests;
 
-pub use self::{error::LenientError, raw::Raw, reader::read};
+pub use self::{error::LenientError, object::object, raw::Raw, reader::read};

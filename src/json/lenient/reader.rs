@@ -11,6 +11,7 @@ use serde::{
 use super::{
     error::LenientError,
     escapes::{escape, unescape},
+    object::OBJECT,
 };
 use crate::json::{parse, strings};
 
@@ -310,6 +311,20 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
         }
     }
 
+    /// A member's name: where all is text, its bytes suffice to compare it.
+    fn deserialize_identifier<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, LenientError> {
+        if self.unicode.is_none() || self.peek()? != b'"' {
+            return self.deserialize_any(visitor);
+        }
+        let start = self.at;
+        let span = self.string()?;
+        self.check_controls(start..self.at)?;
+        match span {
+            Some(span) => visitor.visit_borrowed_bytes(&self.text[span]),
+            None => visitor.visit_str(unicode(&self.scratch)?),
+        }
+    }
+
     fn deserialize_byte_buf<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, LenientError> {
         self.deserialize_bytes(visitor)
     }
@@ -327,13 +342,20 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
         name: &'static str,
         visitor: V,
     ) -> Result<V::Value, LenientError> {
-        if name != RAW {
-            return visitor.visit_newtype_struct(self);
+        match name {
+            RAW => {
+                self.peek()?;
+                let start = self.at;
+                self.skip()?;
+                visitor.visit_borrowed_str(self.unicode(start..self.at)?)
+            }
+            OBJECT if self.peek()? != b'{' => {
+                self.skip()?;
+                visitor.visit_none()
+            }
+            OBJECT => visitor.visit_some(self),
+            _ => visitor.visit_newtype_struct(self),
         }
-        self.peek()?;
-        let start = self.at;
-        self.skip()?;
-        visitor.visit_borrowed_str(self.unicode(start..self.at)?)
     }
 
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, LenientError> {
@@ -343,6 +365,6 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
 
     forward_to_deserialize_any! {
         bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string unit unit_struct
-        seq tuple tuple_struct map struct enum identifier
+        seq tuple tuple_struct map struct enum
     }
 }

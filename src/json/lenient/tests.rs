@@ -140,6 +140,24 @@ fn a_value_gives_its_own_text() {
 }
 
 #[test]
+fn every_value_but_an_object_gives_none_where_an_object_is_asked_for() {
+    #[derive(Deserialize)]
+    struct Holder<'a> {
+        #[serde(borrow, default, deserialize_with = "object")]
+        held: Option<Members<'a>>,
+    }
+
+    let held = |text: &'static str| read::<Holder<'_>>(text.as_bytes()).map(|holder| holder.held);
+    for none in ["{}", r#"{"held":null}"#, r#"{"held":"{"}"#, r#"{"held":[{"count":1}]}"#, r#"{"held": -1.5e3 }"#] {
+        assert_eq!(held(none), Ok(None), "{none}");
+    }
+    assert_eq!(held(r#"{"held": {"count":1}}"#).unwrap().unwrap().count, Some(1));
+    assert_eq!(held(r#"{"held":{"count":"1"}}"#), Err(LenientError::Shape));
+    assert_eq!(held(r#"{"held":[1"#), Err(LenientError::Cut));
+    assert_eq!(held(r#"{"held":tru}"#), Err(LenientError::Grammar));
+}
+
+#[test]
 fn depth_does_not_matter_where_nobody_reads() {
     let deep = format!(r#"{{"x":{}{},"count":1}}"#, "[".repeat(100_000), "]".repeat(100_000));
     assert_eq!(read::<Members<'_>>(deep.as_bytes()).unwrap().count, Some(1));

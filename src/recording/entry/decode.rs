@@ -13,7 +13,7 @@ use super::{
     files::{BodyFiles, Expecting},
     har::{self, Text},
     misshapen::misshapen,
-    note::{HeadTokens, KnownTokens, Record},
+    note::{self, HeadTokens, KnownTokens, Record},
 };
 use crate::recording::{LaidOut, Note};
 use crate::{
@@ -64,12 +64,10 @@ impl Shared {
 /// Reads one entry from its text.
 pub(in crate::recording) fn entry(text: &[u8], shared: &mut Shared) -> Result<Converted, EntryFault> {
     let files = &mut shared.files;
-    let entry: har::Entry<'_> = lenient::read(text)
-        .map_err(|error| EntryFault::Entry(format!("it cannot be read ({})", unread(error, text))))?;
+    let entry: har::Entry<'_> = lenient::read(text).map_err(|error| EntryFault::Entry(unread(error, text)))?;
     let request = entry.request.ok_or("it has no `request`")?;
     let Some(target) = target(&request)? else { return Ok(Converted::NotHttp) };
-    let record = entry.contrail.filter(|raw| raw.get().starts_with('{')).map(Record::parse).transpose();
-    let record = record.map_err(EntryFault::Entry)?;
+    let record = entry.contrail;
     if let Some(found) = record.as_ref().and_then(|record| record.version) {
         check_version(found.get()).map_err(EntryFault::Version)?;
     }
@@ -123,9 +121,12 @@ pub(in crate::recording) fn entry(text: &[u8], shared: &mut Shared) -> Result<Co
 }
 
 /// What keeps an entry from being read, without its content.
-fn unread(error: LenientError, text: &[u8]) -> Cow<'static, str> {
+fn unread(error: LenientError, text: &[u8]) -> String {
+    if let Some(fault) = note::fault(text) {
+        return fault;
+    }
     let member = if error == LenientError::Shape { misshapen(text) } else { None };
-    member.map_or_else(|| har::plain(error), Cow::Owned)
+    format!("it cannot be read ({})", member.map_or_else(|| har::plain(error), Cow::Owned))
 }
 
 /// The credential of an entry without an instant: whether a token that states bounds was inside its time is unknown.

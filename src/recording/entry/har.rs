@@ -6,7 +6,8 @@ use std::{borrow::Cow, fmt};
 
 use serde::{Deserialize, Deserializer, de};
 
-use crate::json::lenient::{LenientError, Raw};
+use super::note::Record;
+use crate::json::lenient::{self, LenientError, Raw};
 
 /// `log.entries[]`
 #[derive(Debug, Deserialize)]
@@ -22,8 +23,9 @@ pub(in crate::recording) struct Entry<'a> {
     pub(in crate::recording) response: Option<Response<'a>>,
     #[serde(borrow)]
     pub(in crate::recording) timings: Option<Timings<'a>>,
-    #[serde(borrow, rename = "_contrail")]
-    pub(in crate::recording) contrail: Option<Raw<'a>>,
+    /// Ours; where it is no object, another tool's.
+    #[serde(borrow, default, rename = "_contrail", deserialize_with = "lenient::object")]
+    pub(in crate::recording) contrail: Option<Record<'a>>,
 }
 
 /// `request`

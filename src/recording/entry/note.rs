@@ -168,12 +168,19 @@ fn parse<'a, T: Deserialize<'a>>(raw: Raw<'a>) -> Result<T, String> {
     raw.read().map_err(|misfit| format!("`_contrail` cannot be read ({})", har::plain(misfit)))
 }
 
-impl<'a> Record<'a> {
-    /// Reads the member; what is wrong with it otherwise, without the file's content.
-    pub(in crate::recording) fn parse(raw: Raw<'a>) -> Result<Self, String> {
-        parse(raw)
+/// What is wrong with the `_contrail` of an entry that cannot be read, if something is; without the file's content.
+pub(super) fn fault(entry: &[u8]) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Entry<'a> {
+        #[serde(borrow, rename = "_contrail")]
+        contrail: Option<Raw<'a>>,
     }
 
+    let raw = lenient::read::<Entry<'_>>(entry).ok()?.contrail?;
+    if raw.get().starts_with('{') { parse::<Record<'_>>(raw).err() } else { None }
+}
+
+impl Record<'_> {
     /// The request's credential, if the record shows it; otherwise what is wrong with the record.
     pub(in crate::recording) fn credential(
         &self,
