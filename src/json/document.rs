@@ -1,7 +1,5 @@
 //! The document: its bytes and the tape of spans.
 
-use std::ops::Range;
-
 use bytes::Bytes;
 
 use super::{
@@ -44,13 +42,6 @@ impl Document {
     #[must_use]
     pub fn depth(&self) -> usize {
         self.depth
-    }
-
-    /// Its strings, names of members among them, in their order: each with its quotes, and whether it has escapes.
-    /// `None` where there are control characters between its tokens.
-    pub(crate) fn strings_without_controls(&self) -> Option<impl Iterator<Item = (Range<usize>, bool)>> {
-        let strings = self.tape.iter().filter(|slot| slot.kind() == Kind::String);
-        (!self.controls).then(|| strings.map(|slot| (slot.start as usize..slot.end as usize, slot.is_marked())))
     }
 
     /// The outermost value.

@@ -83,7 +83,7 @@ fn after_space(source: &[u8], mut at: usize) -> (usize, Option<u8>) {
 /// container is open, its slot says where the one around it is (`next`, one more than its index) and how many members
 /// or items that one has so far (`end`).
 fn pass<const UNIQUE: bool>(source: &[u8], controls: bool) -> Step<Parsed> {
-    let mut tape: Vec<Slot> = Vec::with_capacity(source.len() / 12 + 1);
+    let mut tape: Vec<Slot> = Vec::with_capacity(source.len() / BYTES_PER_SLOT + 1);
     // How many containers are open, and the most that were at once.
     let (mut open, mut depth) = (0, 0);
     // The innermost of them: one more than its index, what closes it, and its members or items so far.
@@ -168,6 +168,9 @@ fn pass<const UNIQUE: bool>(source: &[u8], controls: bool) -> Step<Parsed> {
         at += 1;
     }
 }
+
+/// Most documents have fewer slots, so that their tape is not moved while it grows.
+const BYTES_PER_SLOT: usize = 8;
 
 /// Closes no container, and is never seen: white space is skipped.
 const NOTHING: u8 = b' ';

@@ -10,7 +10,7 @@ use jiff::{
     fmt::{StdIoWrite, temporal::DateTimePrinter},
 };
 
-use super::{document::Document, strings::needs_escape};
+use super::{document::Document, slot::Kind, strings::needs_escape};
 
 /// Text that is no JSON string yet, as it is.
 pub(crate) fn raw(out: &mut Vec<u8>, text: &str) {
@@ -59,7 +59,7 @@ pub(crate) fn is_plain(bytes: &[u8]) -> bool {
 }
 
 /// A piece that is being written: it is taken away at 512 bytes, with room behind for what sixteen can become escaped,
-/// and for two copies of [`COPIED`].
+/// or for two copies of [`COPIED`] and their backslashes.
 type Piece = [u8; 512 + 16 * 6 + 32];
 
 /// Bytes that are copied at a time, of which fewer may be meant: most strings fit, and how long they are need not be
@@ -92,20 +92,29 @@ pub(crate) fn escaped(text: &str, out: &mut Vec<u8>) {
 /// A JSON string literal that holds this document, whose quotes need not be looked for; whether it was written, which a
 /// document with control characters is not.
 pub(crate) fn document(document: &Document, out: &mut Vec<u8>) -> bool {
-    let Some(strings) = document.strings_without_controls() else { return false };
-    let source = document.source();
+    if document.controls {
+        return false;
+    }
+    let source: &[u8] = document.source();
     out.reserve(source.len() + source.len() / 4);
     out.push(b'"');
     let (mut piece, mut length, mut copied): (Piece, _, _) = ([0; _], 0, 0);
-    for (span, has_escapes) in strings {
-        let close = span.end - 1;
-        length = copy(&mut piece, length, source, copied..span.start, out);
+    for slot in document.tape.iter().filter(|slot| slot.kind() == Kind::String) {
+        let (open, close) = (slot.start as usize, slot.end as usize - 1);
+        if length < 512
+            && !slot.is_marked()
+            && let Some(end) = put_short(&mut piece, length, source, copied, open, close)
+        {
+            (length, copied) = (end, close);
+            continue;
+        }
+        length = copy(&mut piece, length, source, copied..open, out);
         length = put_backslash(&mut piece, length);
-        copied = span.start;
-        if has_escapes {
+        copied = open;
+        if slot.is_marked() {
             out.extend_from_slice(&piece[..length]);
             out.push(b'"');
-            escaped(str::from_utf8(&source[span.start + 1..close]).unwrap_or_default(), out);
+            escaped(str::from_utf8(&source[open + 1..close]).unwrap_or_default(), out);
             (length, copied) = (0, close);
         }
         length = copy(&mut piece, length, source, copied..close, out);
@@ -135,6 +144,20 @@ fn copy(piece: &mut Piece, mut length: usize, text: &[u8], range: Range<usize>, 
         (at, length) = (at + taken, length + taken);
     }
     length
+}
+
+/// Puts what stands between two strings and the inside of the second where the piece ends, with both quotes of the
+/// second escaped but for the closing one itself; where it ends then. `None` if they are longer than what is copied at a
+/// time.
+#[inline]
+fn put_short(piece: &mut Piece, end: usize, source: &[u8], between: usize, open: usize, close: usize) -> Option<usize> {
+    if open - between > COPIED || close - open > COPIED {
+        return None;
+    }
+    put_bytes::<COPIED>(piece, end, *source.get(between..)?.first_chunk()?);
+    let end = put_backslash(piece, end + (open - between));
+    put_bytes::<COPIED>(piece, end, *source.get(open..)?.first_chunk()?);
+    Some(put_backslash(piece, end + (close - open)))
 }
 
 #[inline]

@@ -420,7 +420,7 @@ fn means_by_others(name: &[u8]) -> bool {
 /// Whether a word of a JSON document stands in a value that is one word, of a member that says nothing about another:
 /// then it shows no secret.
 fn is_plain_value(source: &[u8], word: &Range<usize>) -> bool {
-    let before = |end: usize| end - source[..end].iter().rev().take_while(|byte| hints::is_letter(**byte)).count();
+    let before = |end: usize| source[..end].iter().rposition(|byte| !hints::is_letter(*byte)).map_or(0, |at| at + 1);
     let ends = |text: &[u8]| text.ends_with(b"\"") && !text.ends_with(b"\\\"");
     let (start, end) = (before(word.end), word.end);
     let rest = &source[end..];

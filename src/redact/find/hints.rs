@@ -285,8 +285,18 @@ fn is_lone_word(text: &[u8]) -> bool {
 }
 
 /// Whether a byte may stand in a lone word.
+#[inline]
 pub(in crate::redact) fn is_letter(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
+    const LETTERS: [bool; 256] = {
+        let mut letters = [false; 256];
+        let mut byte = 0_u8;
+        while byte < 128 {
+            letters[byte as usize] = byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+            byte += 1;
+        }
+        letters
+    };
+    LETTERS[usize::from(byte)]
 }
 
 /// The same for every text, by a search for each of the patterns.
