@@ -206,12 +206,12 @@ fn escaped_end(source: &[u8], mut at: usize) -> Step<usize> {
 
 /// The end of the word at `at`, and what it stands for.
 fn word(source: &[u8], at: usize) -> Step<(usize, Kind)> {
-    for (word, kind) in [(&b"true"[..], Kind::Boolean), (b"false", Kind::Boolean), (b"null", Kind::Null)] {
-        if source[at..].starts_with(word) {
-            return Ok((at + word.len(), kind));
-        }
+    match source[at..] {
+        [b't', b'r', b'u', b'e', ..] => Ok((at + 4, Kind::Boolean)),
+        [b'f', b'a', b'l', b's', b'e', ..] => Ok((at + 5, Kind::Boolean)),
+        [b'n', b'u', b'l', b'l', ..] => Ok((at + 4, Kind::Null)),
+        _ => fail(SyntaxFault::Grammar, at),
     }
-    fail(SyntaxFault::Grammar, at)
 }
 
 /// The end of the number at `at`, and whether it has a fraction or an exponent.

@@ -421,7 +421,7 @@ fn means_by_others(name: &[u8]) -> bool {
 /// then it shows no secret.
 fn is_plain_value(source: &[u8], word: &Range<usize>) -> bool {
     let before = |end: usize| source[..end].iter().rposition(|byte| !hints::is_letter(*byte)).map_or(0, |at| at + 1);
-    let ends = |text: &[u8]| text.ends_with(b"\"") && !text.ends_with(b"\\\"");
+    let ends = |text: &[u8]| matches!(text, [.., b'"']) && !matches!(text, [.., b'\\', b'"']);
     let (start, end) = (before(word.end), word.end);
     let rest = &source[end..];
     let after = rest.iter().position(|byte| !hints::is_letter(*byte));
