@@ -5,8 +5,8 @@
 //! ```
 //!
 //! - An exchange: a request and an answer of the sandbox, its longest list repeated up to 1 KB. The time of one check,
-//!   the token known already, and its ratio to the fastest exchange of the built-in contract with bodies of its size,
-//!   measured in turns with it.
+//!   the token known already, and its ratio to the fastest exchange of the built-in contract of its size, measured in
+//!   turns with it. The size is that of both bodies and the query.
 //! - An answer: its longest list repeated up to a size, in MB/s; then the same with a member that nothing documents in
 //!   the last item, which the fast path leaves to the gap walker; then with a wrong type in every item, for the judge.
 //!   What cannot grow to 64 KB is counted and left out.
@@ -236,7 +236,7 @@ fn with_wrong_types(body: &Value) -> Value {
     body
 }
 
-/// The fastest exchanges of the built-in contract, by the size of their bodies.
+/// The fastest exchanges of the built-in contract, by their size.
 struct References<'c> {
     contract: &'c Contract,
     answered: Vec<Answered>,
@@ -248,13 +248,19 @@ impl<'c> References<'c> {
         let Self { contract, answered, by_size } = self;
         by_size.entry(bytes.div_ceil(EXCHANGE / 4)).or_insert_with_key(|size| {
             let bytes = size * EXCHANGE / 4;
-            let all = answered
-                .iter()
-                .map(|one| TestExchange::new(contract, one, bytes.saturating_sub(one.sample.body.len())));
-            let alike = all.filter_map(|mut one| one.counts(bytes).then(|| (best(64, &mut || one.check()), one)));
+            let all =
+                answered.iter().map(|one| TestExchange::new(contract, one, bytes.saturating_sub(sent(&one.sample))));
+            let alike =
+                all.filter_map(|mut one| one.counts(one.bytes(), bytes).then(|| (best(64, &mut || one.check()), one)));
             alike.min_by_key(|(time, _)| *time).expect("an exchange of that size").1
         })
     }
+}
+
+/// The bytes of a request that are judged: its query and its body.
+fn sent(sample: &Sample) -> usize {
+    let query = sample.target.split_once('?').map_or(0, |(_, query)| query.len());
+    query + sample.body.len()
 }
 
 struct TestExchange<'c> {
@@ -292,12 +298,12 @@ impl<'c> TestExchange<'c> {
     }
 
     fn bytes(&self) -> usize {
-        self.answer.len() + self.sample.body.len()
+        self.answer.len() + sent(&self.sample)
     }
 
     /// Of about this size, without findings.
-    fn counts(&mut self, bytes: usize) -> bool {
-        (bytes / 4..bytes * 2).contains(&self.bytes()) && self.check().findings.is_empty()
+    fn counts(&mut self, size: usize, bytes: usize) -> bool {
+        (bytes / 4..bytes * 2).contains(&size) && self.check().findings.is_empty()
     }
 
     fn check(&mut self) -> Verdict {
@@ -309,7 +315,7 @@ impl<'c> TestExchange<'c> {
 
     /// Its time, and how many times as long as the reference it takes; `None` where it does not count.
     fn measure(mut self, references: &mut References<'_>) -> Option<(Figure, f64)> {
-        if !self.counts(EXCHANGE) {
+        if !self.counts(self.answer.len() + self.sample.body.len(), EXCHANGE) {
             return None;
         }
         let reference = references.of_size(self.bytes());
