@@ -311,8 +311,14 @@ fn with_ampersands<'t>(parameter: &Parameter, text: &'t str) -> Option<Vec<Text<
 
 /// The parameter that a name of the query belongs to, and whether the name is its own.
 fn slot<'g, 'p, 'q>(given: &'g mut [Given<'p, 'q>], name: &str) -> Option<(&'g mut Given<'p, 'q>, bool)> {
-    let own = given.iter().position(|given| given.parameter.is_named(name));
-    let spread = given.iter().position(|given| given.parameter.spreads_to(name));
+    let (mut own, mut spread) = (None, None);
+    for (index, Given { parameter, .. }) in given.iter().enumerate() {
+        if own.is_none() && parameter.is_named(name) {
+            own = Some(index);
+        } else if spread.is_none() && parameter.spreads_to(name) {
+            spread = Some(index);
+        }
+    }
     if let (Some(_), Some(object)) = (own, spread) {
         given[object].is_ambiguous = true;
     }

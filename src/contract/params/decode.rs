@@ -27,23 +27,28 @@ pub(super) fn decode_query(raw: &[u8]) -> Result<Cow<'_, str>, BadEncoding> {
 }
 
 fn decode(raw: &[u8], plus: bool) -> Result<Cow<'_, str>, BadEncoding> {
-    if !raw.iter().any(|byte| *byte == b'%' || (plus && *byte == b'+')) {
+    let coded = |rest: &[u8]| rest.iter().position(|byte| *byte == b'%' || (plus && *byte == b'+'));
+    let Some(mut at) = coded(raw) else {
         return std::str::from_utf8(raw).map(Cow::Borrowed).map_err(|_| BadEncoding);
-    }
+    };
     let mut out = Vec::with_capacity(raw.len());
     let mut rest = raw;
-    while let [first, tail @ ..] = rest {
-        rest = tail;
-        match first {
-            b'%' => {
-                let [high, low, tail @ ..] = rest else { return Err(BadEncoding) };
+    loop {
+        out.extend_from_slice(&rest[..at]);
+        rest = match &rest[at..] {
+            [b'%', high, low, tail @ ..] => {
                 let digit = |byte: &u8| char::from(*byte).to_digit(16).ok_or(BadEncoding);
                 out.push(u8::try_from(digit(high)? << 4 | digit(low)?).map_err(|_| BadEncoding)?);
-                rest = tail;
+                tail
             }
-            b'+' if plus => out.push(b' '),
-            other => out.push(*other),
-        }
+            [b'+', tail @ ..] => {
+                out.push(b' ');
+                tail
+            }
+            [] => break,
+            _ => return Err(BadEncoding),
+        };
+        at = coded(rest).unwrap_or(rest.len());
     }
     String::from_utf8(out).map(Cow::Owned).map_err(|_| BadEncoding)
 }

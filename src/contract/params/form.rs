@@ -4,7 +4,7 @@
 //! OpenAPI 3.0.4, section 4.7.15, and 3.1.1, section 4.8.15 (Encoding Object): a field is a parameter of a query
 //! (`style: form`, exploded) unless it is an object, which is JSON text.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::hash_map::Entry};
 
 use ahash::AHashMap;
 
@@ -12,7 +12,7 @@ use super::{
     Pair, Style,
     decode::BadEncoding,
     pairs,
-    style::{self, Deep, Sent},
+    style::{self, Deep, Keys, Sent},
     value::{Reading, Value},
 };
 use crate::{
@@ -69,15 +69,19 @@ impl<'d> Documented<'d> {
     }
 }
 
-/// A field with its texts, in order: raw and decoded.
+/// A text of a field: raw and decoded.
+type Text<'t> = (&'t str, Cow<'t, str>);
+
+/// A field with its texts, in order.
 struct Field<'t> {
-    name: Cow<'t, str>,
-    texts: Vec<(&'t str, Cow<'t, str>)>,
+    name: &'t str,
+    text: &'t Text<'t>,
+    others: Vec<&'t Text<'t>>,
 }
 
-impl Field<'_> {
-    fn at(&self) -> String {
-        pointer_to(&self.name)
+impl<'t> Field<'t> {
+    fn texts(&self) -> impl Iterator<Item = &'t Text<'t>> {
+        std::iter::once(self.text).chain(self.others.iter().copied())
     }
 }
 
@@ -98,40 +102,40 @@ pub(in crate::contract) fn form(
     is_origin: &(dyn Fn(&str) -> bool + Sync),
 ) -> Form {
     let mut faults = Faults::new();
-    let mut fields: Vec<Field<'_>> = Vec::new();
-    let mut known: AHashMap<Cow<'_, str>, usize> = AHashMap::new();
+    let mut read: Vec<(Cow<'_, str>, Text<'_>)> = Vec::new();
     for Pair { name, value, raw } in pairs(raw) {
         let (name, value) = match (name, value) {
             (Ok(name), Ok(value)) => (name, value),
             (name, Err(bad)) => {
                 let (Ok(name) | Err(name)) = name;
-                faults.push((
-                    Field { name, texts: Vec::new() }.at(),
-                    BadEncoding::EXPECTED.into(),
-                    Some(bad.into_owned()),
-                ));
+                faults.push((pointer_to(&name), BadEncoding::EXPECTED.into(), Some(bad.into_owned())));
                 continue;
             }
             (Err(bad), _) => {
-                let seen = Some(bad.clone().into_owned());
-                faults.push((Field { name: bad, texts: Vec::new() }.at(), BadEncoding::EXPECTED.into(), seen));
+                faults.push((pointer_to(&bad), BadEncoding::EXPECTED.into(), Some(bad.into_owned())));
                 continue;
             }
         };
-        let raw = std::str::from_utf8(raw).unwrap_or_default();
-        let place = *known.entry(name.clone()).or_insert_with(|| {
-            fields.push(Field { name, texts: Vec::new() });
-            fields.len() - 1
-        });
-        fields[place].texts.push((raw, value));
+        read.push((name, (std::str::from_utf8(raw).unwrap_or_default(), value)));
+    }
+    let mut fields: Vec<Field<'_>> = Vec::with_capacity(read.len());
+    let mut known: AHashMap<&str, usize> = AHashMap::with_capacity(read.len());
+    for (name, text) in &read {
+        match known.entry(name) {
+            Entry::Occupied(place) => fields[*place.get()].others.push(text),
+            Entry::Vacant(place) => {
+                place.insert(fields.len());
+                fields.push(Field { name, text, others: Vec::new() });
+            }
+        }
     }
     let mut undefined = Vec::new();
     let schemas = documented.schema.map(Schema::applicable).unwrap_or_default();
     let mut members = gather(&mut fields, documented, &schemas, &mut undefined);
     for field in fields {
-        match read_field(&field, documented, &schemas.member(&field.name)) {
-            Ok(value) => members.push((field.name, value)),
-            Err(Unread::Fault(expected)) => faults.push((field.at(), expected, None)),
+        match read_field(&field, documented, &schemas.member(field.name)) {
+            Ok(value) => members.push((field.name.into(), value)),
+            Err(Unread::Fault(expected)) => faults.push((pointer_to(field.name), expected, None)),
             Err(Unread::TooMuch) => return Form::TooMuch,
         }
     }
@@ -164,27 +168,27 @@ fn judge(
 /// Takes out the fields that are members of one object with names of their own, by the encodings.
 fn gather<'t>(
     fields: &mut Vec<Field<'t>>,
-    documented: Documented<'_>,
+    documented: Documented<'t>,
     schemas: &Applicable<'_>,
     undefined: &mut Vec<String>,
 ) -> Vec<(Cow<'t, str>, Value<'t>)> {
-    struct Gathered<'d, 't> {
-        encoding: &'d Encoding,
+    struct Gathered<'t> {
+        encoding: &'t Encoding,
         fields: Deep<'t>,
         beyond: bool,
     }
-    let mut gathered: Vec<Gathered<'_, '_>> = Vec::new();
+    let mut gathered: Vec<Gathered<'_>> = Vec::new();
     if documented.schema.is_none() || fields.len() > MAX_ENCODED_FIELDS {
         return Vec::new();
     }
     let deep = || documented.encodings.iter().filter(|encoding| encoding.style == Some(Style::DeepObject));
-    fields.retain_mut(|field| {
-        if !field.name.contains('[') {
+    fields.retain(|field| {
+        if memchr::memchr(b'[', field.name.as_bytes()).is_none() {
             return true;
         }
         // Fields of one object mostly come one after the other.
         let last = gathered.last().map(|held| held.encoding);
-        let keys = |encoding: &'_ Encoding| style::keys(&encoding.field, &field.name);
+        let keys = |encoding: &Encoding| Keys::of(&encoding.field, field.name);
         let Some((encoding, keys)) = last.into_iter().chain(deep()).find_map(|one| Some((one, keys(one)?))) else {
             return true;
         };
@@ -192,18 +196,16 @@ fn gather<'t>(
             gathered.push(Gathered { encoding, fields: Deep::default(), beyond: false });
             gathered.len() - 1
         });
-        for (_, text) in field.texts.drain(..) {
-            gathered[place].beyond |= gathered[place].fields.insert(&keys, text);
+        for (_, text) in field.texts() {
+            gathered[place].beyond |= gathered[place].fields.insert(keys.all(), text);
         }
         false
     });
-    let member = |Gathered { encoding, fields, beyond }: Gathered<'_, 't>| {
+    let member = |Gathered { encoding, fields, beyond }: Gathered<'t>| {
         if beyond {
-            let mut at = String::new();
-            push_pointer(&mut at, &encoding.field);
-            undefined.push(at);
+            undefined.push(pointer_to(&encoding.field));
         }
-        (Cow::Owned(encoding.field.to_string()), fields.value(&schemas.member(&encoding.field)))
+        (Cow::Borrowed(&*encoding.field), fields.value(&schemas.member(&encoding.field)))
     };
     gathered.into_iter().map(member).collect()
 }
@@ -221,17 +223,17 @@ fn read_field<'t>(
     schemas: &Applicable<'_>,
 ) -> Result<Value<'t>, Unread> {
     let types = schemas.types();
-    let sent = |(raw, text): &(&'t str, Cow<'t, str>)| Sent { raw, text: text.clone(), form: true, reserved: false };
-    let style = documented.encoding(&field.name).and_then(Encoding::delimited);
-    match (&field.texts[..], style) {
-        ([one], Some(style)) if documented.schema.is_some() => {
-            style::value(style, false, &field.name, schemas, &sent(one))
+    let sent = |(raw, text): &'t Text<'t>| Sent { raw, text: Cow::Borrowed(text), form: true, reserved: false };
+    let style = documented.encoding(field.name).and_then(Encoding::delimited);
+    match (field.others.is_empty(), style) {
+        (true, Some(style)) if documented.schema.is_some() => {
+            style::value(style, false, field.name, schemas, &sent(field.text))
                 .ok_or_else(|| Unread::Fault(format!("the style `{}`", style.name()).into()))
         }
-        ([(_, text)], _) => single(text, schemas),
-        (texts, style) if (types.array() && style.is_none()) || (types.unknown() && !documented.no_repeats) => {
+        (true, _) => single(&field.text.1, schemas),
+        (false, style) if (types.array() && style.is_none()) || (types.unknown() && !documented.no_repeats) => {
             let item = schemas.item();
-            let items = texts.iter().map(|(_, text)| single(text, &item).map_err(|_| Unread::TooMuch));
+            let items = field.texts().map(|(_, text)| single(text, &item).map_err(|_| Unread::TooMuch));
             Ok(Value::List(items.collect::<Result<_, _>>()?))
         }
         _ => Err(Unread::Fault("this field once".into())),
@@ -239,15 +241,18 @@ fn read_field<'t>(
 }
 
 /// A field that comes once.
-fn single<'t>(text: &Cow<'t, str>, schemas: &Applicable<'_>) -> Result<Value<'t>, Unread> {
+fn single<'t>(text: &'t str, schemas: &Applicable<'_>) -> Result<Value<'t>, Unread> {
     let types = schemas.types();
-    let scalar = Value::Text(text.clone(), types);
-    let mut readings = Vec::new();
+    let scalar = Value::Text(text.into(), types);
     let container = types.array() || types.object();
+    if !container && !types.unknown() {
+        return Ok(scalar);
+    }
+    let mut readings = Vec::new();
     if (container || types.unknown()) && text.trim_start().starts_with(['{', '[']) {
         match Document::parse(text.as_bytes().to_vec()) {
             Ok(_) => {
-                readings.push(Value::Json(text.clone()));
+                readings.push(Value::Json(text.into()));
                 // An array of one container is one field, which is the text of its item.
                 if types.array() && schemas.item().types().is_container() {
                     readings.push(Value::List(readings.clone()));
@@ -263,7 +268,7 @@ fn single<'t>(text: &Cow<'t, str>, schemas: &Applicable<'_>) -> Result<Value<'t>
         }
     }
     if types.array() {
-        readings.push(style::list(schemas, [text.clone()]));
+        readings.push(style::list(schemas, [text.into()]));
     }
     if types.is_container() {
         readings.push(scalar);
@@ -271,7 +276,7 @@ fn single<'t>(text: &Cow<'t, str>, schemas: &Applicable<'_>) -> Result<Value<'t>
         // A schema that allows a string means the text.
         readings.insert(0, scalar);
     }
-    Ok(Value::either(readings).unwrap_or_else(|| Value::Text(text.clone(), types)))
+    Ok(Value::either(readings).unwrap_or_else(|| Value::Text(text.into(), types)))
 }
 
 /// Reads `multipart/form-data` as the object that the schema describes.
@@ -369,7 +374,7 @@ impl<'t> Part<'t> {
             (None | Some("text/plain"), Some(style)) => {
                 style::value(style, false, "", schemas, &Sent { raw, text, form: false, reserved: false })
             }
-            (None | Some("text/plain"), None) => single(&text, schemas).ok(),
+            (None | Some("text/plain"), None) => single(raw, schemas).ok(),
             (Some(_), _) => None,
         }
     }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::{
     judgement::Judgement,
-    style::{self, Deep, Sent, Style},
+    style::{self, Deep, Keys, Sent, Style},
     value::Value,
 };
 use crate::{
@@ -138,10 +138,7 @@ fn alone(texts: &[Text<'_>], judge: impl Fn(&Text<'_>) -> Judgement) -> Judgemen
 }
 
 /// Judges a parameter that is an object whose members have names of their own: their names and texts.
-pub(in crate::contract) fn judge_fields<'t>(
-    parameter: &Parameter,
-    fields: &[(Cow<'t, str>, Cow<'t, str>)],
-) -> Judgement {
+pub(in crate::contract) fn judge_fields(parameter: &Parameter, fields: &[(Cow<'_, str>, Cow<'_, str>)]) -> Judgement {
     let Definition::Schema(schema) = &parameter.definition else { return Judgement::OPEN };
     if fields.len() > MAX_FIELDS {
         return Judgement::OPEN;
@@ -158,8 +155,8 @@ pub(in crate::contract) fn judge_fields<'t>(
         _ => {
             let (mut deep, mut beyond) = (Deep::default(), false);
             for (field, text) in fields {
-                let Some(keys) = style::keys(&parameter.name, field) else { return Judgement::OPEN };
-                beyond |= deep.insert(&keys, text.clone());
+                let Some(keys) = Keys::of(&parameter.name, field) else { return Judgement::OPEN };
+                beyond |= deep.insert(keys.all(), text);
             }
             (deep.value(&schemas), beyond)
         }

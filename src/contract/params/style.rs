@@ -254,29 +254,51 @@ fn alternating(parts: Vec<Cow<'_, str>>) -> Option<Vec<(Cow<'_, str>, Cow<'_, st
 }
 
 /// An object whose members have names of their own.
-pub(super) fn members_of<'t>(schemas: &Applicable<'_>, members: &[(Cow<'t, str>, Cow<'t, str>)]) -> Value<'t> {
+pub(super) fn members_of<'t>(schemas: &Applicable<'_>, members: &'t [(Cow<'_, str>, Cow<'_, str>)]) -> Value<'t> {
     // An exploded array inside an object is a name that comes several times.
-    let mut grouped: Vec<(Cow<'t, str>, Vec<Cow<'t, str>>)> = Vec::new();
-    for (name, value) in members {
-        match grouped.iter_mut().find(|(held, _)| held == name) {
-            Some((_, values)) => values.push(value.clone()),
-            None => grouped.push((name.clone(), vec![value.clone()])),
+    let mut grouped: Vec<(&str, Texts<'t>)> = Vec::new();
+    for (name, text) in members {
+        let index = grouped.iter().position(|(held, _)| held == name).unwrap_or_else(|| {
+            grouped.push((name, Texts::default()));
+            grouped.len() - 1
+        });
+        grouped[index].1.push(text);
+    }
+    Value::Map(
+        grouped.into_iter().map(|(name, texts)| (name.into(), repeated(&schemas.member(name), &texts))).collect(),
+    )
+}
+
+/// The texts of one name, of which there is mostly one.
+#[derive(Default)]
+struct Texts<'t> {
+    first: Option<&'t str>,
+    others: Vec<&'t str>,
+}
+
+impl<'t> Texts<'t> {
+    fn push(&mut self, text: &'t str) {
+        match self.first {
+            None => self.first = Some(text),
+            Some(_) => self.others.push(text),
         }
     }
-    let value = |(name, values): (Cow<'t, str>, Vec<Cow<'t, str>>)| {
-        let value = repeated(&schemas.member(&name), values);
-        (name, value)
-    };
-    Value::Map(grouped.into_iter().map(value).collect())
+
+    fn iter(&self) -> impl Iterator<Item = &'t str> {
+        self.first.into_iter().chain(self.others.iter().copied())
+    }
 }
 
 /// What the texts of one name stand for.
-fn repeated<'t>(schemas: &Applicable<'_>, mut texts: Vec<Cow<'t, str>>) -> Value<'t> {
+fn repeated<'t>(schemas: &Applicable<'_>, texts: &Texts<'t>) -> Value<'t> {
     let types = schemas.types();
-    match texts.pop() {
-        Some(one) if texts.is_empty() && !types.array() => Value::Text(one, types),
-        Some(one) if texts.is_empty() => Value::Either(vec![list(schemas, [one.clone()]), Value::Text(one, types)]),
-        last => list(schemas, texts.into_iter().chain(last)),
+    let all = || list(schemas, texts.iter().map(Cow::Borrowed));
+    match texts {
+        Texts { first: Some(one), others } if others.is_empty() => {
+            let one = Value::Text(Cow::Borrowed(one), types);
+            if types.array() { Value::Either(vec![all(), one]) } else { one }
+        }
+        _ => all(),
     }
 }
 
@@ -284,17 +306,18 @@ fn repeated<'t>(schemas: &Applicable<'_>, mut texts: Vec<Cow<'t, str>>) -> Value
 /// are items. The specification defines one level of keys only.
 #[derive(Default)]
 pub(super) struct Deep<'t> {
-    texts: Vec<Cow<'t, str>>,
-    members: Vec<(String, Self)>,
+    texts: Texts<'t>,
+    members: Vec<(&'t str, Self)>,
 }
 
 impl<'t> Deep<'t> {
     /// Adds a field. `true` where its keys are not those that the specification defines.
-    pub(super) fn insert(&mut self, keys: &[&str], text: Cow<'t, str>) -> bool {
+    pub(super) fn insert(&mut self, keys: &[&'t str], text: &'t str) -> bool {
         let mut place = self;
         for key in keys {
-            let index = place.members.iter().position(|(held, _)| held == key).unwrap_or_else(|| {
-                place.members.push(((*key).to_owned(), Self::default()));
+            // Fields of one member mostly come one after the other.
+            let index = place.members.iter().rposition(|(held, _)| held == key).unwrap_or_else(|| {
+                place.members.push((key, Self::default()));
                 place.members.len() - 1
             });
             place = &mut place.members[index].1;
@@ -305,7 +328,7 @@ impl<'t> Deep<'t> {
 
     pub(super) fn value(self, schemas: &Applicable<'_>) -> Value<'t> {
         if self.members.is_empty() {
-            return repeated(schemas, self.texts);
+            return repeated(schemas, &self.texts);
         }
         let types = schemas.types();
         if (types.array() || !types.object()) && self.members.iter().all(|(key, _)| is_index(key)) {
@@ -313,7 +336,7 @@ impl<'t> Deep<'t> {
             let items = self.members.into_iter().flat_map(|(key, below)| {
                 // `name[]` comes once for each item.
                 if key.is_empty() && below.members.is_empty() {
-                    below.texts.into_iter().map(|text| Value::Text(text, item.types())).collect()
+                    below.texts.iter().map(|text| Value::Text(text.into(), item.types())).collect()
                 } else {
                     vec![below.value(&item)]
                 }
@@ -321,8 +344,8 @@ impl<'t> Deep<'t> {
             return Value::List(items.collect());
         }
         let members = self.members.into_iter().map(|(key, below)| {
-            let value = below.value(&schemas.member(&key));
-            (Cow::Owned(key), value)
+            let value = below.value(&schemas.member(key));
+            (key.into(), value)
         });
         Value::Map(members.collect())
     }
@@ -340,14 +363,28 @@ pub(in crate::contract) fn is_bracketed(name: &str, field: &str) -> bool {
     field.as_bytes().get(name.len()) == Some(&b'[') && field.starts_with(name)
 }
 
-/// The keys of `name[a][b]`; `None` if it is no such name.
-pub(super) fn keys<'f>(name: &str, field: &'f str) -> Option<Vec<&'f str>> {
-    let mut rest = field.get(name.len()..).filter(|_| is_bracketed(name, field))?;
-    let mut keys = Vec::new();
-    while !rest.is_empty() {
-        let (key, after) = rest.strip_prefix('[')?.split_once(']')?;
-        keys.push(key);
-        rest = after;
+/// The keys of a field.
+pub(super) struct Keys<'f> {
+    held: [&'f str; MAX_KEYS],
+    count: usize,
+}
+
+impl<'f> Keys<'f> {
+    /// Those of `name[a][b]`; `None` if it is no such name.
+    pub(super) fn of(name: &str, field: &'f str) -> Option<Self> {
+        let mut rest = field.get(name.len()..).filter(|_| is_bracketed(name, field))?;
+        let mut keys = Self { held: [""; MAX_KEYS], count: 0 };
+        while !rest.is_empty() {
+            let inside = rest.strip_prefix('[')?;
+            let end = inside.bytes().position(|byte| byte == b']')?;
+            *keys.held.get_mut(keys.count)? = &inside[..end];
+            keys.count += 1;
+            rest = &inside[end + 1..];
+        }
+        Some(keys)
     }
-    (!keys.is_empty() && keys.len() <= MAX_KEYS).then_some(keys)
+
+    pub(super) fn all(&self) -> &[&'f str] {
+        &self.held[..self.count]
+    }
 }

@@ -3,12 +3,12 @@
 //! A text outside of JSON has no types: `5` may be a number or a string, `a,b` a list or a string. A value violates its
 //! schema only if no reading fits.
 
-use std::{borrow::Cow, ops::Range};
+use std::{borrow::Cow, fmt, ops::Range};
 
 use crate::{
     contract::schema::{Schema, SchemaVerdict, Types},
     exchange::is_at_or_below,
-    json::{Document, push_pointer, quote},
+    json::{Document, push_pointer, write},
 };
 
 /// Bounds on the readings of one value that are judged. The larger the value, the fewer.
@@ -18,6 +18,9 @@ const MAX_JUDGMENTS: usize = 64;
 const MAX_CHOICES: usize = 4096;
 /// Bound on the bytes that are judged while the reading is searched.
 const MAX_JUDGED_BYTES: usize = 256 << 10;
+
+/// Bytes of JSON per choice, with the name of the member: as many as most have.
+const BYTES_PER_CHOICE: usize = 32;
 
 /// A value that a text may stand for.
 #[derive(Debug, Clone)]
@@ -245,14 +248,15 @@ struct Point {
 struct Writer<'c> {
     choices: &'c [u8],
     next: usize,
-    out: String,
+    out: Vec<u8>,
     at: String,
     points: Option<&'c mut Vec<Point>>,
 }
 
 impl<'c> Writer<'c> {
-    fn write(value: &Value<'_>, choices: &'c [u8], points: Option<&'c mut Vec<Point>>) -> String {
-        let mut writer = Self { choices, next: 0, out: String::new(), at: String::new(), points };
+    fn write(value: &Value<'_>, choices: &'c [u8], points: Option<&'c mut Vec<Point>>) -> Vec<u8> {
+        let out = Vec::with_capacity(choices.len() * BYTES_PER_CHOICE);
+        let mut writer = Self { choices, next: 0, out, at: String::new(), points };
         writer.value(value);
         writer.out
     }
@@ -271,10 +275,10 @@ impl<'c> Writer<'c> {
         usize::from(self.choices.get(self.next - 1).copied().unwrap_or_default())
     }
 
-    fn below(&mut self, token: &str, value: &Value<'_>) {
+    fn below(&mut self, token: impl fmt::Display, value: &Value<'_>) {
         let length = self.at.len();
         if self.points.is_some() {
-            push_pointer(&mut self.at, token);
+            push_pointer(&mut self.at, &token.to_string());
         }
         self.value(value);
         self.at.truncate(length);
@@ -286,34 +290,34 @@ impl<'c> Writer<'c> {
                 let literal = literal(text, *types);
                 self.note(value, 1 + usize::from(literal.is_some()));
                 match (self.choose(), literal) {
-                    (1, Some(literal)) => self.out.push_str(literal),
-                    _ => quote(text, &mut self.out),
+                    (1, Some(literal)) => write::raw(&mut self.out, literal),
+                    _ => write::string(text, &mut self.out),
                 }
             }
-            Value::Json(text) => self.out.push_str(text),
+            Value::Json(text) => write::raw(&mut self.out, text),
             Value::List(items) => {
                 self.note(value, 0);
-                self.out.push('[');
+                self.out.push(b'[');
                 for (index, item) in items.iter().enumerate() {
                     if index > 0 {
-                        self.out.push(',');
+                        self.out.push(b',');
                     }
-                    self.below(&index.to_string(), item);
+                    self.below(index, item);
                 }
-                self.out.push(']');
+                self.out.push(b']');
             }
             Value::Map(members) => {
                 self.note(value, 0);
-                self.out.push('{');
+                self.out.push(b'{');
                 for (index, (name, value)) in members.iter().enumerate() {
                     if index > 0 {
-                        self.out.push(',');
+                        self.out.push(b',');
                     }
-                    quote(name, &mut self.out);
-                    self.out.push(':');
+                    write::string(name, &mut self.out);
+                    self.out.push(b':');
                     self.below(name, value);
                 }
-                self.out.push('}');
+                self.out.push(b'}');
             }
             Value::Either(values) => {
                 self.note(value, values.len());

@@ -15,11 +15,11 @@ pub(crate) struct Field {
 /// The fields of a form or a query, in order; there may be empty ones.
 pub(crate) fn fields(text: &[u8]) -> impl Iterator<Item = Field> {
     let mut start = 0;
-    text.split(|byte| *byte == b'&').map(move |piece| {
-        let end = start + piece.len();
-        let equals = memchr::memchr(b'=', piece).map(|at| start + at);
+    memchr::memchr_iter(b'&', text).chain([text.len()]).map(move |end| {
+        let name = start;
+        let equals = memchr::memchr(b'=', &text[name..end]).map(|at| name + at);
         start = end + 1;
-        Field { name: start - 1 - piece.len()..equals.unwrap_or(end), value: equals.map_or(end, |at| at + 1)..end }
+        Field { name: name..equals.unwrap_or(end), value: equals.map_or(end, |at| at + 1)..end }
     })
 }
 

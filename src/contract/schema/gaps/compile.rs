@@ -83,10 +83,10 @@ impl Coverage {
             |entry: &SchemaEntry| !entry.choices.is_empty() || entry.condition.is_some() || !entry.dependent.is_empty();
         let dependent: HashSet<usize> = self.leading_to(depends).into_iter().collect();
         for index in 0..self.entries.len() {
-            if !dependent.contains(&index) {
-                let closure = possible(&self.entries, vec![index], MAX_CLOSURE);
-                self.entries[index].closure = (closure.len() <= MAX_CLOSURE).then_some(closure);
-            }
+            let closure = possible(&self.entries, vec![index], MAX_CLOSURE);
+            let entry = &mut self.entries[index];
+            entry.is_settled = !dependent.contains(&index);
+            entry.closure = (closure.len() <= MAX_CLOSURE).then(|| closure.into());
         }
     }
 

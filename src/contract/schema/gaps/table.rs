@@ -1,6 +1,6 @@
 //! The walker's table: what each schema says about where things belong, and what it leads to.
 
-use std::{collections::HashMap, fmt, sync::Arc};
+use std::{borrow::Cow, collections::HashMap, fmt, sync::Arc};
 
 use ahash::{AHashMap, AHashSet};
 use jsonschema::Validator;
@@ -49,8 +49,10 @@ pub(super) struct SchemaEntry {
     pub(super) condition: Option<Condition>,
     /// `dependentSchemas`.
     pub(super) dependent: Vec<(Box<str>, usize)>,
-    /// All schemas that speak of a value to which this one leads, where that does not depend on the value.
-    pub(super) closure: Option<Vec<usize>>,
+    /// All schemas that may speak of a value to which this one leads, unless there are too many.
+    pub(super) closure: Option<Box<[usize]>>,
+    /// They do, whatever the value is.
+    pub(super) is_settled: bool,
     /// Where null is a gap: the index in [`Coverage::branches`] of the schema without its `nullable`.
     pub(super) nullable: Option<usize>,
     /// This schema, or one that it leads to for the same value, has a statement about values without content.
@@ -233,7 +235,7 @@ impl Coverage {
 impl Coverage {
     /// The schemas that may apply to a value under one of these.
     pub(in crate::contract::schema) fn applicable(&self, entry: usize) -> Applicable<'_> {
-        Applicable::to(&self.entries, vec![entry])
+        Applicable::to(&self.entries, [entry].into_iter())
     }
 }
 
@@ -241,7 +243,7 @@ impl Coverage {
 #[derive(Default)]
 pub struct Applicable<'c> {
     entries: &'c [SchemaEntry],
-    schemas: Vec<usize>,
+    schemas: Cow<'c, [usize]>,
 }
 
 impl fmt::Debug for Applicable<'_> {
@@ -251,8 +253,14 @@ impl fmt::Debug for Applicable<'_> {
 }
 
 impl<'c> Applicable<'c> {
-    fn to(entries: &'c [SchemaEntry], from: Vec<usize>) -> Self {
-        Self { entries, schemas: possible(entries, from, usize::MAX) }
+    fn to(entries: &'c [SchemaEntry], mut from: impl Iterator<Item = usize>) -> Self {
+        let (first, second) = (from.next(), from.next());
+        let schemas = match (first, second) {
+            (None, _) => Cow::default(),
+            (Some(only), None) if let Some(closure) = &entries[only].closure => Cow::Borrowed(&closure[..]),
+            _ => possible(entries, first.into_iter().chain(second).chain(from).collect(), usize::MAX).into(),
+        };
+        Self { entries, schemas }
     }
 
     /// The types that the value may have.
@@ -271,22 +279,23 @@ impl<'c> Applicable<'c> {
     #[must_use]
     pub fn item(&self) -> Self {
         let items = |index: &usize| self.entries[*index].prefix.iter().copied().chain(self.entries[*index].items);
-        Self::to(self.entries, self.schemas.iter().flat_map(items).collect())
+        Self::to(self.entries, self.schemas.iter().flat_map(items))
     }
 
     /// Those of the member of this name, where it is an object.
     #[must_use]
     pub fn member(&self, name: &str) -> Self {
-        let mut schemas = Vec::new();
-        for entry in self.schemas.iter().map(|index| &self.entries[*index]) {
-            let before = schemas.len();
-            schemas.extend(entry.property(name));
-            schemas.extend(entry.patterns.iter().filter(|(held, _)| held.matches(name)).map(|(_, schema)| *schema));
-            match entry.additional {
-                Additional::Schema(schema) if schemas.len() == before => schemas.push(schema),
-                _ => {}
-            }
-        }
+        let schemas = self.schemas.iter().flat_map(|index| {
+            let entry = &self.entries[*index];
+            let property = entry.property(name);
+            let patterns = entry.patterns.iter().filter(|(held, _)| held.matches(name)).map(|(_, schema)| *schema);
+            let mut named = property.into_iter().chain(patterns).peekable();
+            let others = match entry.additional {
+                Additional::Schema(schema) if named.peek().is_none() => Some(schema),
+                _ => None,
+            };
+            named.chain(others)
+        });
         Self::to(self.entries, schemas)
     }
 }
@@ -310,6 +319,9 @@ pub(super) fn possible(entries: &[SchemaEntry], from: Vec<usize>, limit: usize) 
             };
             if is_new {
                 found.push(target);
+            }
+            if found.len() > limit {
+                break;
             }
         }
     }

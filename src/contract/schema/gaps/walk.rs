@@ -295,6 +295,7 @@ impl<'c> Walk<'c> {
     fn applicable(&self, from: &[usize], value: Node<'_>) -> Found<'c> {
         let entries = &self.coverage.entries;
         if let [only] = from
+            && entries[*only].is_settled
             && let Some(always) = &entries[*only].closure
         {
             return Found { applicable: Cow::Borrowed(always), freed: false, unclear: None };
