@@ -17,24 +17,34 @@ pub(super) fn authorization(headers: &Headers) -> Result<&http::HeaderValue, Cre
 
 /// The text of the bearer token, or what else the header says.
 pub(super) fn bearer(value: &[u8]) -> Result<&[u8], Credential> {
-    let value = value.trim_ascii();
-    let (scheme, rest) = match value.iter().position(|byte| *byte == b' ' || *byte == b'\t') {
-        Some(end) => (&value[..end], value[end..].trim_ascii()),
-        None => (value, &value[value.len()..]),
-    };
-    if scheme.eq_ignore_ascii_case(b"bearer") { Ok(rest) } else { Err(Credential::OtherScheme(scheme_name(scheme))) }
+    let (scheme, rest) = split(value);
+    if scheme.eq_ignore_ascii_case(b"bearer") {
+        return Ok(rest);
+    }
+    // Anything that is no known scheme may be the secret itself, sent without one.
+    Err(Credential::OtherScheme(known_scheme(scheme).unwrap_or_default().to_owned()))
 }
 
-/// The scheme's name, if it is a registered one; anything else may be the secret itself, sent without a scheme.
-fn scheme_name(scheme: &[u8]) -> String {
-    SCHEMES
-        .iter()
-        .find(|known| scheme.eq_ignore_ascii_case(known.as_bytes()))
-        .map_or_else(String::new, |known| (*known).to_owned())
+/// What an `Authorization` value has after this scheme, maybe nothing; `None` if it has another scheme.
+pub(crate) fn credentials<'v>(value: &'v [u8], scheme: &str) -> Option<&'v [u8]> {
+    let (held, rest) = split(value);
+    held.eq_ignore_ascii_case(scheme.as_bytes()).then_some(rest)
+}
+
+/// The scheme of an `Authorization` value, and what follows it.
+fn split(value: &[u8]) -> (&[u8], &[u8]) {
+    let value = value.trim_ascii();
+    let end = value.iter().position(|byte| *byte == b' ' || *byte == b'\t').unwrap_or(value.len());
+    (&value[..end], value[end..].trim_ascii())
+}
+
+/// The name of one of [`SCHEMES`], in any case, as it is registered.
+pub(crate) fn known_scheme(name: &[u8]) -> Option<&'static str> {
+    SCHEMES.iter().copied().find(|known| name.eq_ignore_ascii_case(known.as_bytes()))
 }
 
 /// Authentication schemes that may be named: IANA's registry, and four in common use.
-pub(crate) const SCHEMES: &[&str] = &[
+const SCHEMES: &[&str] = &[
     "Basic",
     "Bearer",
     "Concealed",

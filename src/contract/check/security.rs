@@ -13,7 +13,8 @@ use crate::{
     },
     exchange::{Credential, Exchange, SignatureCheck, TokenFacts, TokenTime, media},
     finding::{Finding, Rule, Unchecked},
-    token::NO_TOKEN,
+    redact::is_label,
+    token::{NO_TOKEN, credentials, known_scheme},
 };
 
 /// Where findings about the credential stand.
@@ -100,7 +101,15 @@ impl<'a> Check<'a> {
         let is = |carried: bool| if carried { Shown::Yes } else { Shown::No };
         match (scheme, &request.credential) {
             (Scheme::Unseen(_), _) | (Scheme::Http(_), Credential::Unknown) => Shown::Unseen,
-            (Scheme::Http(wanted), Credential::OtherScheme(held)) => is(wanted.eq_ignore_ascii_case(held)),
+            (Scheme::Http(wanted), Credential::OtherScheme(held)) => match request.headers.get_str(AT) {
+                Some(value) => match credentials(value.as_bytes(), wanted) {
+                    Some(credentials) => is(!credentials.is_empty()),
+                    // Redaction replaces a scheme that it does not know with the credentials.
+                    None if is_label(value.trim()) && known_scheme(wanted.as_bytes()).is_none() => Shown::Unseen,
+                    None => Shown::No,
+                },
+                None => is(wanted.eq_ignore_ascii_case(held)),
+            },
             (Scheme::Http(_), _) => Shown::No,
             (Scheme::ApiKey { place: ParameterIn::Header, name }, credential) => {
                 if name.eq_ignore_ascii_case(AT) && *credential == Credential::Unknown {

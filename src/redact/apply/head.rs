@@ -14,7 +14,7 @@ use crate::{
         },
         mark::{Id, Mark},
     },
-    token::SCHEMES,
+    token::known_scheme,
 };
 
 /// What is known of the header fields.
@@ -148,6 +148,5 @@ impl Redaction<'_> {
 fn covering(value: &[u8], marks: &[Mark]) -> Option<Id> {
     let [Mark { range, secret, .. }] = marks else { return None };
     let scheme = value[..range.start].trim_ascii();
-    let covers = range.end == value.len() && SCHEMES.iter().any(|known| scheme.eq_ignore_ascii_case(known.as_bytes()));
-    covers.then_some(*secret)
+    (range.end == value.len() && known_scheme(scheme).is_some()).then_some(*secret)
 }

@@ -14,7 +14,7 @@ use crate::redact::{
     kind::Kind,
     mark::{Id, Mark},
 };
-use crate::token::SCHEMES;
+use crate::token::known_scheme;
 
 impl Redactor {
     /// Secrets of a header field by its name, its scheme, its shape.
@@ -213,9 +213,9 @@ fn credential(value: &[u8], kind: Kind) -> (Range<usize>, Kind) {
     let text = &value[start..end];
     if let Some(blank) = text.iter().position(u8::is_ascii_whitespace) {
         let scheme = &text[..blank];
-        if let Some(known) = SCHEMES.iter().find(|known| scheme.eq_ignore_ascii_case(known.as_bytes())) {
+        if let Some(known) = known_scheme(scheme) {
             let rest = blank + (text[blank..].len() - text[blank..].trim_ascii_start().len());
-            let kind = match *known {
+            let kind = match known {
                 "Bearer" | "DPoP" | "Token" | "PrivateToken" | "OAuth" => Kind::Token,
                 "Basic" => Kind::Basic,
                 "ApiKey" => Kind::ApiKey,
@@ -223,7 +223,7 @@ fn credential(value: &[u8], kind: Kind) -> (Range<usize>, Kind) {
             };
             return (start + rest..end, kind);
         }
-    } else if SCHEMES.iter().any(|known| text.eq_ignore_ascii_case(known.as_bytes())) {
+    } else if known_scheme(text).is_some() {
         // A scheme without credentials.
         return (end..end, kind);
     }
