@@ -488,9 +488,10 @@ impl Inspector<'_> {
         }
         self.found.backtracks |= pattern::backtracks(pattern);
         let lenient = pattern::lenient(pattern);
-        let candidates = [pattern, &lenient].map(pattern::exact);
+        let strict = (!pattern::is_misread(pattern)).then_some(pattern);
+        let mut candidates = strict.into_iter().chain([&*lenient]).map(pattern::exact);
         let affords = self.affords(pattern);
-        let usable = candidates.into_iter().find(|candidate| affords && compiles(candidate)).map(Cow::into_owned);
+        let usable = candidates.find(|candidate| affords && compiles(candidate)).map(Cow::into_owned);
         self.patterns.insert(pattern.to_owned(), usable.clone());
         usable
     }

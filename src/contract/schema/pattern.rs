@@ -13,9 +13,13 @@ const DOT: &str = r"[^\n\r\u2028\u2029]";
 const NOTHING: &str = r"[^\u{0}-\u{10ffff}]";
 /// Its complement, `[^]`.
 const ANYTHING: &str = r"[\u{0}-\u{10ffff}]";
+/// `\b`: only letters and digits of ASCII make a word (ECMA-262, 22.2.2.4.1).
+const BOUNDARY: &str = "(?:(?<=[A-Za-z0-9_])(?![A-Za-z0-9_])|(?<![A-Za-z0-9_])(?=[A-Za-z0-9_]))";
+/// Its complement, `\B`.
+const NO_BOUNDARY: &str = "(?:(?<=[A-Za-z0-9_])(?=[A-Za-z0-9_])|(?<![A-Za-z0-9_])(?![A-Za-z0-9_]))";
 
-/// A pattern with what would mean more or less to the judge written out: the dot, the empty class and its complement,
-/// and beside look-around, where the judge translates nothing, the sets (`\d`, `\W`).
+/// A pattern with what would mean more or less to the judge written out: the dot, the boundaries of words, the empty
+/// class and its complement, and beside look-around, where the judge translates nothing, the sets (`\d`, `\W`).
 pub(super) fn exact(pattern: &str) -> Cow<'_, str> {
     let looks = looks(pattern);
     if !looks && ![".", "[]", "[^]"].iter().any(|part| pattern.contains(part)) {
@@ -33,6 +37,8 @@ pub(super) fn exact(pattern: &str) -> Cow<'_, str> {
                     match set_of(escape).filter(|_| looks) {
                         Some(members) if class => out.push_str(members),
                         Some(members) => out.extend(["[", members, "]"]),
+                        None if escape == 'b' && !class => out.push_str(BOUNDARY),
+                        None if escape == 'B' && !class => out.push_str(NO_BOUNDARY),
                         None => out.extend(['\\', escape]),
                     }
                 }
@@ -101,14 +107,16 @@ pub(super) fn backtracks(pattern: &str) -> bool {
     looks(pattern) || pattern.split('\\').skip(1).any(refers)
 }
 
+/// A boundary is written out as look-around.
 fn looks(pattern: &str) -> bool {
-    ["(?=", "(?!", "(?<"].iter().any(|look| pattern.contains(look))
+    ["(?=", "(?!", "(?<", r"\b", r"\B"].iter().any(|look| pattern.contains(look))
 }
 
 /// A pattern as messages show it: without what [`exact`] wrote out. `[0-9]` and `[A-Za-z0-9_]` stay, for the document
 /// may have them so.
 pub(super) fn shown(pattern: &str) -> String {
-    let mut shown = pattern.replace(DOT, ".").replace(NOTHING, "[]").replace(ANYTHING, "[^]");
+    let written = [(DOT, "."), (NOTHING, "[]"), (ANYTHING, "[^]"), (BOUNDARY, r"\b"), (NO_BOUNDARY, r"\B")];
+    let mut shown = written.iter().fold(pattern.to_owned(), |text, (written, short)| text.replace(written, short));
     for escape in ['D', 'W', 'S', 's'] {
         let members = set_of(escape).unwrap_or_default();
         let set = format!("\\{escape}");
@@ -205,23 +213,62 @@ fn escape(rest: &str, class: bool) -> Escape {
     let Some(character) = rest[1..].chars().next() else {
         return Escape { text: "\\\\".to_owned(), length: 1, is_set: false };
     };
+    if let Some(length) = known_escape(rest) {
+        let is_set = matches!(character, 'd' | 'D' | 'w' | 'W' | 's' | 'S' | 'p' | 'P');
+        return Escape { text: rest[..length].to_owned(), length, is_set };
+    }
     let length = 1 + character.len_utf8();
-    let is_set = matches!(character, 'd' | 'D' | 'w' | 'W' | 's' | 'S' | 'p' | 'P');
-    let known = matches!(
-        character,
-        'd' | 'D' | 'w' | 'W' | 's' | 'S' | 'p' | 'P' | 't' | 'n' | 'v' | 'f' | 'r' | 'b' | 'x' | 'u' | 'c' | 'k'
-    );
-    let is_boundary = !class && character == 'B';
     let syntax = "^$\\.*+?()[]{}|/".contains(character) || (class && character == '-');
-    let text = if known || is_boundary || syntax || character.is_ascii_digit() {
-        rest[..length].to_owned()
-    } else if character == '-' {
-        "-".to_owned()
-    } else {
-        // Any other character stands for itself.
-        character.to_string()
+    // Any other character stands for itself.
+    let text = if syntax { rest[..length].to_owned() } else { character.to_string() };
+    Escape { text, length, is_set: false }
+}
+
+/// The length of the escape that a text begins with, if it stands for another character, for several, or for a place.
+fn known_escape(rest: &str) -> Option<usize> {
+    let digits = |count: usize| {
+        let digits = rest.get(2..2 + count)?;
+        digits.bytes().all(|byte| byte.is_ascii_hexdigit()).then_some(2 + count)
     };
-    Escape { text, length, is_set }
+    let braced = || if rest[2..].starts_with('{') { rest.find('}').map(|end| end + 1) } else { None };
+    match rest.as_bytes().get(1)? {
+        b'd'
+        | b'D'
+        | b'w'
+        | b'W'
+        | b's'
+        | b'S'
+        | b't'
+        | b'n'
+        | b'v'
+        | b'f'
+        | b'r'
+        | b'b'
+        | b'B'
+        | b'c'
+        | b'0'..=b'9' => Some(2),
+        b'k' => rest[2..].starts_with('<').then_some(2),
+        b'x' => digits(2),
+        b'u' => braced().or_else(|| digits(4)),
+        b'p' | b'P' => braced(),
+        _ => None,
+    }
+}
+
+/// Whether an escape of the pattern is none here, and might be one for the judge: `\A`, `\<`, `\x{61}`, `\b{start}`.
+pub(super) fn is_misread(pattern: &str) -> bool {
+    let mut rest = pattern;
+    while let Some(at) = rest.find('\\') {
+        rest = &rest[at..];
+        let Some(character) = rest[1..].chars().next() else { return false };
+        let length = known_escape(rest);
+        let is_boundary_of = matches!(character, 'b' | 'B') && rest[2..].starts_with('{');
+        if is_boundary_of || length.is_none() && (character.is_ascii_alphabetic() || matches!(character, '<' | '>')) {
+            return true;
+        }
+        rest = &rest[length.unwrap_or(1 + character.len_utf8())..];
+    }
+    false
 }
 
 /// Whether the next member of a class stands for several characters.
@@ -251,7 +298,7 @@ fn closes_repetition(out: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{exact, lenient, shown};
+    use super::{exact, is_misread, lenient, shown};
 
     #[test]
     fn loose_forms_of_annex_b_become_strict_ones() {
@@ -287,8 +334,33 @@ mod tests {
 
     #[test]
     fn a_message_shows_what_was_written_out_as_it_was() {
-        for pattern in ["^a.+$", r"^[^]a[]$", r"^(?=.)\s\S[\s.]\D\W$", r"^(?![\W\s])[^\D]+$", "^[0-9][A-Za-z0-9_]$"] {
+        for pattern in [
+            "^a.+$",
+            r"^\ba\B.[\b]$",
+            r"^[^]a[]$",
+            r"^(?=.)\s\S[\s.]\D\W$",
+            r"^(?![\W\s])[^\D]+$",
+            "^[0-9][A-Za-z0-9_]$",
+        ] {
             assert_eq!(shown(&exact(pattern)), pattern);
+        }
+    }
+
+    #[test]
+    fn a_letter_that_only_the_judge_knows_stands_for_itself() {
+        for (pattern, strict) in [
+            (r"\A[a-z]+\z", "A[a-z]+z"),
+            (r"^\<\h+\>$", "^<h+>$"),
+            (r"^\x{61}\x61\U00000061$", r"^x{61}\x61U00000061$"),
+            (r"^\pL\p{L}\u{61}\u0061\u61$", r"^pL\p{L}\u{61}\u0061u61$"),
+            (r"\b{start}", r"\b\{start\}"),
+            (r"(?=a)\K\k", "(?=a)Kk"),
+        ] {
+            assert!(is_misread(pattern), "{pattern}");
+            assert_eq!(lenient(pattern), strict);
+        }
+        for pattern in [r"^[\w.\-]+\b\.\/\@\d{2}\x61\p{L}(?<n>a)\k<n>\1\cA$", "", "a{2}", "\\"] {
+            assert!(!is_misread(pattern), "{pattern}");
         }
     }
 
