@@ -87,7 +87,7 @@ pub(super) fn explanation(rule: Rule) -> Explanation {
         },
         Rule::ResponseBody => Explanation {
             means: "The response body breaks its documented schema. A required field is missing, a forbidden field is \
-                    present, or a value breaks a type, bound, enumeration or format. A success without its documented body breaks it, too. A part of a body (status 206) is unchecked, as is a body that was cut or that the file lacks.",
+                    present, or a value breaks a type, bound, enumeration or format. A success without its documented body breaks it, too, but for a text that may be empty. A part of a body (status 206) is unchecked, as is a body that was cut or that the file lacks.",
             source: "Section 2 (the resources, field by field), section 4 (the body of each success), section 8. Only the \
                      Required column of 2.1 makes fields required, and only 2.1 says that there are no others.",
             example: "A policy whose `configuration` is `{\"action\": \"block\", \"limit\": 10001}`",

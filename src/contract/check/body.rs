@@ -120,6 +120,22 @@ fn reading(media_type: &str) -> Reading {
     }
 }
 
+/// Whether one of the documented bodies that a message without content may stand for can be empty: a text is, and so are
+/// bytes that contrail does not read.
+pub(super) fn may_be_empty(documented: &[Content], headers: &Headers, suffixes: bool) -> bool {
+    let value = headers.get("content-type").map(HeaderValue::as_bytes);
+    let sent = value.map(|value| (media_type(value), value));
+    documented.iter().any(|Content { range, schema, .. }| {
+        let (is_meant, read_as) = match &sent {
+            Some((media_type, value)) => (range.rank(media_type, value, suffixes).is_some(), reading(media_type)),
+            None => (true, reading(&range.name)),
+        };
+        is_meant
+            && matches!(read_as, Reading::Text | Reading::Other)
+            && schema.as_ref().is_none_or(|schema| params::judge_plain(schema, "").violation.is_none())
+    })
+}
+
 /// A body on its way to its schema.
 pub(super) struct Message<'a> {
     pub(super) side: Side,

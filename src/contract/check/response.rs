@@ -2,7 +2,10 @@
 
 use std::borrow::Cow;
 
-use super::{body::RESPONSE, state::Check};
+use super::{
+    body::{RESPONSE, may_be_empty},
+    state::Check,
+};
 use crate::{
     contract::{
         model::{Definition, Operation, Response as Documented, Status},
@@ -112,7 +115,8 @@ impl Check<'_> {
         if response.body.is_absent() {
             let shown = content.iter().any(|content| content.schema.is_some());
             let bodiless = response.status == 205 || is_bodiless(&self.exchange.request.method, response.status);
-            if success && shown && !bodiless {
+            let suffixes = self.model.takes_suffixes();
+            if success && shown && !bodiless && !may_be_empty(content, &response.headers, suffixes) {
                 self.find(Finding::new(Rule::ResponseBody, "", "a body"));
             }
             return;
