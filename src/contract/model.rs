@@ -162,6 +162,7 @@ pub(crate) enum ObjectStyle {
 
 impl Parameter {
     /// Whether this name is a member of the object that the parameter is.
+    #[inline]
     pub(super) fn spreads_to(&self, name: &str) -> bool {
         match &self.object_style {
             None => false,
@@ -171,6 +172,7 @@ impl Parameter {
     }
 
     /// Whether a field of this name is the parameter: the members of an exploded object have names of their own alone.
+    #[inline]
     pub(super) fn is_named(&self, name: &str) -> bool {
         *self.name == *name && !matches!(self.object_style, Some(ObjectStyle::Keys { .. }))
     }

@@ -107,7 +107,7 @@ impl<'a> Check<'a> {
             if let Some((slot, own)) = slot {
                 match (pair.value, pair.name) {
                     (Ok(text), Ok(name)) if !own => slot.fields.push((name, text)),
-                    (Ok(text), _) => slot.texts.push((std::str::from_utf8(pair.raw).unwrap_or_default(), text)),
+                    (Ok(text), _) => slot.texts.push((pair.raw, text)),
                     (Err(bad), _) => slot.bad = slot.bad.take().or(Some(bad)),
                 }
                 continue;

@@ -12,7 +12,7 @@ use super::{
     Pair, Style,
     decode::BadEncoding,
     pairs,
-    style::{self, Deep, Keys, Sent},
+    style::{self, Deep, Sent},
     value::{Reading, Value},
 };
 use crate::{
@@ -26,6 +26,9 @@ use crate::{
 
 /// Bound on the fields of a form whose names are compared one by one.
 const MAX_ENCODED_FIELDS: usize = 1000;
+
+/// Bytes of a field: as many as most have.
+const BYTES_PER_FIELD: usize = 16;
 
 /// A form that was read.
 #[derive(Debug)]
@@ -102,7 +105,7 @@ pub(in crate::contract) fn form(
     is_origin: &(dyn Fn(&str) -> bool + Sync),
 ) -> Form {
     let mut faults = Faults::new();
-    let mut read: Vec<(Cow<'_, str>, Text<'_>)> = Vec::new();
+    let mut read: Vec<(Cow<'_, str>, Text<'_>)> = Vec::with_capacity(raw.len() / BYTES_PER_FIELD + 1);
     for Pair { name, value, raw } in pairs(raw) {
         let (name, value) = match (name, value) {
             (Ok(name), Ok(value)) => (name, value),
@@ -116,7 +119,7 @@ pub(in crate::contract) fn form(
                 continue;
             }
         };
-        read.push((name, (std::str::from_utf8(raw).unwrap_or_default(), value)));
+        read.push((name, (raw, value)));
     }
     let mut fields: Vec<Field<'_>> = Vec::with_capacity(read.len());
     let mut known: AHashMap<&str, usize> = AHashMap::with_capacity(read.len());
@@ -181,6 +184,7 @@ fn gather<'t>(
     if documented.schema.is_none() || fields.len() > MAX_ENCODED_FIELDS {
         return Vec::new();
     }
+    let mut keys = Vec::new();
     let deep = || documented.encodings.iter().filter(|encoding| encoding.style == Some(Style::DeepObject));
     fields.retain(|field| {
         if memchr::memchr(b'[', field.name.as_bytes()).is_none() {
@@ -188,16 +192,14 @@ fn gather<'t>(
         }
         // Fields of one object mostly come one after the other.
         let last = gathered.last().map(|held| held.encoding);
-        let keys = |encoding: &Encoding| Keys::of(&encoding.field, field.name);
-        let Some((encoding, keys)) = last.into_iter().chain(deep()).find_map(|one| Some((one, keys(one)?))) else {
-            return true;
-        };
+        let is_of = |encoding: &&Encoding| style::keys(&encoding.field, field.name, &mut keys);
+        let Some(encoding) = last.into_iter().chain(deep()).find(is_of) else { return true };
         let place = gathered.iter().rposition(|held| held.encoding.field == encoding.field).unwrap_or_else(|| {
             gathered.push(Gathered { encoding, fields: Deep::default(), beyond: false });
             gathered.len() - 1
         });
         for (_, text) in field.texts() {
-            gathered[place].beyond |= gathered[place].fields.insert(keys.all(), text);
+            gathered[place].beyond |= gathered[place].fields.insert(&keys, text);
         }
         false
     });

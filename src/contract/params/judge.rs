@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::{
     judgement::Judgement,
-    style::{self, Deep, Keys, Sent, Style},
+    style::{self, Deep, Sent, Style},
     value::Value,
 };
 use crate::{
@@ -153,10 +153,12 @@ pub(in crate::contract) fn judge_fields(parameter: &Parameter, fields: &[(Cow<'_
             (style::members_of(&schemas, fields), fields.iter().any(|(name, _)| is_nested(name)))
         }
         _ => {
-            let (mut deep, mut beyond) = (Deep::default(), false);
+            let (mut deep, mut beyond, mut keys) = (Deep::default(), false, Vec::new());
             for (field, text) in fields {
-                let Some(keys) = Keys::of(&parameter.name, field) else { return Judgement::OPEN };
-                beyond |= deep.insert(keys.all(), text);
+                if !style::keys(&parameter.name, field, &mut keys) {
+                    return Judgement::OPEN;
+                }
+                beyond |= deep.insert(&keys, text);
             }
             (deep.value(&schemas), beyond)
         }

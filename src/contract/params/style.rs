@@ -113,7 +113,7 @@ pub(super) struct Sent<'t> {
 
 impl<'t> Sent<'t> {
     fn decode(&self, part: &'t str) -> Option<Cow<'t, str>> {
-        if self.form { decode_query(part.as_bytes()).ok() } else { decode_plain(part).ok() }
+        if self.form { decode_query(part).ok() } else { decode_plain(part).ok() }
     }
 
     /// The same without a prefix; `None` if it does not begin with it.
@@ -333,15 +333,16 @@ impl<'t> Deep<'t> {
         let types = schemas.types();
         if (types.array() || !types.object()) && self.members.iter().all(|(key, _)| is_index(key)) {
             let item = schemas.item();
-            let items = self.members.into_iter().flat_map(|(key, below)| {
+            let mut items = Vec::with_capacity(self.members.len());
+            for (key, below) in self.members {
                 // `name[]` comes once for each item.
                 if key.is_empty() && below.members.is_empty() {
-                    below.texts.iter().map(|text| Value::Text(text.into(), item.types())).collect()
+                    items.extend(below.texts.iter().map(|text| Value::Text(text.into(), item.types())));
                 } else {
-                    vec![below.value(&item)]
+                    items.push(below.value(&item));
                 }
-            });
-            return Value::List(items.collect());
+            }
+            return Value::List(items);
         }
         let members = self.members.into_iter().map(|(key, below)| {
             let value = below.value(&schemas.member(key));
@@ -359,32 +360,20 @@ fn is_index(key: &str) -> bool {
 const MAX_KEYS: usize = 8;
 
 /// Whether a field begins with `name[`. The bracket excludes most names without a comparison.
+#[inline]
 pub(in crate::contract) fn is_bracketed(name: &str, field: &str) -> bool {
     field.as_bytes().get(name.len()) == Some(&b'[') && field.starts_with(name)
 }
 
-/// The keys of a field.
-pub(super) struct Keys<'f> {
-    held: [&'f str; MAX_KEYS],
-    count: usize,
-}
-
-impl<'f> Keys<'f> {
-    /// Those of `name[a][b]`; `None` if it is no such name.
-    pub(super) fn of(name: &str, field: &'f str) -> Option<Self> {
-        let mut rest = field.get(name.len()..).filter(|_| is_bracketed(name, field))?;
-        let mut keys = Self { held: [""; MAX_KEYS], count: 0 };
-        while !rest.is_empty() {
-            let inside = rest.strip_prefix('[')?;
-            let end = inside.bytes().position(|byte| byte == b']')?;
-            *keys.held.get_mut(keys.count)? = &inside[..end];
-            keys.count += 1;
-            rest = &inside[end + 1..];
-        }
-        Some(keys)
+/// Puts the keys of `name[a][b]` in place of others; `false` if it is no such name.
+pub(super) fn keys<'f>(name: &str, field: &'f str, keys: &mut Vec<&'f str>) -> bool {
+    keys.clear();
+    let Some(mut rest) = field.get(name.len()..).filter(|_| is_bracketed(name, field)) else { return false };
+    while !rest.is_empty() {
+        let Some(inside) = rest.strip_prefix('[') else { return false };
+        let Some(end) = inside.bytes().position(|byte| byte == b']') else { return false };
+        keys.push(&inside[..end]);
+        rest = &inside[end + 1..];
     }
-
-    pub(super) fn all(&self) -> &[&'f str] {
-        &self.held[..self.count]
-    }
+    keys.len() <= MAX_KEYS
 }

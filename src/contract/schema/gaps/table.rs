@@ -285,18 +285,21 @@ impl<'c> Applicable<'c> {
     /// Those of the member of this name, where it is an object.
     #[must_use]
     pub fn member(&self, name: &str) -> Self {
-        let schemas = self.schemas.iter().flat_map(|index| {
-            let entry = &self.entries[*index];
+        let (mut first, mut others) = (None, Vec::new());
+        let mut add = |schema| match first {
+            None => first = Some(schema),
+            Some(_) => others.push(schema),
+        };
+        for entry in self.schemas.iter().map(|index| &self.entries[*index]) {
             let property = entry.property(name);
             let patterns = entry.patterns.iter().filter(|(held, _)| held.matches(name)).map(|(_, schema)| *schema);
-            let mut named = property.into_iter().chain(patterns).peekable();
-            let others = match entry.additional {
-                Additional::Schema(schema) if named.peek().is_none() => Some(schema),
-                _ => None,
-            };
-            named.chain(others)
-        });
-        Self::to(self.entries, schemas)
+            let mut patterns = patterns.peekable();
+            match entry.additional {
+                Additional::Schema(schema) if property.is_none() && patterns.peek().is_none() => add(schema),
+                _ => property.into_iter().chain(patterns).for_each(&mut add),
+            }
+        }
+        Self::to(self.entries, first.into_iter().chain(others))
     }
 }
 
