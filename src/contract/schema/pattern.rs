@@ -5,7 +5,11 @@
 use std::borrow::Cow;
 
 use jsonschema::{FancyRegex, PatternOptions};
-use regex_syntax::hir::{Class, Hir, HirKind};
+use regex_automata::{
+    dfa::onepass,
+    nfa::thompson::{self, WhichCaptures},
+};
+use regex_syntax::hir::{Class, Hir, HirKind, Look};
 
 /// Any character but a line terminator: the dot without the flag `s` (ECMA-262, 22.2.2.7).
 const DOT: &str = r"[^\n\r\u2028\u2029]";
@@ -72,6 +76,33 @@ const MAX_SIZE: usize = 2 << 20;
 /// The engine of the judge, and its bounds.
 pub(super) fn engine() -> PatternOptions<FancyRegex> {
     PatternOptions::fancy_regex().backtrack_limit(MAX_BACKTRACKING).size_limit(MAX_SIZE)
+}
+
+/// Bound on the memory of a [`Matcher`], in bytes.
+const MAX_MATCHER: usize = 16 << 10;
+
+/// A pattern that a text is compared with from its beginning, each byte once: several times as fast as by the judge.
+#[derive(Debug)]
+pub(super) struct Matcher(onepass::DFA);
+
+impl Matcher {
+    /// Of a pattern that means the same here as to the judge; `None` where that is not certain.
+    pub(super) fn of(pattern: &str) -> Option<Self> {
+        let differs = ["\\", "(?", "&&", "--", "~~"];
+        if !pattern.is_ascii() || differs.iter().any(|part| pattern.contains(part)) {
+            return None;
+        }
+        let starts = regex_syntax::parse(pattern).ok()?.properties().look_set_prefix().contains(Look::Start);
+        // Where a match begins and ends does not matter.
+        let captures = thompson::Config::new().which_captures(WhichCaptures::Implicit).utf8(false);
+        let mut builder = onepass::Builder::new();
+        builder.configure(onepass::Config::new().size_limit(Some(MAX_MATCHER))).thompson(captures);
+        if starts { builder.build(pattern).ok().map(Self) } else { None }
+    }
+
+    pub(super) fn matches(&self, text: &[u8]) -> bool {
+        self.0.is_match(&mut self.0.create_cache(), text)
+    }
 }
 
 /// What a pattern weighs that has one character.
@@ -298,7 +329,10 @@ fn closes_repetition(out: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{exact, is_misread, lenient, shown};
+    use serde_json::json;
+
+    use super::{Matcher, exact, is_misread, lenient, shown};
+    use crate::{contract::schema::judge::asserting_formats, json::TapeNode};
 
     #[test]
     fn loose_forms_of_annex_b_become_strict_ones() {
@@ -329,6 +363,26 @@ mod tests {
             (r"(?=a)\", r"(?=a)\"),
         ] {
             assert_eq!(exact(pattern), written, "{pattern}");
+        }
+    }
+
+    #[test]
+    fn a_matcher_decides_what_the_judge_decides() {
+        let texts =
+            ["", "0", "7", "07", "a", "ab", "a-b", "b", "é", "é1", "a\n", "[", "123456789012345678901234567890"];
+        let patterns = ["^(0|[1-9][0-9]*)$", "^[a-z0-9-]{1,3}$", "^a|b$", "^(a|ab)$", "^[^a]*$", "^a", "^$", "^[a-]+$"];
+        for pattern in patterns {
+            let judge = asserting_formats().build(&json!({ "pattern": pattern })).unwrap();
+            let Some(matcher) = Matcher::of(pattern) else {
+                assert_eq!(pattern, "^a|b$");
+                continue;
+            };
+            for text in texts {
+                assert_eq!(matcher.matches(text.as_bytes()), judge.is_valid(TapeNode::Text(text)), "{pattern} {text}");
+            }
+        }
+        for other in ["a$", r"^\d$", "^(?=a)", "^[a--z]$", "^[é]$"] {
+            assert!(Matcher::of(other).is_none(), "{other}");
         }
     }
 

@@ -17,7 +17,7 @@ use super::{
     constants::{ByConstant, Constants},
     kinds::Kinds,
     table::{
-        Branch, Choice, DecidingMember, FEW, FastPath, Format, Holding, Members, Named, Others, Plain, Select, Shape,
+        Branch, Choice, DecidingMember, FEW, FastPath, Holding, Members, Named, Others, Plain, Select, Shape, TextCheck,
     },
 };
 use crate::{
@@ -25,7 +25,6 @@ use crate::{
         refs::{self, below},
         schema::{
             discriminator::{From, Selector},
-            formats,
             gaps::{self, KnownValues},
             judge,
             judged::{Changes, NULLABLE},
@@ -69,6 +68,8 @@ struct Compiler<'a> {
     /// Judges of single keywords, by their text; `None` where the keyword asserts nothing or is unusable.
     judges: HashMap<String, Option<Arc<Validator<Tape>>>>,
     /// What schemas and choices list, by pointer; `None` where nothing.
+    /// Checks of texts: whether by a pattern, and its text or the name of the format.
+    checks: HashMap<(bool, String), Arc<TextCheck>>,
     constants: HashMap<String, Option<Arc<Constants>>>,
     /// The values of open sets, by the pointer of the schema.
     known_values: HashMap<String, Arc<KnownValues>>,
@@ -110,6 +111,7 @@ impl FastPath {
             todo: VecDeque::new(),
             judges: HashMap::new(),
             constants: HashMap::new(),
+            checks: HashMap::new(),
             known_values: HashMap::new(),
         };
         let roots = places.map(|place| match place {
@@ -430,7 +432,7 @@ impl<'a> Compiler<'a> {
             let limit = |beyond: i64| value.as_i64().and_then(|limit| limit.checked_add(beyond)).ok_or(Unknown);
             match keyword.as_str() {
                 "type" => {
-                    let (kinds, whole) = kinds(value)?;
+                    let (kinds, whole) = Kinds::named(value).ok_or(Unknown)?;
                     plain.kinds.0 &= kinds.0;
                     plain.whole |= whole;
                 }
@@ -444,10 +446,11 @@ impl<'a> Compiler<'a> {
                 "maxItems" => lower(&mut plain.items.count.most, length()?),
                 "minProperties" => plain.members.count.at_least(length()?),
                 "maxProperties" => lower(&mut plain.members.count.most, length()?),
-                "format" => self.format(value, plain),
+                "format" => plain.text.checks.extend(self.check(keyword, value)),
+                "pattern" => plain.text.checks.push(self.check(keyword, value).ok_or(Unknown)?),
                 "enum" | "const" => plain.allow(self.constants_of(part).ok_or(Unknown)?),
                 "uniqueItems" => plain.items.unique |= value.as_bool().ok_or(Unknown)?,
-                "pattern" | "multipleOf" | "dependentRequired" => {
+                "multipleOf" | "dependentRequired" => {
                     plain.asked.push(self.judge(keyword, value).ok_or(Unknown)?);
                 }
                 "x-contrail-known-values" => {
@@ -472,12 +475,13 @@ impl<'a> Compiler<'a> {
         Ok(())
     }
 
-    /// A format that the judge does not know asserts nothing.
-    fn format(&mut self, value: &Value, plain: &mut Plain) {
-        if let Some(judge) = self.judge("format", value) {
-            let look = formats::look(value.as_str().unwrap_or_default());
-            plain.text.formats.push(Format { look, judge });
-        }
+    /// The check of a `format` or a `pattern`. A format that the judge does not know asserts nothing.
+    fn check(&mut self, keyword: &str, value: &Value) -> Option<Arc<TextCheck>> {
+        let judge = self.judge(keyword, value)?;
+        let text = value.as_str().unwrap_or_default();
+        let check = self.checks.entry((keyword == "pattern", text.to_owned()));
+        let check = check.or_insert_with(|| Arc::new(TextCheck::of(keyword, text, judge)));
+        Some(Arc::clone(check))
     }
 
     fn members(&mut self, parts: &[Part<'_>], mut members: Members) -> Result<Members, Unknown> {
@@ -559,35 +563,6 @@ fn raise(least: &mut Option<i64>, limit: i64) {
 
 fn lower<T: Ord + Copy>(most: &mut Option<T>, limit: T) {
     *most = Some(most.map_or(limit, |held| held.min(limit)));
-}
-
-/// The types that a `type` names, and whether numbers among them are whole.
-fn kinds(types: &Value) -> Result<(Kinds, bool), Unknown> {
-    let names = match types {
-        Value::Array(names) => &names[..],
-        name => std::slice::from_ref(name),
-    };
-    let (mut kinds, mut whole, mut number) = (Kinds(0), false, false);
-    for name in names {
-        kinds.0 |= Kinds::of(match name.as_str() {
-            Some("null") => Kind::Null,
-            Some("boolean") => Kind::Boolean,
-            Some("integer") => {
-                whole = true;
-                Kind::Number
-            }
-            Some("number") => {
-                number = true;
-                Kind::Number
-            }
-            Some("string") => Kind::String,
-            Some("array") => Kind::Array,
-            Some("object") => Kind::Object,
-            _ => return Err(Unknown),
-        })
-        .0;
-    }
-    Ok((kinds, whole && !number))
 }
 
 fn required<'a>(part: &Part<'a>) -> Result<Vec<&'a str>, Unknown> {

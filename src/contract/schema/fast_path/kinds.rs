@@ -1,5 +1,7 @@
 //! Sets of JSON types.
 
+use serde_json::Value;
+
 use crate::json::Kind;
 
 /// JSON types, as a set of [`Kind`]s.
@@ -11,6 +13,30 @@ impl Kinds {
 
     pub(super) fn of(kind: Kind) -> Self {
         Self(1 << kind as u8)
+    }
+
+    /// The types that a `type` names, and whether numbers among them are whole; `None` where it names another.
+    pub(super) fn named(types: &Value) -> Option<(Self, bool)> {
+        let names = match types {
+            Value::Array(names) => &names[..],
+            name => std::slice::from_ref(name),
+        };
+        let (mut kinds, mut whole, mut number) = (Self(0), false, false);
+        for name in names {
+            whole |= name == "integer";
+            number |= name == "number";
+            kinds.0 |= Self::of(match name.as_str()? {
+                "null" => Kind::Null,
+                "boolean" => Kind::Boolean,
+                "integer" | "number" => Kind::Number,
+                "string" => Kind::String,
+                "array" => Kind::Array,
+                "object" => Kind::Object,
+                _ => return None,
+            })
+            .0;
+        }
+        Some((kinds, whole && !number))
     }
 
     pub(super) fn has(self, kind: Kind) -> bool {

@@ -10,7 +10,7 @@ use super::{
     kinds::Kinds,
 };
 use crate::{
-    contract::schema::{formats, gaps::KnownValues, order::shorter_first},
+    contract::schema::{formats, gaps::KnownValues, order::shorter_first, pattern::Matcher},
     json::{Kind, Tape, TapeNode},
 };
 
@@ -124,13 +124,18 @@ pub(super) struct Text {
     pub(super) length: Count,
     /// Documented values of an open set; empty where there is none.
     pub(super) known: Vec<Arc<KnownValues>>,
-    pub(super) formats: Vec<Format>,
+    pub(super) checks: Vec<Arc<TextCheck>>,
 }
 
-/// A format with a look of ours that decides about usual texts; the judge is asked about every other.
-pub(super) struct Format {
-    pub(super) look: formats::Look,
-    pub(super) judge: Arc<Validator<Tape>>,
+/// A format or a pattern, with a look of ours that decides about usual texts; the judge is asked about every other.
+pub(super) struct TextCheck {
+    look: TextLook,
+    judge: Arc<Validator<Tape>>,
+}
+
+enum TextLook {
+    Format(formats::Look),
+    Pattern(Option<Box<Matcher>>),
 }
 
 /// How many characters, members or items there may be.
@@ -225,13 +230,12 @@ impl Plain {
 
 impl Text {
     pub(super) fn asks_nothing(&self) -> bool {
-        self.length.is_any() && self.known.is_empty() && self.formats.is_empty()
+        self.length.is_any() && self.known.is_empty() && self.checks.is_empty()
     }
 
     /// Whether a text conforms, but for its known values; `value` is the same for a judge.
     pub(super) fn takes(&self, text: &[u8], value: TapeNode<'_>) -> bool {
-        let holds = |format: &Format| (format.look)(text).unwrap_or_else(|| format.judge.is_valid(value));
-        self.fits(text) && self.formats.iter().all(holds)
+        self.fits(text) && self.checks.iter().all(|check| check.holds(text, value))
     }
 
     /// Whether it has as many characters as it may have; they are counted where the bytes do not decide.
@@ -245,6 +249,25 @@ impl Text {
 
 impl Count {
     fn is_any(&self) -> bool {
+impl TextCheck {
+    /// Of a `format` or a `pattern`, with the judge of it.
+    pub(super) fn of(keyword: &str, text: &str, judge: Arc<Validator<Tape>>) -> Self {
+        let look = match keyword {
+            "pattern" => TextLook::Pattern(Matcher::of(text).map(Box::new)),
+            _ => TextLook::Format(formats::look(text)),
+        };
+        Self { look, judge }
+    }
+
+    fn holds(&self, text: &[u8], value: TapeNode<'_>) -> bool {
+        let decided = match &self.look {
+            TextLook::Format(look) => look(text),
+            TextLook::Pattern(matcher) => matcher.as_ref().map(|matcher| matcher.matches(text)),
+        };
+        decided.unwrap_or_else(|| self.judge.is_valid(value))
+    }
+}
+
         self.least == 0 && self.most.is_none()
     }
 
