@@ -87,7 +87,7 @@ fn optional_names(document: &Value, schema: &Map<String, Value>, keyword: &str) 
 }
 
 /// A schema and those that apply with it by `$ref` and `allOf`.
-fn parts<'d>(document: &'d Value, schema: &'d Map<String, Value>) -> Vec<&'d Map<String, Value>> {
+pub(super) fn parts<'d>(document: &'d Value, schema: &'d Map<String, Value>) -> Vec<&'d Map<String, Value>> {
     let mut found = vec![schema];
     let mut seen: HashSet<String> = HashSet::new();
     let mut next = 0;

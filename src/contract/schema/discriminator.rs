@@ -27,7 +27,7 @@ pub(super) enum From {
 }
 
 /// A discriminator, read.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Selector {
     pub(super) property: String,
     pub(super) from: From,
@@ -37,7 +37,7 @@ pub(super) struct Selector {
 }
 
 /// Values of the member, and what they select.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Case {
     pub(super) values: Vec<String>,
     /// JSON pointer of the branch, or of the child.

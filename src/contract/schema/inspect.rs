@@ -13,8 +13,8 @@ use serde_json::{Map, Value, json};
 use super::{
     discriminator::Discriminators,
     errors, formats, judge,
-    judged::{Changes, NULLABLE},
-    keywords::{self, Holds, holds, targets},
+    judged::Changes,
+    keywords::{self, Holds, NULLABLE, holds, targets},
     pattern, resources,
 };
 use crate::{

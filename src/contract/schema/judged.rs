@@ -3,21 +3,27 @@
 //! The judge knows no `discriminator` and no `nullable`. A schema with one gets conditions and branches of the same
 //! meaning, and what it held moves to a member of its own. Pointers from before are relocated.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use serde_json::{Map, Value, json};
 
-use super::discriminator::{From, Selector};
+use super::{
+    decision::{Decision, Decisions},
+    discriminator::{From, Selector},
+    keywords::NULLABLE,
+};
 use crate::contract::refs::{self, below};
 
-/// States that null is a gap where the rest of the schema excludes it; in the judge's document it holds that rest.
-pub(in crate::contract) const NULLABLE: &str = "x-contrail-nullable";
-
 /// The schemas that change.
-#[derive(Default)]
+#[derive(Default, Clone)]
 pub(super) struct Changes {
     /// Choices that a discriminator decides.
     pub(super) selectors: HashMap<String, Selector>,
+    /// Choices that a member decides.
+    pub(super) decisions: HashMap<String, Arc<Decision>>,
     /// `oneOf` lists of which several branches may hold, because nothing decides between them: pointers of the
     /// schemas.
     pub(super) undecided: HashSet<String>,
@@ -26,11 +32,24 @@ pub(super) struct Changes {
 }
 
 impl Changes {
+    /// With the choices of `document` that a member decides, among `schemas`.
+    pub(super) fn decided(&self, document: &Value, schemas: &[String]) -> Self {
+        let mut changes = self.clone();
+        let decisions = Decisions::of(document);
+        let decided = schemas.iter().filter(|at| !self.selectors.contains_key(*at)).filter_map(|at| {
+            let keywords = if self.undecided.contains(at) { &["oneOf"][..] } else { &["oneOf", "anyOf"] };
+            Some((at.clone(), Arc::new(decisions.at(at, keywords)?)))
+        });
+        changes.decisions = decided.collect();
+        changes
+    }
+
     /// The keyword of a schema's choice that moves.
     fn moved(&self, pointer: &str) -> Option<&'static str> {
         match self.selectors.get(pointer).map(|selector| selector.from) {
             Some(From::Branches(keyword)) => Some(keyword),
-            _ => self.undecided.contains(pointer).then_some("oneOf"),
+            _ if self.undecided.contains(pointer) => Some("oneOf"),
+            _ => self.decisions.get(pointer).map(|decision| decision.keyword),
         }
     }
 
@@ -61,7 +80,7 @@ impl Changes {
 
     /// Makes the changes.
     pub(super) fn apply(&self, document: &mut Value) {
-        let choices = self.selectors.keys().chain(&self.undecided);
+        let choices = self.selectors.keys().chain(self.decisions.keys()).chain(&self.undecided);
         let mut places: Vec<&String> = choices.chain(&self.nullable).collect::<HashSet<_>>().into_iter().collect();
         if places.is_empty() {
             return;
@@ -99,6 +118,8 @@ impl Changes {
             let every = selector.cases.iter().flat_map(|case| &case.values).collect();
             let otherwise = selector.default.as_deref().map_or(all, to);
             parts.push(json!({"if": guard(every), "else": otherwise}));
+        } else if let Some(decision) = self.decisions.get(at) {
+            parts = decision.guarded(at, &all, to);
         } else {
             parts.push(all);
         }

@@ -4,6 +4,9 @@ use serde_json::{Map, Value};
 
 use crate::contract::refs::{self, below};
 
+/// States that null is a gap where the rest of the schema excludes it; in the judge's document it holds that rest.
+pub(in crate::contract) const NULLABLE: &str = "x-contrail-nullable";
+
 /// What a keyword holds.
 pub(in crate::contract) enum Holds {
     /// A schema.

@@ -5,6 +5,7 @@
 //! document, and its traffic turns from conforms to gap. The fast path decides most values before both.
 
 mod adapt;
+mod decision;
 mod deep_stack;
 mod discriminator;
 mod errors;
@@ -30,8 +31,7 @@ pub(crate) use deep_stack::with_deep_stack;
 pub(super) use discriminator::Discriminators;
 pub use formats::ASSERTED_FORMATS;
 pub use gaps::{Applicable, Gap, GapKind, KnownForm, NamePattern, NamePatterns, Types};
-pub(super) use judged::NULLABLE;
-pub(super) use keywords::{Holds, holds};
+pub(super) use keywords::{Holds, NULLABLE, holds};
 pub use set::Schemas;
 pub use verdict::{Schema, SchemaVerdict};
 pub use violation::{Indeterminate, SchemaViolation};

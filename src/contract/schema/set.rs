@@ -194,6 +194,7 @@ impl Compiled {
                     indices[place] = (index, at);
                 }
             }
+            let changes = changes.decided(&document, &inspection.schemas);
             Build::of(document, inspection, &changes, &pointers)
         };
         if relaxed.iter().all(Vec::is_empty) {

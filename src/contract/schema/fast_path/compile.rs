@@ -27,7 +27,8 @@ use crate::{
             discriminator::{From, Selector},
             gaps::{self, KnownValues},
             judge,
-            judged::{Changes, NULLABLE},
+            judged::Changes,
+            keywords::NULLABLE,
             order::shorter_first,
         },
     },
@@ -67,9 +68,9 @@ struct Compiler<'a> {
     todo: VecDeque<(usize, Set)>,
     /// Judges of single keywords, by their text; `None` where the keyword asserts nothing or is unusable.
     judges: HashMap<String, Option<Arc<Validator<Tape>>>>,
-    /// What schemas and choices list, by pointer; `None` where nothing.
     /// Checks of texts: whether by a pattern, and its text or the name of the format.
     checks: HashMap<(bool, String), Arc<TextCheck>>,
+    /// What schemas and choices list, by pointer; `None` where nothing.
     constants: HashMap<String, Option<Arc<Constants>>>,
     /// The values of open sets, by the pointer of the schema.
     known_values: HashMap<String, Arc<KnownValues>>,
@@ -110,8 +111,8 @@ impl FastPath {
             lookups: 0,
             todo: VecDeque::new(),
             judges: HashMap::new(),
-            constants: HashMap::new(),
             checks: HashMap::new(),
+            constants: HashMap::new(),
             known_values: HashMap::new(),
         };
         let roots = places.map(|place| match place {
@@ -383,7 +384,8 @@ impl<'a> Compiler<'a> {
             _ => Holding::Any,
         };
         let by_constant = ByConstant::of(branches.iter().map(|branch| (branch.kinds, branch.values.as_deref())));
-        Ok(Choice { holding, nullable, branches, deciding, by_constant })
+        let decision = self.changes.decisions.get(&part.pointer).filter(|held| held.keyword == keyword).cloned();
+        Ok(Choice { holding, nullable, branches, deciding, by_constant, decision })
     }
 
     fn branch(&mut self, set: &Set, list: &str, index: usize, deciding: &mut Deciding) -> Result<Branch, Unknown> {
@@ -397,7 +399,7 @@ impl<'a> Compiler<'a> {
             Branch { kinds: Kinds::ALL, silent: parts.is_empty(), values: None, required: Vec::new(), shape: 0 };
         for part in &parts {
             if let Some(types) = part.schema.get("type") {
-                branch.kinds.0 &= kinds(types)?.0.0;
+                branch.kinds.0 &= Kinds::named(types).ok_or(Unknown)?.0.0;
             }
             branch.required.extend(required(part)?.into_iter().map(Box::from));
             for name in part.schema.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::keys) {

@@ -14,7 +14,10 @@ use super::{
     constants::{Constants, integer},
     table::{Branch, Choice, DecidingMember, FastPath, Holding, Items, Members, Others, Plain, Select, Shape, Text},
 };
-use crate::json::{Kind, Node, Tape, TapeNode, work};
+use crate::{
+    contract::schema::decision::Decided,
+    json::{Kind, Node, Tape, TapeNode, work},
+};
 
 /// The fast path's outcome for a value. Of several parts of a value the greatest counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -143,6 +146,13 @@ impl Look<'_> {
         let kind = value.kind();
         if choice.nullable && kind == Kind::Null {
             return Outcome::Doubt;
+        }
+        match choice.decided(value) {
+            Decided::Branch(index) => {
+                return self.several(choice.holding, [&choice.branches[index]].into_iter(), value);
+            }
+            Decided::Nothing => return Outcome::Violates,
+            Decided::Open => {}
         }
         let likely = choice.likely(kind, value);
         work::take(u64::from(likely.count_ones()));
@@ -333,6 +343,11 @@ impl Members {
 }
 
 impl Choice {
+    /// What a member of a value selects.
+    pub(super) fn decided(&self, value: Node<'_>) -> Decided {
+        self.decision.as_ref().map_or(Decided::Open, |decision| decision.by(value))
+    }
+
     /// The branches, a bit for each, that a value does not break for certain: by its type, by what it is, by a member
     /// that decides, or by one that is not there.
     fn likely(&self, kind: Kind, value: Node<'_>) -> u128 {

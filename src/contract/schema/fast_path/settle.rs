@@ -9,7 +9,10 @@ use super::{
     look::{Look, Outcome},
     table::{Branch, Choice, Items, Members, Others, Plain, Shape},
 };
-use crate::json::{Kind, Node};
+use crate::{
+    contract::schema::decision::Decided,
+    json::{Kind, Node},
+};
 
 /// A member or an item that the judge may leave out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,10 +25,17 @@ pub(in crate::contract::schema) struct Part {
 /// How the container around a value came to its shape.
 #[derive(Clone, Copy, Default)]
 struct Way {
-    /// Some members or items of this value may have decided: all of them stay.
-    by_parts: bool,
+    /// To this depth, some members or items of the value may have decided: all of them stay.
+    by_parts: usize,
     /// So did those of a value around it, and the judge compares the errors of all branches.
     compared: bool,
+}
+
+impl Way {
+    /// That of a part of the value.
+    fn below(self) -> Self {
+        Self { by_parts: self.by_parts.saturating_sub(1), ..self }
+    }
 }
 
 impl Look<'_> {
@@ -62,7 +72,8 @@ impl Look<'_> {
             Shape::Select(select) if !select.children => {
                 let selected = value.get(&select.property).and_then(Node::plain_text);
                 if let Some(shape) = selected.and_then(|selected| select.case(selected)) {
-                    return self.settle(Others::Shape(shape), value, Way { by_parts: true, ..way }, parts);
+                    let way = Way { by_parts: way.by_parts.max(1), ..way };
+                    return self.settle(Others::Shape(shape), value, way, parts);
                 }
             }
             // Its cases document more, and the judge asks for none of them.
@@ -70,13 +81,18 @@ impl Look<'_> {
                 self.settle(Others::Shape(select.otherwise), value, way, parts);
             }
             Shape::Choice(choice) => {
-                if let Some(shape) = choice.only(value) {
-                    self.settle(Others::Shape(shape), value, Way { by_parts: true, compared: true }, parts);
+                // The gap walker looks at what any branch documents, so the whole value stays a suspect.
+                if let (Decided::Branch(index), Some(decision)) = (choice.decided(value), &choice.decision) {
+                    let way = Way { by_parts: way.by_parts.max(decision.path.len()), ..way };
+                    self.settle(Others::Shape(choice.branches[index].shape), value, way, parts);
+                } else if let Some(shape) = choice.only(value) {
+                    let way = Way { by_parts: way.by_parts.max(1), compared: true };
+                    self.settle(Others::Shape(shape), value, way, parts);
                 }
             }
             _ => {}
         }
-        if way.by_parts || !self.documents_no_part(others, value) {
+        if way.by_parts > 0 || !self.documents_no_part(others, value) {
             self.suspect(value, Outcome::Doubt);
         }
         false
@@ -120,11 +136,11 @@ impl Look<'_> {
         // Two that are equal stay, as a proof.
         let stays = |item: &Range<usize>| equal.as_ref().is_some_and(|equal| equal.contains(item));
         // The type decided for an array; an item does where the judge shows what it should be one of.
-        let decides = way.by_parts && self.may_list(items.each);
+        let decides = way.by_parts > 0 && self.may_list(items.each);
         let mut all = true;
         for item in value.items() {
             let before = parts.len();
-            let holds = self.settle(items.each, item, Way { by_parts: false, ..way }, parts);
+            let holds = self.settle(items.each, item, way.below(), parts);
             if items.unique {
                 // Two that differ must not become equal.
                 parts.truncate(before);
@@ -141,10 +157,10 @@ impl Look<'_> {
         let (mut seen, mut expected, mut all) = (0, 0, true);
         for (name, member) in value.entries() {
             let (others, bit) = members.about(name, &mut expected);
-            let holds = self.settle(others, member, Way { by_parts: false, ..way }, parts);
+            let holds = self.settle(others, member, way.below(), parts);
             // One that has to be there stays.
             let part = || Part { span: member.span(), certain: holds };
-            parts.extend((bit == 0 && !way.by_parts).then(part));
+            parts.extend((bit == 0 && way.by_parts == 0).then(part));
             seen |= bit;
             all &= holds;
         }

@@ -10,7 +10,7 @@ use super::{
     kinds::Kinds,
 };
 use crate::{
-    contract::schema::{formats, gaps::KnownValues, order::shorter_first, pattern::Matcher},
+    contract::schema::{decision::Decision, formats, gaps::KnownValues, order::shorter_first, pattern::Matcher},
     json::{Kind, Tape, TapeNode},
 };
 
@@ -48,6 +48,8 @@ pub(super) struct Choice {
     /// Members that exclude branches, first those of most branches.
     pub(super) deciding: Vec<DecidingMember>,
     pub(super) by_constant: ByConstant,
+    /// A member that selects a branch.
+    pub(super) decision: Option<Arc<Decision>>,
 }
 
 impl Choice {
@@ -247,8 +249,6 @@ impl Text {
     }
 }
 
-impl Count {
-    fn is_any(&self) -> bool {
 impl TextCheck {
     /// Of a `format` or a `pattern`, with the judge of it.
     pub(super) fn of(keyword: &str, text: &str, judge: Arc<Validator<Tape>>) -> Self {
@@ -268,6 +268,8 @@ impl TextCheck {
     }
 }
 
+impl Count {
+    fn is_any(&self) -> bool {
         self.least == 0 && self.most.is_none()
     }
 

@@ -11,11 +11,7 @@ use super::{
 };
 use crate::contract::{
     refs::{self, below},
-    schema::{
-        discriminator::From,
-        judged::{Changes, NULLABLE},
-        order::shorter_first,
-    },
+    schema::{discriminator::From, judged::Changes, keywords::NULLABLE, order::shorter_first},
 };
 
 /// Bound on the schemas that [`SchemaEntry::closure`] lists.
