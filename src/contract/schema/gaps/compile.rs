@@ -18,6 +18,9 @@ use crate::contract::{
 const MAX_CLOSURE: usize = 64;
 
 struct Compiler<'c> {
+    document: &'c Value,
+    /// Schemas with an unusable place.
+    broken: &'c HashSet<String>,
     changes: &'c Changes,
     entries: Vec<SchemaEntry>,
     /// Index of each schema by its pointer, so that references may lead in circles.
@@ -37,6 +40,8 @@ impl Coverage {
         changes: &Changes,
     ) -> (Self, Vec<usize>) {
         let mut compiler = Compiler {
+            document,
+            broken,
             changes,
             entries: Vec::new(),
             known: HashMap::new(),
@@ -75,9 +80,7 @@ impl Coverage {
         for index in self.leading_to(looks) {
             self.entries[index].looks_at_all = true;
         }
-        let depends =
-            |entry: &SchemaEntry| !entry.choices.is_empty() || entry.condition.is_some() || !entry.dependent.is_empty();
-        let dependent: HashSet<usize> = self.leading_to(depends).into_iter().collect();
+        let dependent: HashSet<usize> = self.leading_to(SchemaEntry::depends_on_value).into_iter().collect();
         for index in 0..self.entries.len() {
             let closure = possible(&self.entries, vec![index], MAX_CLOSURE);
             let entry = &mut self.entries[index];
@@ -191,11 +194,31 @@ impl Compiler<'_> {
         if let Some(index) = self.known.get(&pointer) {
             return *index;
         }
-        let index = self.entries.len();
-        self.entries.push(SchemaEntry::default());
-        self.known.insert(pointer.clone(), index);
-        self.todo.push_back(pointer);
+        let mut meant = pointer.clone();
+        for _ in 0..refs::MAX_CHAIN {
+            let Some(next) = self.meant(&meant) else { break };
+            meant = next;
+        }
+        let next = self.entries.len();
+        let index = *self.known.entry(meant.clone()).or_insert(next);
+        if index == next {
+            self.entries.push(SchemaEntry::default());
+            self.todo.push_back(meant);
+        }
+        self.known.insert(pointer, index);
         index
+    }
+
+    /// The schema that stands for one which only refers to it. A silent one does not: where it is a branch, it frees
+    /// the content, and one that refers to it frees nothing.
+    fn meant(&self, pointer: &str) -> Option<String> {
+        let says = |schema: &Map<String, Value>| schema.keys().any(|keyword| says_something(keyword));
+        let schema = refs::at(self.document, pointer)?.as_object()?;
+        let refers = |keyword: &String| keyword == "$ref" || !(says_something(keyword) || keyword == NULLABLE);
+        let target = refs::target(schema.get("$ref")?.as_str()?)?;
+        let meant = refs::at(self.document, &target)?.as_object()?;
+        let stands = schema.keys().all(refers) && !self.broken.contains(pointer) && says(meant);
+        stands.then_some(target)
     }
 
     fn entry(&mut self, pointer: &str, schema: &Map<String, Value>) -> SchemaEntry {

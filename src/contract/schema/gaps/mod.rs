@@ -7,6 +7,7 @@
 
 mod compile;
 mod known;
+mod sets;
 mod table;
 mod types;
 mod walk;

@@ -2,11 +2,11 @@
 
 use std::{borrow::Cow, collections::HashMap, fmt, sync::Arc};
 
-use ahash::{AHashMap, AHashSet};
+use ahash::AHashMap;
 use jsonschema::Validator;
 use serde_json::json;
 
-use super::{known::KnownValues, types::Types};
+use super::{known::KnownValues, sets::Distinct, types::Types};
 use crate::{
     contract::{
         list::joined,
@@ -86,6 +86,11 @@ impl SchemaEntry {
         let order = |(held, _): &(Box<str>, usize)| shorter_first(held.as_bytes(), name.as_bytes());
         let at = self.properties.binary_search_by(order).ok()?;
         Some(self.properties[at].1)
+    }
+
+    /// Whether the value decides what it leads to for the same value.
+    pub(super) fn depends_on_value(&self) -> bool {
+        !self.choices.is_empty() || self.condition.is_some() || !self.dependent.is_empty()
     }
 
     pub(super) fn branches(&self) -> impl Iterator<Item = &Branch> {
@@ -303,30 +308,20 @@ impl<'c> Applicable<'c> {
     }
 }
 
-/// Up to here a schema is looked for among those found, from the first to the last.
-const FEW: usize = 16;
-
 /// The schemas that may apply to a value to which these do, cut off beyond a number of them.
 pub(super) fn possible(entries: &[SchemaEntry], from: Vec<usize>, limit: usize) -> Vec<usize> {
-    let (mut found, mut seen, mut next) = (from, AHashSet::new(), 0);
-    while let Some(index) = found.get(next).copied().filter(|_| found.len() <= limit) {
+    let (mut found, mut next) = (Distinct::of(entries.len()), 0);
+    for index in from {
+        found.add(index);
+    }
+    while let Some(index) = found.found.get(next).copied().filter(|_| found.found.len() <= limit) {
         next += 1;
         for target in entries[index].same_value() {
-            let is_new = if found.len() <= FEW {
-                !found.contains(&target)
-            } else {
-                if seen.is_empty() {
-                    seen.extend(found.iter().copied());
-                }
-                seen.insert(target)
-            };
-            if is_new {
-                found.push(target);
-            }
-            if found.len() > limit {
+            found.add(target);
+            if found.found.len() > limit {
                 break;
             }
         }
     }
-    found
+    found.found
 }

@@ -2,8 +2,11 @@
 
 use std::{borrow::Cow, cell::Cell};
 
+use ahash::AHashMap;
+
 use super::{
-    table::{Additional, Choice, Coverage},
+    sets::{Applicable, Distinct, Held, Leading, MemberCoverage, Sets},
+    table::{Branch, Choice, Coverage},
     types::Types,
 };
 use crate::{
@@ -14,7 +17,7 @@ use crate::{
 /// Bound on the gaps reported of one value.
 const MAX_GAPS: usize = 1000;
 
-/// Schemas or names that a search compares in a step.
+/// Names that a search compares in a step.
 const STEP_NAMES: usize = 8;
 
 /// A place that no schema accounts for.
@@ -56,39 +59,6 @@ pub enum GapKind {
 /// Whether a branch, given by its index in [`Coverage::branches`], holds for a value.
 pub(in crate::contract::schema) type Holds<'a> = &'a dyn Fn(usize, Node<'_>) -> bool;
 
-/// Schemas that lead to one value: nearly always one, which costs no allocation.
-#[derive(Default)]
-enum Few {
-    #[default]
-    None,
-    One(usize),
-    Several(Vec<usize>),
-}
-
-impl Few {
-    fn push(&mut self, index: usize) {
-        *self = match std::mem::take(self) {
-            Self::None => Self::One(index),
-            Self::One(first) => Self::Several(vec![first, index]),
-            Self::Several(mut several) => {
-                several.push(index);
-                Self::Several(several)
-            }
-        };
-    }
-
-    fn as_slice(&self) -> &[usize] {
-        match self {
-            Self::None => &[],
-            Self::One(index) => std::slice::from_ref(index),
-            Self::Several(several) => several,
-        }
-    }
-}
-
-/// Schemas that speak of one value: those that lead to it, and what they refer to.
-type Applicable<'s> = Cow<'s, [usize]>;
-
 /// A container on the way from the root to the value that is looked at.
 struct Frame<'s, 'a> {
     children: Children<'a>,
@@ -124,18 +94,6 @@ enum Children<'a> {
     Items(std::iter::Enumerate<Items<'a>>),
 }
 
-/// What the schemas of a container say about one child.
-enum MemberCoverage {
-    /// These schemas speak of it.
-    Schemas(Few),
-    /// It is covered, and nothing below is looked at.
-    Covered,
-    /// It is one of the keys whose names are not shown.
-    Unnamed(usize, Few),
-    /// Nothing.
-    Nothing,
-}
-
 /// Schemas that apply to one value.
 struct Found<'s> {
     applicable: Applicable<'s>,
@@ -148,6 +106,7 @@ struct Found<'s> {
 /// One walk through a value.
 struct Walk<'c> {
     coverage: &'c Coverage,
+    sets: Sets<'c>,
     holds: Holds<'c>,
     is_origin: &'c dyn Fn(&str) -> bool,
     /// Where gaps may be.
@@ -167,7 +126,7 @@ impl Coverage {
         is_origin: &dyn Fn(&str) -> bool,
         suspects: Suspects<'_>,
     ) -> (Vec<Gap>, bool) {
-        let walk = Walk { coverage: self, holds, is_origin, suspects, open: Cell::new(false) };
+        let walk = Walk { coverage: self, sets: Sets::default(), holds, is_origin, suspects, open: Cell::new(false) };
         let gaps = walk.walk(entry, root);
         (gaps, walk.open.get())
     }
@@ -177,7 +136,8 @@ impl<'c> Walk<'c> {
     fn walk(&self, entry: usize, root: Node<'_>) -> Vec<Gap> {
         let mut gaps = Vec::new();
         let mut open: Vec<Frame<'_, '_>> = Vec::new();
-        open.extend(self.enter(root, &[entry], Step::Root, &open, &mut gaps));
+        let leading = Leading::one(self.coverage, entry);
+        open.extend(self.enter(root, &leading, Step::Root, &open, &mut gaps));
         while let Some(frame) = open.last_mut() {
             if gaps.len() >= MAX_GAPS {
                 self.open.set(true);
@@ -187,18 +147,18 @@ impl<'c> Walk<'c> {
             let next = match &mut frame.children {
                 Children::Members(members) => members.find(|(_, value)| is_suspect(value)).map(|(name, value)| {
                     let name = name.as_str().unwrap_or_default();
-                    let covered = self.coverage.member_of(&frame.applicable, &name);
+                    let covered = frame.applicable.member(self.coverage, &name);
                     (Step::Member(name), value, covered)
                 }),
-                Children::Items(items) => items
-                    .find(|(_, item)| is_suspect(item))
-                    .map(|(index, item)| (Step::Item(index), item, self.item_of(&frame.applicable, index, item))),
+                Children::Items(items) => items.find(|(_, item)| is_suspect(item)).map(|(index, item)| {
+                    (Step::Item(index), item, Held::Own(self.item_of(&frame.applicable, index, item)))
+                }),
             };
             let Some((step, child, covered)) = next else {
                 open.pop();
                 continue;
             };
-            let schemas = match covered {
+            let schemas = match &*covered {
                 MemberCoverage::Covered => continue,
                 MemberCoverage::Nothing => {
                     gaps.push(Gap { at: pointer(&open, &step), kind: GapKind::Undocumented });
@@ -206,6 +166,7 @@ impl<'c> Walk<'c> {
                 }
                 MemberCoverage::Unnamed(limit, schemas) => {
                     frame.unnamed += 1;
+                    let limit = *limit;
                     let kind = if frame.unnamed > limit {
                         GapKind::BeyondUnnamed { limit }
                     } else {
@@ -216,7 +177,7 @@ impl<'c> Walk<'c> {
                 }
                 MemberCoverage::Schemas(schemas) => schemas,
             };
-            let frame = self.enter(child, schemas.as_slice(), step, &open, &mut gaps);
+            let frame = self.enter(child, schemas, step, &open, &mut gaps);
             open.extend(frame);
         }
         gaps
@@ -226,19 +187,18 @@ impl<'c> Walk<'c> {
     fn enter<'a>(
         &self,
         value: Node<'a>,
-        schemas: &[usize],
+        leading: &Leading,
         step: Step<'a>,
         open: &[Frame<'_, '_>],
         gaps: &mut Vec<Gap>,
     ) -> Option<Frame<'c, 'a>> {
         let entries = &self.coverage.entries;
-        let looks = schemas.iter().any(|index| entries[*index].looks_at_all);
         let kind = value.kind();
         let is_container = matches!(kind, Kind::Object | Kind::Array) && !value.is_empty();
-        if !looks && !is_container {
+        if !leading.look_at_all && !is_container {
             return None;
         }
-        let found = self.applicable(schemas, value);
+        let found = self.applicable(leading.as_slice(), value);
         match kind {
             Kind::Object | Kind::Array if !is_container => None,
             Kind::Object | Kind::Array => {
@@ -298,23 +258,28 @@ impl<'c> Walk<'c> {
             && entries[*only].is_settled
             && let Some(always) = &entries[*only].closure
         {
-            return Found { applicable: Cow::Borrowed(always), freed: false, unclear: None };
+            return Found { applicable: Applicable::Few(Cow::Borrowed(always)), freed: false, unclear: None };
         }
-        let mut found = Vec::with_capacity(from.len() + 2);
+        if let Some(applicable) = self.sets.fixed(from) {
+            return Found { applicable, freed: false, unclear: None };
+        }
+        let mut found = Distinct::of(entries.len());
+        let mut is_fixed = true;
+        let mut held = AHashMap::new();
         let mut freed = false;
         let mut unclear = None;
         let mut todo: Vec<usize> = from.iter().rev().copied().collect();
         while let Some(index) = todo.pop() {
-            work::take(1 + (found.len() / STEP_NAMES) as u64);
-            if found.contains(&index) {
+            work::take(1);
+            if !found.add(index) {
                 continue;
             }
-            found.push(index);
             let entry = &entries[index];
+            is_fixed &= !entry.depends_on_value();
             todo.extend(&entry.always);
             for choice in &entry.choices {
                 let before = todo.len();
-                unclear = unclear.or(self.choose(choice, value, &found, &mut todo));
+                unclear = unclear.or(self.choose(choice, value, &found, &mut held, &mut todo));
                 freed |= todo[before..].iter().any(|branch| entries[*branch].silent);
             }
             if let Some(condition) = &entry.condition {
@@ -330,29 +295,35 @@ impl<'c> Walk<'c> {
                 entry.dependent.iter().filter(|(name, _)| value.get(name).is_some()).map(|(_, schema)| *schema),
             );
         }
-        Found { applicable: Cow::Owned(found), freed, unclear }
+        let applicable = self.sets.keep(self.coverage, found.found);
+        if is_fixed {
+            self.sets.fix(from, &applicable);
+        }
+        Found { applicable, freed, unclear }
     }
 
     fn item_of(&self, applicable: &[usize], index: usize, item: Node<'_>) -> MemberCoverage {
         work::take(applicable.len() as u64);
-        let mut schemas = Few::default();
+        let mut schemas = Leading::default();
         for entry in applicable.iter().map(|entry| &self.coverage.entries[*entry]) {
             if let Some(schema) = entry.prefix.get(index).copied().or(entry.items) {
-                schemas.push(schema);
+                schemas.push(self.coverage, schema);
             }
             if let Some(contains) = entry.contains.as_ref().filter(|contains| (self.holds)(contains.judge, item)) {
-                schemas.push(contains.entry);
+                schemas.push(self.coverage, contains.entry);
             }
         }
         if schemas.as_slice().is_empty() { MemberCoverage::Nothing } else { MemberCoverage::Schemas(schemas) }
     }
 
-    /// The branches of a choice that apply to a value. Gives the member that selects none of them.
+    /// The branches of a choice that apply to a value; `held` are those that were asked before. Gives the member that
+    /// selects none of them.
     fn choose(
         &self,
         choice: &'c Choice,
         value: Node<'_>,
-        found: &[usize],
+        found: &Distinct,
+        held: &mut AHashMap<usize, bool>,
         todo: &mut Vec<usize>,
     ) -> Option<(&'c str, GapKind)> {
         let mut unclear = None;
@@ -365,7 +336,7 @@ impl<'c> Walk<'c> {
             match selection.case(&text) {
                 Some(index) => {
                     let branch = &choice.branches[index];
-                    if found.contains(&branch.entry) {
+                    if found.has(branch.entry) {
                         return None;
                     }
                     if !choice.children || (self.holds)(branch.judge, value) {
@@ -386,7 +357,9 @@ impl<'c> Walk<'c> {
             return unclear;
         }
         let before = todo.len();
-        let holding = choice.branches.iter().filter(|branch| (self.holds)(branch.judge, value));
+        let mut holds =
+            |branch: &&Branch| *held.entry(branch.entry).or_insert_with(|| (self.holds)(branch.judge, value));
+        let holding = choice.branches.iter().filter(|branch| holds(branch));
         todo.extend(holding.map(|branch| branch.entry));
         if choice.undecided && todo.len() > before + 1 {
             self.open.set(true);
@@ -397,47 +370,5 @@ impl<'c> Walk<'c> {
             return None;
         }
         unclear
-    }
-}
-
-impl Coverage {
-    fn member_of(&self, applicable: &[usize], name: &str) -> MemberCoverage {
-        let mut schemas = Few::default();
-        let mut covered = false;
-        let mut unnamed = None;
-        for index in applicable {
-            let entry = &self.entries[*index];
-            work::take(1);
-            let mut named = false;
-            if let Some(schema) = entry.property(name) {
-                schemas.push(schema);
-                named = true;
-            }
-            for (_, schema) in entry.patterns.iter().filter(|(pattern, _)| pattern.matches(name)) {
-                schemas.push(*schema);
-                named = true;
-            }
-            if named {
-                covered = true;
-                continue;
-            }
-            if let Some(limit) = entry.unnamed {
-                unnamed = Some(limit);
-            }
-            match entry.additional {
-                Additional::Open => {}
-                Additional::Free | Additional::Closed => covered |= entry.unnamed.is_none(),
-                Additional::Schema(schema) => {
-                    schemas.push(schema);
-                    covered |= entry.unnamed.is_none();
-                }
-            }
-        }
-        match (covered, unnamed) {
-            (true, _) if schemas.as_slice().is_empty() => MemberCoverage::Covered,
-            (true, _) => MemberCoverage::Schemas(schemas),
-            (false, Some(limit)) => MemberCoverage::Unnamed(limit, schemas),
-            (false, None) => MemberCoverage::Nothing,
-        }
     }
 }

@@ -1,0 +1,250 @@
+//! Sets of schemas that speak of one value together, and what they say about its members.
+//!
+//! Where no branch of a choice holds, all of them speak of a value: hundreds of schemas. One value after another has
+//! the same set, so what it says about a member is worked out once.
+
+use std::{borrow::Cow, cell::RefCell, ops::Deref, rc::Rc};
+
+use ahash::AHashMap;
+
+use super::table::{Additional, Coverage};
+use crate::json::work;
+
+/// Up to here each schema of a set is asked; larger sets are kept.
+const FEW: usize = 8;
+
+/// Bound on the sets that one walk keeps.
+const MAX_KEPT: usize = 64;
+
+/// Schemas that lead to one value.
+#[derive(Default)]
+pub(super) struct Leading {
+    schemas: Few,
+    /// One of them has a statement about values without content.
+    pub(super) look_at_all: bool,
+}
+
+/// Nearly always one, which costs no allocation.
+#[derive(Default)]
+enum Few {
+    #[default]
+    None,
+    One(usize),
+    Several(Vec<usize>),
+}
+
+impl Leading {
+    pub(super) fn one(coverage: &Coverage, index: usize) -> Self {
+        Self { schemas: Few::One(index), look_at_all: coverage.entries[index].looks_at_all }
+    }
+
+    pub(super) fn push(&mut self, coverage: &Coverage, index: usize) {
+        self.look_at_all |= coverage.entries[index].looks_at_all;
+        match &mut self.schemas {
+            Few::None => self.schemas = Few::One(index),
+            Few::One(first) => self.schemas = Few::Several(vec![*first, index]),
+            Few::Several(several) => several.push(index),
+        }
+    }
+
+    pub(super) fn as_slice(&self) -> &[usize] {
+        match &self.schemas {
+            Few::None => &[],
+            Few::One(index) => std::slice::from_ref(index),
+            Few::Several(several) => several,
+        }
+    }
+}
+
+/// What the schemas of a container say about one child.
+pub(super) enum MemberCoverage {
+    /// These schemas speak of it.
+    Schemas(Leading),
+    /// It is covered, and nothing below is looked at.
+    Covered,
+    /// It is one of the keys whose names are not shown.
+    Unnamed(usize, Leading),
+    /// Nothing.
+    Nothing,
+}
+
+/// What was worked out for this child, or for all of its name.
+pub(super) enum Held {
+    Own(MemberCoverage),
+    Kept(Rc<MemberCoverage>),
+}
+
+impl Deref for Held {
+    type Target = MemberCoverage;
+
+    fn deref(&self) -> &MemberCoverage {
+        match self {
+            Self::Own(coverage) => coverage,
+            Self::Kept(coverage) => coverage,
+        }
+    }
+}
+
+/// Schemas that speak of one value: those that lead to it, and what they refer to.
+#[derive(Clone)]
+pub(super) enum Applicable<'c> {
+    Few(Cow<'c, [usize]>),
+    Kept(Rc<Kept<'c>>),
+}
+
+impl Deref for Applicable<'_> {
+    type Target = [usize];
+
+    fn deref(&self) -> &[usize] {
+        match self {
+            Self::Few(schemas) => schemas,
+            Self::Kept(kept) => &kept.schemas,
+        }
+    }
+}
+
+/// A set that is kept.
+pub(super) struct Kept<'c> {
+    schemas: Box<[usize]>,
+    /// Every name that one of them documents, with what they say about it once that was asked.
+    members: RefCell<AHashMap<&'c str, Option<Rc<MemberCoverage>>>>,
+}
+
+/// The sets that one walk keeps.
+#[derive(Default)]
+pub(super) struct Sets<'c> {
+    kept: RefCell<AHashMap<Box<[usize]>, Rc<Kept<'c>>>>,
+    /// By several schemas that lead to a value, those that speak of it where that does not depend on the value.
+    fixed: RefCell<AHashMap<Box<[usize]>, Applicable<'c>>>,
+}
+
+impl<'c> Sets<'c> {
+    /// Keeps a set if it is large.
+    pub(super) fn keep(&self, coverage: &'c Coverage, schemas: Vec<usize>) -> Applicable<'c> {
+        if schemas.len() <= FEW {
+            return Applicable::Few(Cow::Owned(schemas));
+        }
+        let mut held = self.kept.borrow_mut();
+        if let Some(kept) = held.get(&schemas[..]) {
+            return Applicable::Kept(Rc::clone(kept));
+        }
+        if held.len() >= MAX_KEPT {
+            return Applicable::Few(Cow::Owned(schemas));
+        }
+        let names = schemas.iter().flat_map(|index| &coverage.entries[*index].properties);
+        let members = RefCell::new(names.map(|(name, _)| (&**name, None)).collect());
+        let kept = Rc::new(Kept { schemas: schemas.clone().into(), members });
+        held.insert(schemas.into(), Rc::clone(&kept));
+        Applicable::Kept(kept)
+    }
+
+    /// The schemas that speak of a value to which these lead, where that is known.
+    pub(super) fn fixed(&self, leading: &[usize]) -> Option<Applicable<'c>> {
+        if leading.len() < 2 { None } else { self.fixed.borrow().get(leading).cloned() }
+    }
+
+    /// Keeps that they speak of every value to which these lead.
+    pub(super) fn fix(&self, leading: &[usize], applicable: &Applicable<'c>) {
+        let mut fixed = self.fixed.borrow_mut();
+        if leading.len() > 1 && fixed.len() < MAX_KEPT {
+            fixed.insert(leading.into(), applicable.clone());
+        }
+    }
+}
+
+impl Applicable<'_> {
+    /// What the schemas say about the member of this name.
+    pub(super) fn member(&self, coverage: &Coverage, name: &str) -> Held {
+        if let Self::Kept(kept) = self
+            && let Some(known) = kept.members.borrow_mut().get_mut(name)
+        {
+            let known = known.get_or_insert_with(|| Rc::new(coverage.member_of(&kept.schemas, name)));
+            work::take(1);
+            return Held::Kept(Rc::clone(known));
+        }
+        Held::Own(coverage.member_of(self, name))
+    }
+}
+
+/// Different schemas, in the order in which they were found.
+pub(super) struct Distinct {
+    pub(super) found: Vec<usize>,
+    /// A bit for each schema, where many were found.
+    seen: Vec<u64>,
+    /// How many schemas there are.
+    all: usize,
+}
+
+impl Distinct {
+    /// Up to here a schema is looked for from the first to the last.
+    const FEW: usize = 16;
+
+    /// Of so many schemas.
+    pub(super) fn of(all: usize) -> Self {
+        Self { found: Vec::new(), seen: Vec::new(), all }
+    }
+
+    pub(super) fn has(&self, index: usize) -> bool {
+        match self.seen.get(index / 64) {
+            Some(bits) => bits >> (index % 64) & 1 == 1,
+            None => self.found.contains(&index),
+        }
+    }
+
+    /// Adds a schema; `false` if it is among them.
+    pub(super) fn add(&mut self, index: usize) -> bool {
+        if self.has(index) {
+            return false;
+        }
+        self.found.push(index);
+        if self.found.len() == Self::FEW {
+            self.seen = vec![0; self.all.div_ceil(64)];
+            self.found.iter().for_each(|index| self.seen[index / 64] |= 1 << (index % 64));
+        } else if self.found.len() > Self::FEW {
+            self.seen[index / 64] |= 1 << (index % 64);
+        }
+        true
+    }
+}
+
+impl Coverage {
+    fn member_of(&self, applicable: &[usize], name: &str) -> MemberCoverage {
+        let mut schemas = Leading::default();
+        let mut covered = false;
+        let mut unnamed = None;
+        for index in applicable {
+            let entry = &self.entries[*index];
+            work::take(1);
+            let mut named = false;
+            if let Some(schema) = entry.property(name) {
+                schemas.push(self, schema);
+                named = true;
+            }
+            for (_, schema) in entry.patterns.iter().filter(|(pattern, _)| pattern.matches(name)) {
+                schemas.push(self, *schema);
+                named = true;
+            }
+            if named {
+                covered = true;
+                continue;
+            }
+            if let Some(limit) = entry.unnamed {
+                unnamed = Some(limit);
+            }
+            match entry.additional {
+                Additional::Open => {}
+                Additional::Free | Additional::Closed => covered |= entry.unnamed.is_none(),
+                Additional::Schema(schema) => {
+                    schemas.push(self, schema);
+                    covered |= entry.unnamed.is_none();
+                }
+            }
+        }
+        match (covered, unnamed) {
+            (true, _) if schemas.as_slice().is_empty() => MemberCoverage::Covered,
+            (true, _) => MemberCoverage::Schemas(schemas),
+            (false, Some(limit)) => MemberCoverage::Unnamed(limit, schemas),
+            (false, None) => MemberCoverage::Nothing,
+        }
+    }
+}
