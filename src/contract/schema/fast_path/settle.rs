@@ -43,7 +43,8 @@ impl Look<'_> {
     pub(in crate::contract::schema) fn parts(&self, index: usize, value: Node<'_>) -> Vec<Part> {
         let mut parts = Vec::new();
         self.settle(Others::Shape(index), value, Way::default(), &mut parts);
-        parts.sort_unstable_by_key(|part| (part.span.start, std::cmp::Reverse(part.span.end)));
+        // Mostly sorted: runs of items, each followed by its list.
+        parts.sort_by_key(|part| (part.span.start, std::cmp::Reverse(part.span.end)));
         parts
     }
 
