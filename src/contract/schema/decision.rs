@@ -344,7 +344,7 @@ mod tests {
         vec![(at.to_owned(), expected.to_owned())]
     }
 
-    fn tagged(members: Value, required: &[&str]) -> Value {
+    fn tagged(members: &Value, required: &[&str]) -> Value {
         json!({"type": "object", "properties": members, "required": required})
     }
 
@@ -352,7 +352,7 @@ mod tests {
     fn what_is_wrong_in_a_choice_of_choices_is_that_of_the_branch_which_its_members_select() {
         let action = |kind: &str, name: &str, member: &str| {
             let members = json!({"type": {"const": kind}, "action": {"enum": [name]}, member: {"type": "string"}});
-            tagged(members, &["type", "action", member])
+            tagged(&members, &["type", "action", member])
         };
         let schema = compiled(&json!({"oneOf": [
             {"oneOf": [action("mail", "send", "to"), action("mail", "read", "from")]},
@@ -370,7 +370,7 @@ mod tests {
     fn a_member_of_a_member_selects_a_branch() {
         let target = |kind: &str, member: &str| {
             let inner = json!({"kind": {"const": kind}, member: {"type": "integer"}});
-            tagged(json!({"target": tagged(inner, &["kind"]), "list": {"items": {"type": "string"}}}), &["target"])
+            tagged(&json!({"target": tagged(&inner, &["kind"]), "list": {"items": {"type": "string"}}}), &["target"])
         };
         let schema = compiled(&json!({"anyOf": [target("a", "x"), target("b", "y")]}));
         let value = |kind: &str| json!({"target": {"kind": kind, "x": "", "y": ""}, "list": ["", 1]});
@@ -381,8 +381,8 @@ mod tests {
 
     #[test]
     fn without_the_member_that_marks_a_branch_the_other_one_is_selected() {
-        let plain = tagged(json!({"id": {"type": "string"}}), &["id"]);
-        let deleted = tagged(json!({"deleted": {"enum": [true]}, "id": {"type": "string"}}), &["deleted", "id"]);
+        let plain = tagged(&json!({"id": {"type": "string"}}), &["id"]);
+        let deleted = tagged(&json!({"deleted": {"enum": [true]}, "id": {"type": "string"}}), &["deleted", "id"]);
         let schema = compiled(&json!({"anyOf": [{"type": "string"}, plain, deleted]}));
         assert_eq!(violations(&schema, &json!({"id": 1})), one("/id", "a string"));
         assert_eq!(violations(&schema, &json!({"id": "", "deleted": false})), []);

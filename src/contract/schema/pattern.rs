@@ -89,7 +89,7 @@ impl Matcher {
     /// Of a pattern that means the same here as to the judge; `None` where that is not certain.
     pub(super) fn of(pattern: &str) -> Option<Self> {
         let differs = ["\\", "(?", "&&", "--", "~~"];
-        if !pattern.is_ascii() || differs.iter().any(|part| pattern.contains(part)) {
+        if !pattern.is_ascii() || differs.iter().any(|part| pattern.contains(part)) || nests_classes(pattern) {
             return None;
         }
         let starts = regex_syntax::parse(pattern).ok()?.properties().look_set_prefix().contains(Look::Start);
@@ -103,6 +103,16 @@ impl Matcher {
     pub(super) fn matches(&self, text: &[u8]) -> bool {
         self.0.is_match(&mut self.0.create_cache(), text)
     }
+}
+
+/// Whether a bracket is a member of a class, in a pattern without escapes: here it would begin a class in the class.
+fn nests_classes(pattern: &str) -> bool {
+    let mut class = false;
+    pattern.bytes().any(|byte| {
+        let nests = class && byte == b'[';
+        class = byte == b'[' || class && byte != b']';
+        nests
+    })
 }
 
 /// What a pattern weighs that has one character.
@@ -381,7 +391,7 @@ mod tests {
                 assert_eq!(matcher.matches(text.as_bytes()), judge.is_valid(TapeNode::Text(text)), "{pattern} {text}");
             }
         }
-        for other in ["a$", r"^\d$", "^(?=a)", "^[a--z]$", "^[é]$"] {
+        for other in ["a$", r"^\d$", "^(?=a)", "^[a--z]$", "^[é]$", "^[[a]]$", "^[[:alpha:]]$"] {
             assert!(Matcher::of(other).is_none(), "{other}");
         }
     }
