@@ -11,6 +11,8 @@ pub enum LenientError {
     Cut,
     /// It is not JSON.
     Grammar,
+    /// A string that is asked for as text holds half of a surrogate pair.
+    Surrogate,
     /// It is another value: a member is missing or of another type.
     Shape,
     /// A member that is read has this name twice.
@@ -22,6 +24,7 @@ impl fmt::Display for LenientError {
         match self {
             Self::Cut => f.write_str("it ends in the middle"),
             Self::Grammar => f.write_str("it is not valid JSON"),
+            Self::Surrogate => f.write_str("a string holds half of a surrogate pair"),
             Self::Shape => f.write_str("a member is missing or of another type"),
             Self::Duplicate(name) => write!(f, "duplicate member `{name}`"),
         }

@@ -99,6 +99,13 @@ impl<'de> Reader<'de> {
         self.unicode(start..self.at)
     }
 
+    /// The last string that had escapes, which has to be text.
+    fn unescaped(&self) -> Result<&str, LenientError> {
+        // What is no text around the escapes is none before them.
+        let error = if self.unicode.is_some() { LenientError::Surrogate } else { LenientError::Grammar };
+        std::str::from_utf8(&self.scratch).map_err(|_| error)
+    }
+
     /// Takes `null`, `true` or `false`.
     fn word(&mut self) -> Result<Word, LenientError> {
         let rest = &self.text[self.at..];
@@ -276,7 +283,7 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
                 self.check_controls(start..self.at)?;
                 match span {
                     Some(span) => visitor.visit_borrowed_str(self.unicode(span)?),
-                    None => visitor.visit_str(unicode(&self.scratch)?),
+                    None => visitor.visit_str(self.unescaped()?),
                 }
             }
             b'{' => self.container(|members| visitor.visit_map(members)),
@@ -321,7 +328,7 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
         self.check_controls(start..self.at)?;
         match span {
             Some(span) => visitor.visit_borrowed_bytes(&self.text[span]),
-            None => visitor.visit_str(unicode(&self.scratch)?),
+            None => visitor.visit_str(self.unescaped()?),
         }
     }
 

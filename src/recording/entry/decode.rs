@@ -64,12 +64,12 @@ impl Shared {
 /// Reads one entry from its text.
 pub(in crate::recording) fn entry(text: &[u8], shared: &mut Shared) -> Result<Converted, EntryFault> {
     let files = &mut shared.files;
-    let entry: har::Entry<'_> = lenient::read(text).map_err(|error| EntryFault::Entry(unread(error, text)))?;
+    let entry: har::Entry<'_> = lenient::read(text).map_err(|error| unread(error, text))?;
     let request = entry.request.ok_or("it has no `request`")?;
     let Some(target) = target(&request)? else { return Ok(Converted::NotHttp) };
     let record = entry.contrail;
     if let Some(found) = record.as_ref().and_then(|record| record.version) {
-        check_version(found.get()).map_err(EntryFault::Version)?;
+        note::check_version(found.get()).map_err(EntryFault::Version)?;
     }
     let laid_out = record.as_ref().map(Record::laid_out).unwrap_or_default();
     let started = entry.started_date_time.as_ref().and_then(|text| instant(text.as_str()));
@@ -121,12 +121,12 @@ pub(in crate::recording) fn entry(text: &[u8], shared: &mut Shared) -> Result<Co
 }
 
 /// What keeps an entry from being read, without its content.
-fn unread(error: LenientError, text: &[u8]) -> String {
+fn unread(error: LenientError, text: &[u8]) -> EntryFault {
     if let Some(fault) = note::fault(text) {
         return fault;
     }
     let member = if error == LenientError::Shape { misshapen(text) } else { None };
-    format!("it cannot be read ({})", member.map_or_else(|| har::plain(error), Cow::Owned))
+    EntryFault::Entry(format!("it cannot be read ({})", member.map_or_else(|| har::plain(error), Cow::Owned)))
 }
 
 /// The credential of an entry without an instant: whether a token that states bounds was inside its time is unknown.
@@ -151,15 +151,6 @@ fn is_masked(request: &Request) -> bool {
     is_label(secret)
         || !secret.is_empty() && !secret.bytes().any(|byte| byte.is_ascii_alphanumeric())
         || ["redacted", "masked", "sanitized", "sanitised"].iter().any(|word| lower.contains(word))
-}
-
-/// Whether `_contrail.version` is one that is read here; otherwise as it stands in the file, cut for reading.
-pub(in crate::recording) fn check_version(raw: &str) -> Result<(), String> {
-    #[allow(clippy::float_cmp)] // `1.0` is exact
-    if raw.parse::<f64>().is_ok_and(|version| version == f64::from(crate::recording::VERSION)) {
-        return Ok(());
-    }
-    Err(raw.chars().take(40).collect())
 }
 
 /// Where the request went; `None` if it is no HTTP exchange.
@@ -356,7 +347,7 @@ fn timings(timings: &har::Timings<'_>) -> Timings {
 }
 
 fn millis(raw: Option<Raw<'_>>) -> Option<Duration> {
-    let millis = har::number(raw).filter(|millis| *millis >= 0.0)?;
+    let millis = note::number(raw).filter(|millis| *millis >= 0.0)?;
     Duration::try_from_secs_f64(millis / 1000.0).ok()
 }
 

@@ -6,7 +6,7 @@ use std::{borrow::Cow, fmt};
 
 use serde::{Deserialize, Deserializer, de};
 
-use super::note::Record;
+use super::note::{Record, number};
 use crate::json::lenient::{self, LenientError, Raw};
 
 /// `log.entries[]`
@@ -183,11 +183,6 @@ fn text(bytes: &[u8]) -> Cow<'_, str> {
     std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 
-/// The number in a member, however it is written (`12`, `12.0`, `"12"`); `None` if it is none.
-pub(in crate::recording) fn number(raw: Option<Raw<'_>>) -> Option<f64> {
-    raw?.get().trim_matches('"').trim().parse().ok().filter(|number: &f64| number.is_finite())
-}
-
 /// A count; `None` for `-1` and whatever else is no count.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // checked: not negative, and beyond 2^53 no count goes
 pub(in crate::recording) fn count(raw: Option<Raw<'_>>) -> Option<u64> {
@@ -200,6 +195,7 @@ pub(in crate::recording) fn plain(misfit: LenientError) -> Cow<'static, str> {
         LenientError::Shape => "a member is missing or of another type than in HAR 1.2".into(),
         LenientError::Duplicate(name) => format!("duplicate member `{name}`").into(),
         LenientError::Cut => "it ends in the middle".into(),
+        LenientError::Surrogate => "a string holds half of a surrogate pair".into(),
         LenientError::Grammar => "it is not valid JSON".into(),
     }
 }

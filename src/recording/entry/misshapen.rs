@@ -1,6 +1,12 @@
-//! Which member of an entry has another type than HAR 1.2 says. Looked for only where an entry could not be read.
+//! Which member of an entry has another type than HAR 1.2 says, or than contrail writes. Looked for only where an entry
+//! could not be read.
 
-use crate::json::{Document, Kind, Node};
+use std::collections::BTreeMap;
+
+use crate::json::{
+    Document, Kind, Node,
+    lenient::{LenientError, Raw},
+};
 
 /// Members that are read, outer ones first; `*` stands for each item of an array.
 const MEMBERS: &[(&str, Kind)] = &[
@@ -34,10 +40,128 @@ const MEMBERS: &[(&str, Kind)] = &[
     ("timings", Kind::Object),
 ];
 
+/// As [`MEMBERS`], of `_contrail`.
+const OWN: &[(&str, Kind)] = &[
+    ("operation", Kind::String),
+    ("blame", Kind::String),
+    ("contract", Kind::String),
+    ("upstream", Kind::String),
+    ("originalAudience", Kind::String),
+    ("answered", Kind::String),
+    ("incomplete", Kind::String),
+    ("retried", Kind::Boolean),
+    ("findings", Kind::Array),
+    ("findings.*", Kind::Object),
+    ("findings.*.seen", Kind::String),
+    ("findings.*.rule", Kind::String),
+    ("findings.*.at", Kind::String),
+    ("findings.*.expected", Kind::String),
+    ("unchecked", Kind::Array),
+    ("unchecked.*", Kind::String),
+    ("attested", Kind::Object),
+    ("attested.blame", Kind::String),
+    ("attested.unchecked", Kind::Array),
+    ("attested.contract", Kind::String),
+    ("attested.findings", Kind::Array),
+    ("attested.indexes", Kind::Array),
+    ("attested.cleared", Kind::Array),
+    ("attested.findings.*", Kind::Object),
+    ("attested.indexes.*", Kind::Number),
+    ("attested.cleared.*", Kind::Object),
+    ("attested.unchecked.*", Kind::String),
+    ("attested.findings.*.seen", Kind::String),
+    ("attested.cleared.*.seen", Kind::String),
+    ("attested.findings.*.rule", Kind::String),
+    ("attested.findings.*.at", Kind::String),
+    ("attested.findings.*.expected", Kind::String),
+    ("attested.cleared.*.rule", Kind::String),
+    ("attested.cleared.*.at", Kind::String),
+    ("attested.cleared.*.expected", Kind::String),
+    ("laidOut", Kind::Array),
+    ("laidOut.*", Kind::String),
+    ("sha256", Kind::Object),
+    ("sha256.request", Kind::String),
+    ("sha256.response", Kind::String),
+    ("request", Kind::Object),
+    ("request.withheld", Kind::String),
+    ("request.truncated", Kind::Object),
+    ("request.malformed", Kind::Boolean),
+    ("request.redacted", Kind::Array),
+    ("request.truncated.total", Kind::Number),
+    ("request.redacted.*", Kind::String),
+    ("request.truncated.kept", Kind::Number),
+    ("response", Kind::Object),
+    ("response.withheld", Kind::String),
+    ("response.truncated", Kind::Object),
+    ("response.malformed", Kind::Boolean),
+    ("response.redacted", Kind::Array),
+    ("response.truncated.total", Kind::Number),
+    ("response.redacted.*", Kind::String),
+    ("response.truncated.kept", Kind::Number),
+];
+
+/// As [`MEMBERS`], of `_contrail.token` where it holds facts.
+const TOKEN: &[(&str, Kind)] = &[
+    ("", Kind::Object),
+    ("malformed", Kind::String),
+    ("scheme", Kind::String),
+    ("client", Kind::String),
+    ("scopes", Kind::Array),
+    ("issuer", Kind::String),
+    ("outcome", Kind::String),
+    ("signature", Kind::String),
+    ("encrypted", Kind::Boolean),
+    ("unknown", Kind::Boolean),
+    ("audience", Kind::Array),
+    ("scopes.*", Kind::String),
+    ("audience.*", Kind::String),
+];
+
 /// The first such member with what it should be, in words: `request.headers` is an object, and an array in HAR 1.2.
 pub(super) fn misshapen(entry: &[u8]) -> Option<String> {
-    let document = Document::parse(entry.to_vec()).ok()?;
-    MEMBERS.iter().find_map(|(path, expected)| {
+    let (path, found, expected) = find(MEMBERS, &Document::parse(entry.to_vec()).ok()?)?;
+    let named = if path.is_empty() { "it".to_owned() } else { format!("`{path}`") };
+    Some(format!("{named} is {found}, and {expected} in HAR 1.2"))
+}
+
+/// What keeps contrail's member at `path` (`_contrail` or `_contrail.token`) from being read; names what is in it where
+/// it can.
+pub(super) fn misfit(path: &str, own: Raw<'_>, error: LenientError) -> String {
+    let named = match error {
+        LenientError::Shape => misshapen_own(path, own),
+        LenientError::Surrogate => not_text(own).map(|name| format!("`{path}.{name}`")),
+        _ => None,
+    };
+    match error {
+        LenientError::Shape => {
+            named.unwrap_or_else(|| format!("`{path}` lacks a member, or has one of another type than contrail writes"))
+        }
+        LenientError::Surrogate => {
+            format!("{} holds half of a surrogate pair", named.unwrap_or_else(|| format!("`{path}`")))
+        }
+        LenientError::Duplicate(name) => format!("`{path}` has two members `{name}`"),
+        LenientError::Cut | LenientError::Grammar => format!("`{path}` is not valid JSON"),
+    }
+}
+
+fn misshapen_own(path: &str, own: Raw<'_>) -> Option<String> {
+    let text = own.get().as_bytes();
+    let document = Document::parse(text.to_vec()).ok().or_else(|| Document::mended(text))?;
+    let (member, found, expected) = find(if path == "_contrail" { OWN } else { TOKEN }, &document)?;
+    let dot = if member.is_empty() { "" } else { "." };
+    Some(format!("`{path}{dot}{member}` is {found}, and contrail writes {expected} there"))
+}
+
+/// The member of an object that holds half of a surrogate pair.
+fn not_text(own: Raw<'_>) -> Option<String> {
+    let members: BTreeMap<String, Raw<'_>> = own.read().ok()?;
+    let found = members.into_iter().find(|(_, raw)| raw.read::<serde_json::Value>() == Err(LenientError::Surrogate));
+    found.map(|(name, _)| name)
+}
+
+/// The first of these members that has another type, what it is, and what it should be. Null stands for nothing.
+fn find<'m>(members: &'m [(&str, Kind)], document: &Document) -> Option<(&'m str, &'static str, &'static str)> {
+    members.iter().find_map(|(path, expected)| {
         let mut nodes = vec![document.root()];
         for name in path.split('.').filter(|name| !name.is_empty()) {
             nodes = match name {
@@ -46,8 +170,7 @@ pub(super) fn misshapen(entry: &[u8]) -> Option<String> {
             };
         }
         let found = nodes.iter().map(|node| node.kind()).find(|kind| *kind != Kind::Null && kind != expected)?;
-        let named = if path.is_empty() { "it".to_owned() } else { format!("`{path}`") };
-        Some(format!("{named} is {}, and {} in HAR 1.2", a(found), a(*expected)))
+        Some((*path, a(found), a(*expected)))
     })
 }
 

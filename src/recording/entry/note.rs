@@ -7,7 +7,7 @@ use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
 use serde::Deserialize;
 
-use super::har;
+use super::{fault::EntryFault, misshapen::misfit};
 use crate::recording::{Attested, LaidOut, Note};
 use crate::{
     exchange::{Body, Credential, Presence, SignatureCheck, TokenFacts, TokenTime, Transport, Withheld},
@@ -155,7 +155,7 @@ impl KnownTokens {
         if let Some(known) = self.0.get(raw.get()) {
             return Ok(known.clone());
         }
-        let credential = parse::<TokenRecord<'_>>(raw)?.credential();
+        let credential = parse::<TokenRecord<'_>>("_contrail.token", raw)?.credential();
         if self.0.len() >= Self::MAX_TOKENS {
             self.0.clear();
         }
@@ -164,20 +164,44 @@ impl KnownTokens {
     }
 }
 
-fn parse<'a, T: Deserialize<'a>>(raw: Raw<'a>) -> Result<T, String> {
-    raw.read().map_err(|misfit| format!("`_contrail` cannot be read ({})", har::plain(misfit)))
+/// The value of contrail's member at `path` (`_contrail` or `_contrail.token`), otherwise why it cannot be read.
+fn parse<'a, T: Deserialize<'a>>(path: &str, raw: Raw<'a>) -> Result<T, String> {
+    let fault =
+        |error| format!("{}; restore the file from a copy, or read it with a newer contrail", misfit(path, raw, error));
+    raw.read().map_err(fault)
+}
+
+/// Whether `_contrail.version` is one that is read here; otherwise as it stands in the file, cut for reading.
+pub(in crate::recording) fn check_version(raw: &str) -> Result<(), String> {
+    #[allow(clippy::float_cmp)] // `1.0` is exact
+    if raw.parse::<f64>().is_ok_and(|version| version == f64::from(crate::recording::VERSION)) {
+        return Ok(());
+    }
+    Err(raw.chars().take(40).collect())
 }
 
 /// What is wrong with the `_contrail` of an entry that cannot be read, if something is; without the file's content.
-pub(super) fn fault(entry: &[u8]) -> Option<String> {
+pub(super) fn fault(entry: &[u8]) -> Option<EntryFault> {
     #[derive(Deserialize)]
     struct Entry<'a> {
         #[serde(borrow, rename = "_contrail")]
         contrail: Option<Raw<'a>>,
     }
 
+    #[derive(Deserialize)]
+    struct Versioned<'a> {
+        #[serde(borrow)]
+        version: Option<Raw<'a>>,
+    }
+
     let raw = lenient::read::<Entry<'_>>(entry).ok()?.contrail?;
-    if raw.get().starts_with('{') { parse::<Record<'_>>(raw).err() } else { None }
+    if !raw.get().starts_with('{') {
+        return None;
+    }
+    // A newer contrail's may hold anything else.
+    let version = raw.read::<Versioned<'_>>().ok().and_then(|held| held.version);
+    let unread = version.and_then(|version| check_version(version.get()).err());
+    unread.map(EntryFault::Version).or_else(|| parse::<Record<'_>>("_contrail", raw).err().map(EntryFault::Entry))
 }
 
 impl Record<'_> {
@@ -189,7 +213,7 @@ impl Record<'_> {
     ) -> Result<Option<Credential>, String> {
         let Some(raw) = self.token else { return Ok(None) };
         if raw.get().starts_with('"') {
-            return head.credential(&parse::<String>(raw)?).map(Some);
+            return head.credential(&parse::<String>("_contrail.token", raw)?).map(Some);
         }
         known.credential(raw).map(Some)
     }
@@ -270,7 +294,7 @@ impl TokenRecord<'_> {
             return Credential::Unknown;
         }
         let seconds = |raw: Option<Raw<'_>>| {
-            raw.and_then(|raw| raw.get().parse().ok()).or_else(|| har::number(raw).map(|number| number as i64))
+            raw.and_then(|raw| raw.get().parse().ok()).or_else(|| number(raw).map(|number| number as i64))
         };
         Credential::Token(Arc::new(TokenFacts {
             client: self.client.clone(),
@@ -293,6 +317,11 @@ impl TokenRecord<'_> {
             },
         }))
     }
+}
+
+/// The number in a member, however it is written (`12`, `12.0`, `"12"`); `None` if it is none.
+pub(in crate::recording) fn number(raw: Option<Raw<'_>>) -> Option<f64> {
+    raw?.get().trim_matches('"').trim().parse().ok().filter(|number: &f64| number.is_finite())
 }
 
 /// Findings of rules that this contrail knows; one of a later contrail's is left out.

@@ -16,7 +16,7 @@ use crate::{
     json::{Document, SyntaxError},
     recording::{
         ReadError, ReadFault,
-        entry::{decode, note::HeadTokens},
+        entry::note::{self, HeadTokens},
         journal::{
             lines::is_entry,
             unrecorded::{self, Unrecorded},
@@ -210,7 +210,7 @@ impl EntryTexts {
                     self.has_own = true;
                     let own: Own = self.member(scanner)?;
                     let version = own.version.map_or_else(|| "missing".to_owned(), |raw| raw.get().to_owned());
-                    decode::check_version(&version).map_err(|found| Begin::Fault(ReadFault::Version { found }))?;
+                    note::check_version(&version).map_err(|found| Begin::Fault(ReadFault::Version { found }))?;
                     self.head.recorded = own.recorded;
                     self.head.unproven = own.unproven.unwrap_or_default();
                     if let Some(raw) = own.tokens {
