@@ -481,3 +481,22 @@ fn what_contrail_wrote_of_an_entry_is_named_where_it_cannot_be_read_and_another_
         assert_eq!(read_text(&entry(foreign)).unwrap().0.len(), 1, "{foreign}");
     }
 }
+
+#[test]
+fn a_token_whose_outcome_is_none_that_contrail_writes_leaves_the_caller_unknown() {
+    let credential = |outcome: &str| {
+        let request = r#""request":{"method":"GET","url":"https://tenant.example/x"}"#;
+        let token = format!(r#"{{"client":"c","scopes":[]{outcome}}}"#);
+        one(&format!(r#"{{{request},"response":{{"status":200}},"_contrail":{{"version":1,"token":{token}}}}}"#))
+            .exchange
+            .request
+            .credential
+    };
+    for outcome in ["valid", "expired", "not-yet"] {
+        let found = credential(&format!(r#","outcome":"{outcome}""#));
+        assert_eq!(found.facts().map(|facts| facts.time.name()), Some(outcome));
+    }
+    for outcome in [r#","outcome":"weird""#, r#","outcome":"Valid""#, r#","outcome":null"#, ""] {
+        assert_eq!(credential(outcome), Credential::Unknown, "{outcome}");
+    }
+}

@@ -290,9 +290,10 @@ impl TokenRecord<'_> {
         if self.encrypted {
             return Credential::Encrypted;
         }
-        if self.unknown {
+        // Without an outcome, or with a newer contrail's, nothing says whether the tenant had to take it.
+        let Some(time) = self.outcome.as_deref().and_then(TokenTime::from_name).filter(|_| !self.unknown) else {
             return Credential::Unknown;
-        }
+        };
         let seconds = |raw: Option<Raw<'_>>| {
             raw.and_then(|raw| raw.get().parse().ok()).or_else(|| number(raw).map(|number| number as i64))
         };
@@ -305,11 +306,7 @@ impl TokenRecord<'_> {
             not_before: seconds(self.not_before),
             expires_at: seconds(self.expires_at),
             lifetime: seconds(self.lifetime),
-            time: match self.outcome.as_deref() {
-                Some("expired") => TokenTime::Expired,
-                Some("not-yet") => TokenTime::NotYet,
-                _ => TokenTime::Valid,
-            },
+            time,
             signature: match self.signature.as_deref() {
                 Some("good") => SignatureCheck::Good,
                 Some("bad") => SignatureCheck::Bad,
