@@ -151,6 +151,11 @@ impl Command {
         {
             return Err(wrong);
         }
+        if let Self::Sandbox(args) = self
+            && let Some(wrong) = args.misplaced(&typed)
+        {
+            return Err(wrong);
+        }
         if let Self::Redact(args) = self
             && args.in_place
             && let Some(url) = args.files.iter().find(|file| RemoteUrl::is_meant(file.as_os_str()))

@@ -89,14 +89,28 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     }
     let options = ContractArgs { contract: args.contract.clone(), overlay: args.overlay.clone() };
     let contract = options.load()?;
-    let has_built_in = args.contract.iter().any(|file| file == Path::new(BUILT_IN));
-    let tenant = if has_built_in { Some(Arc::new(args.tenant()?)) } else { None };
+    let tenant = if args.has_built_in() { Some(Arc::new(args.tenant()?)) } else { None };
     let mock = Mock::new(Arc::clone(&contract), tenant, args.seed_number)?;
     let welcome = |address| mock_welcome(address, &contract, args.format);
     run_with(args, Arc::new(mock), Arc::clone(&contract), metrics, welcome)
 }
 
 impl Args {
+    /// What is wrong with an option of the embedded tenant that was `typed`, where only other documents are mocked.
+    pub(super) fn misplaced(&self, typed: &dyn Fn(&str) -> bool) -> Option<String> {
+        if self.contract.is_empty() || self.has_built_in() {
+            return None;
+        }
+        let option = ["seed", "misbehave"].into_iter().find(|option| typed(option))?;
+        Some(format!(
+            "--{option} goes with the built-in contract only; add --contract {BUILT_IN}, or remove --{option}"
+        ))
+    }
+
+    fn has_built_in(&self) -> bool {
+        self.contract.iter().any(|file| file == Path::new(BUILT_IN))
+    }
+
     fn tenant(&self) -> Result<Tenant, Failure> {
         let seed = match &self.seed {
             Some(file) => Seed::load(file)?,

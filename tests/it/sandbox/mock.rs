@@ -127,3 +127,21 @@ fn a_recording_of_another_tenant_is_replayed_with_new_tokens_of_that_tenants_end
     assert_eq!(operations, [&Value::Null, &"listOrders".into()], "the token endpoint is outside of the operations");
     assert_eq!(report["summary"]["violates"], 0, "{report}");
 }
+
+#[test]
+fn what_only_the_embedded_tenant_has_is_refused_for_a_mock_of_other_documents() {
+    let folder = tempfile::tempdir().unwrap();
+    for (option, value) in [("--seed", "absent.json"), ("--misbehave", "response.body")] {
+        let ran = run_in(folder.path(), ["sandbox", "--listen", "127.0.0.1:0", "--contract", SHOP, option, value]);
+        let expected = format!(
+            "contrail: {option} goes with the built-in contract only; add --contract built-in, or remove {option}\n"
+        );
+        assert_eq!((ran.status, ran.stderr), (2, expected));
+    }
+    // With the tenant beside it, the option applies.
+    let both = ["sandbox", "--contract", SHOP, "--contract", "built-in", "--seed", "absent.json"];
+    assert_line(
+        &run_in(folder.path(), both).stderr,
+        "contrail: cannot read the seed `absent.json`: No such file or directory (os error 2)",
+    );
+}
