@@ -58,13 +58,16 @@ pub(crate) use journal::{
     segments::{HELD, SENT, segment_name, segment_number},
 };
 pub use read::copies::TrailLines;
-pub use read::entry_texts::{Head, is_journal, unsearchable};
 pub(crate) use read::folders::{Folders, links_of};
 pub(crate) use read::is_recording_name;
 pub use read::merge::{Merged, merge};
 pub use read::parallel::ReadEnd;
 pub use read::trails::{Named, TrailFiles, find};
 pub use read::{Recording, open, open_up_to, sources};
+pub use read::{
+    entry_texts::{Head, unsearchable},
+    form::is_journal,
+};
 pub use read::{reader::EntryRef, reread::Rereader};
 
 /// The version of contrail's own members in a file (`_contrail.version`).

@@ -500,3 +500,34 @@ fn a_token_whose_outcome_is_none_that_contrail_writes_leaves_the_caller_unknown(
         assert_eq!(credential(outcome), Credential::Unknown, "{outcome}");
     }
 }
+
+#[test]
+fn a_journal_is_read_with_its_members_in_any_order_and_behind_a_byte_order_mark() {
+    let request = r#""request":{"method":"GET","url":"https://tenant.example/x"}"#;
+    let response = r#""response":{"status":200}"#;
+    let started = r#""startedDateTime":"2026-11-21T12:00:00Z""#;
+    let own = r#""_contrail":{"version":1,"token":{"unknown":true}}"#;
+    let usual = format!("{{{started},{request},{response},{own}}}\n");
+    let sorted = format!("{{{own},\"cache\":{{}},{request},{response},{started}}}\n");
+    let late = format!("{{{request},{response},\"comment\":\"{}\",{started}}}\n", "x".repeat(500_000));
+    let marked = format!("\u{feff}{usual}");
+    for text in [&usual, &sorted, &late, &marked] {
+        let (entries, recording) = read_text(&format!("{text}{usual}")).unwrap();
+        assert!(recording.head().journal);
+        let lines: Vec<_> = entries.iter().map(|entry| entry.line).collect();
+        assert_eq!(lines, [Some(1), Some(2)]);
+    }
+}
+
+#[test]
+fn an_entry_that_is_broken_into_lines_is_refused_by_the_rule_that_it_breaks() {
+    for text in [
+        "{\n  \"startedDateTime\": \"2026-11-21T12:00:00Z\",\n  \"request\": {}\n}\n",
+        "{\n  \"_contrail\": {},\n  \"cache\": {},\n  \"request\": {}\n}\n",
+    ] {
+        assert_eq!(
+            refusal(text),
+            "`x.har`, line 1: it cannot be read (it ends in the middle; a journal has one entry per line)"
+        );
+    }
+}

@@ -194,7 +194,7 @@ pub(in crate::recording) fn plain(misfit: LenientError) -> Cow<'static, str> {
     match misfit {
         LenientError::Shape => "a member is missing or of another type than in HAR 1.2".into(),
         LenientError::Duplicate(name) => format!("duplicate member `{name}`").into(),
-        LenientError::Cut => "it ends in the middle".into(),
+        LenientError::Cut => "it ends in the middle; a journal has one entry per line".into(),
         LenientError::Surrogate => "a string holds half of a surrogate pair".into(),
         LenientError::Grammar => "it is not valid JSON".into(),
     }

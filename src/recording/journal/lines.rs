@@ -13,3 +13,8 @@ pub(super) const UNRECORDED: &[u8] = b"{\"_unrecorded\"";
 pub(in crate::recording) fn is_entry(line: &[u8]) -> bool {
     ![SEGMENT, CHAIN, UNRECORDED, FOLD].iter().any(|start| line.starts_with(start))
 }
+
+/// A file's text without a byte-order mark.
+pub(in crate::recording) fn unmarked(text: &[u8]) -> &[u8] {
+    text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text)
+}

@@ -5,7 +5,7 @@ use std::{io, path::Path};
 
 use super::{
     chain::ChainHead,
-    lines::{CHAIN, is_entry},
+    lines::{CHAIN, is_entry, unmarked},
 };
 use crate::redact::{JudgedExchange, Redactor};
 use crate::{
@@ -60,7 +60,7 @@ impl<'a> Rewriter<'a> {
         let mut reader = Reader::new(&name.display().to_string(), None);
         let (mut out, mut batch) = (Vec::with_capacity(text.len()), Vec::new());
         let mut index = 0;
-        for (at, line) in text.split_inclusive(|byte| *byte == b'\n').enumerate() {
+        for (at, line) in unmarked(text).split_inclusive(|byte| *byte == b'\n').enumerate() {
             if !line.ends_with(b"\n") {
                 out.append(&mut batch);
                 return Ok(Rewritten { text: out, torn: line.len() as u64 });

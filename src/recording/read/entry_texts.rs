@@ -10,6 +10,7 @@ use bytes::Bytes;
 
 use super::{
     copies::TrailLines,
+    form::{self, is_journal, other_form},
     scan::{ScanError, Scanner},
 };
 use crate::{
@@ -18,7 +19,7 @@ use crate::{
         ReadError, ReadFault,
         entry::note::{self, HeadTokens},
         journal::{
-            lines::is_entry,
+            lines::{is_entry, unmarked},
             unrecorded::{self, Unrecorded},
         },
     },
@@ -139,10 +140,14 @@ impl EntryTexts {
         if let Some(reason) = other_form(start) {
             return Err(ReadFault::NotHar { reason: reason.to_owned() });
         }
-        if is_journal(start) {
+        let (journal, mut input) = form::recognized(input).map_err(ReadFault::Io)?;
+        if journal {
             self.head.by_contrail = true;
             self.head.journal = true;
-            return Ok(Input::Journal(input, 0, 0));
+            let start = input.fill_buf().map_err(ReadFault::Io)?;
+            let mark = start.len() - unmarked(start).len();
+            input.consume(mark);
+            return Ok(Input::Journal(input, 0, mark as u64));
         }
         let not_har = |reason: &str| ReadFault::NotHar { reason: reason.to_owned() };
         let mut scanner = Scanner::new(input);
@@ -385,24 +390,6 @@ struct Own {
     tokens: Option<Box<serde_json::value::RawValue>>,
 }
 
-/// The form of a file that may well hold a recording, and what to do about it.
-fn other_form(start: &[u8]) -> Option<&'static str> {
-    match start {
-        [0x1f, 0x8b, ..] => Some("it is compressed with gzip; unpack it first (gunzip)"),
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => Some("it is compressed with zstd; unpack it first (unzstd)"),
-        [b'B', b'Z', b'h', b'1'..=b'9', ..] => Some("it is compressed with bzip2; unpack it first (bunzip2)"),
-        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Some("it is compressed with xz; unpack it first (unxz)"),
-        [b'P', b'K', 3, 4, ..] => Some("it is a ZIP archive; unpack it first (unzip)"),
-        [0xff, 0xfe, 0, 0, ..] | [0, 0, 0xfe, 0xff, ..] | [b'{', 0, 0, 0, ..] | [0, 0, 0, b'{', ..] => {
-            Some("it is UTF-32, and HAR is UTF-8; convert it first (iconv -f UTF-32 -t UTF-8)")
-        }
-        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [b'{', 0, ..] | [0, b'{', ..] => {
-            Some("it is UTF-16, and HAR is UTF-8; convert it first (iconv -f UTF-16 -t UTF-8)")
-        }
-        _ => None,
-    }
-}
-
 /// Why the secrets of a file cannot be found by their places: it has another form than HAR, or it is a recording that
 /// is not valid JSON. `None` for all other files.
 ///
@@ -426,6 +413,7 @@ pub fn unsearchable(name: &str, content: &Bytes) -> Option<String> {
 
 /// The first line of a journal that is an entry and not valid JSON.
 fn unsearchable_line(content: &Bytes) -> Option<String> {
+    let content = content.slice_ref(unmarked(content));
     let mut start = 0;
     for (index, line) in content.split_inclusive(|byte| *byte == b'\n').enumerate() {
         let text = content.slice(start..start + line.len());
@@ -442,11 +430,4 @@ fn unsearchable_line(content: &Bytes) -> Option<String> {
 fn fault(text: &Bytes) -> Option<SyntaxError> {
     let fault = Document::parse(text.clone()).err()?;
     Document::mended(text).is_none().then_some(fault)
-}
-
-/// Whether a file that begins like this is a journal: its lines begin with an entry's first member.
-#[must_use]
-pub fn is_journal(start: &[u8]) -> bool {
-    let start = start.trim_ascii_start();
-    start.starts_with(b"{\"startedDateTime\"") || !is_entry(start)
 }

@@ -5,6 +5,7 @@
 pub(super) mod copies;
 pub(super) mod entry_texts;
 pub(super) mod folders;
+pub(super) mod form;
 pub(super) mod merge;
 pub(super) mod parallel;
 pub(super) mod reader;
