@@ -103,7 +103,7 @@ pub(in crate::recording) fn entry(text: &[u8], shared: &mut Shared) -> Result<Co
         }
     }
     let shown = record.as_ref().map_or(Ok(None), |record| record.credential(&shared.head, &mut shared.known));
-    request.credential = match shown.map_err(EntryFault::Entry)? {
+    request.credential = match shown? {
         Some(credential) => credential,
         None => match started {
             Some(at) => shared.tokens.credential(&request.headers, at),

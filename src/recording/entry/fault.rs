@@ -7,6 +7,8 @@ pub(in crate::recording) enum EntryFault {
     Entry(String),
     /// What is wrong with its body file.
     BodyFile { file: String, reason: String },
+    /// The label of its token, which `log._contrail.tokens` does not list.
+    Token(String),
     /// Its `_contrail.version`, as it stands there.
     Version(String),
 }

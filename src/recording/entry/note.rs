@@ -133,12 +133,8 @@ impl HeadTokens {
         Some(Self(Arc::new(records.iter().map(|(label, record)| (label.clone(), record.credential())).collect())))
     }
 
-    fn credential(&self, label: &str) -> Result<Credential, String> {
-        let held = self.0.get(label).cloned();
-        held.ok_or_else(|| {
-            let label: String = label.chars().take(100).collect();
-            format!("its token `{label}` is not in `log._contrail.tokens`; standard input and pipes need it before `log.entries`")
-        })
+    fn credential(&self, label: &str) -> Result<Credential, EntryFault> {
+        self.0.get(label).cloned().ok_or_else(|| EntryFault::Token(label.chars().take(100).collect()))
     }
 }
 
@@ -210,12 +206,13 @@ impl Record<'_> {
         &self,
         head: &HeadTokens,
         known: &mut KnownTokens,
-    ) -> Result<Option<Credential>, String> {
+    ) -> Result<Option<Credential>, EntryFault> {
         let Some(raw) = self.token else { return Ok(None) };
         if raw.get().starts_with('"') {
-            return head.credential(&parse::<String>("_contrail.token", raw)?).map(Some);
+            let label = parse::<String>("_contrail.token", raw).map_err(EntryFault::Entry)?;
+            return head.credential(&label).map(Some);
         }
-        known.credential(raw).map(Some)
+        known.credential(raw).map(Some).map_err(EntryFault::Entry)
     }
 
     /// How the transport ended.

@@ -20,13 +20,15 @@ use crate::{
 pub(in crate::recording) struct Reader {
     name: Arc<str>,
     pub(super) shared: Shared,
+    /// It reads a file, whose head was searched for tokens behind its entries, too.
+    pub(super) is_file: bool,
     digests: Digests,
 }
 
 impl Reader {
     /// Body files are looked for in `folder`.
     pub(in crate::recording) fn new(name: &str, folder: Option<PathBuf>) -> Self {
-        Self { name: name.into(), shared: Shared::new(folder), digests: Digests::default() }
+        Self { name: name.into(), shared: Shared::new(folder), is_file: false, digests: Digests::default() }
     }
 
     /// The entry of a text; `None` if it is not HTTP.
@@ -36,6 +38,10 @@ impl Reader {
         position: EntryPosition,
     ) -> Result<Option<Entry>, ReadError> {
         let index = position.index;
+        let in_place = |reason| match position.line {
+            None => ReadFault::Entry { index, reason },
+            Some(line) => ReadFault::Line { line, reason },
+        };
         let fault = match decode::entry(text, &mut self.shared) {
             Ok(Converted::NotHttp) => return Ok(None),
             Ok(Converted::Exchange(converted)) => {
@@ -44,12 +50,25 @@ impl Reader {
             }
             Err(EntryFault::Version(found)) => ReadFault::Version { found },
             Err(EntryFault::BodyFile { file, reason }) => ReadFault::BodyFile { index, file, reason },
-            Err(EntryFault::Entry(reason)) => match position.line {
-                None => ReadFault::Entry { index, reason },
-                Some(line) => ReadFault::Line { line, reason },
-            },
+            Err(EntryFault::Token(label)) => in_place(self.unlisted(&label, position.line.is_some())),
+            Err(EntryFault::Entry(reason)) => in_place(reason),
         };
         Err(self.fail(fault))
+    }
+
+    /// Why a token's label stands for nothing, and what to do about it.
+    fn unlisted(&self, label: &str, in_journal: bool) -> String {
+        match (in_journal, self.is_file) {
+            (true, _) => format!(
+                "its token is the label `{label}`, which only a HAR file explains; name the file that the entry comes from"
+            ),
+            (false, true) => {
+                format!("its token `{label}` is not in `log._contrail.tokens`; restore the file from a copy")
+            }
+            (false, false) => format!(
+                "its token `{label}` is not in `log._contrail.tokens`; standard input and pipes need it before `log.entries`"
+            ),
+        }
     }
 
     /// As [`Reader::entry`], with where to find it again.

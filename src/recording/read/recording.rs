@@ -74,6 +74,7 @@ pub fn open_up_to(path: &Path, length: Option<u64>) -> Result<Recording, ReadErr
     if again.is_some() && !recording.texts.knows_tokens() {
         recording.reader.shared.head = late_tokens(path).unwrap_or_default();
     }
+    recording.reader.is_file = again.is_some();
     Ok(Recording { file: again, ..recording })
 }
 

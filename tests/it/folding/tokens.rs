@@ -3,7 +3,11 @@
 use serde_json::json;
 
 use super::*;
-use crate::support::{golden::assert_error, har};
+use crate::support::{
+    command::{Ran, contrail},
+    golden::assert_error,
+    har,
+};
 
 /// Twenty requests with a token of 242 scopes, of which one had expired meanwhile, and one with another token.
 fn imported(workspace: &Workspace) -> [PathBuf; 2] {
@@ -132,9 +136,19 @@ fn a_token_that_the_head_does_not_list_is_refused_by_its_name() {
     har["log"]["_contrail"]["tokens"].as_object_mut().unwrap().remove("!token-1!");
     fs::write(&one, har.to_string()).unwrap();
     let ran = run(["verify", one.to_str().unwrap()]);
-    let said = "contrail: `FOLDER/one.har`, entry 0: its token `!token-1!` is not in `log._contrail.tokens`; standard \
-                input and pipes need it before `log.entries`";
-    assert_error(&ran, 2, said);
+    let listed = "its token `!token-1!` is not in `log._contrail.tokens`;";
+    let file = format!("contrail: `FOLDER/one.har`, entry 0: {listed} restore the file from a copy");
+    assert_error(&ran, 2, &file);
+    let mut verify = contrail();
+    let ran = Ran::from(verify.args(["verify", "-"]).stdin(fs::File::open(&one).unwrap()).output().unwrap());
+    let stream =
+        format!("contrail: `standard input`, entry 0: {listed} standard input and pipes need it before `log.entries`");
+    assert_error(&ran, 2, &stream);
+    let journal = workspace.path("one.journal");
+    fs::write(&journal, format!("{}\n", har["log"]["entries"][0])).unwrap();
+    let line = "contrail: `FOLDER/one.journal`, line 1: its token is the label `!token-1!`, which only a HAR file \
+                explains; name the file that the entry comes from";
+    assert_error(&run(["verify", journal.to_str().unwrap()]), 2, line);
     har["log"]["_contrail"]["tokens"] = json!(["!token-1!"]);
     fs::write(&one, har.to_string()).unwrap();
     let ran = run(["verify", one.to_str().unwrap()]);
