@@ -9,7 +9,10 @@ use std::{
 use bytes::Bytes;
 use ruzstd::decoding::StreamingDecoder;
 
-use super::{Headers, inflate};
+use super::{
+    Headers,
+    inflate::{self, Most},
+};
 use crate::json::{Document, SyntaxError};
 
 /// One message body.
@@ -70,8 +73,12 @@ pub enum Presence {
 pub enum Withheld {
     /// Its type calls for parsing, it does not parse, and a secret in it could not be located.
     Unparsable,
-    /// Its content coding could not be undone (unknown, broken, or beyond the limits).
+    /// Its content coding could not be undone (unknown or broken).
     Undecodable,
+    /// Its content coding would give more than [`DecodeLimits::bytes`].
+    MaxDecoded,
+    /// Its content coding would give more than [`DecodeLimits::ratio`] allows.
+    MaxRatio,
     /// The file was saved without it.
     NotSaved,
     /// Another reason, in words, from a file.
@@ -85,9 +92,17 @@ impl Withheld {
         match self {
             Self::Unparsable => "unparsable",
             Self::Undecodable => "undecodable",
+            Self::MaxDecoded => "max-decoded",
+            Self::MaxRatio => "max-ratio",
             Self::NotSaved => "not-saved",
             Self::Other(reason) => reason,
         }
+    }
+
+    /// Whether contrail withheld the body because of its content.
+    #[must_use]
+    pub fn is_of_content(&self) -> bool {
+        matches!(self, Self::Unparsable | Self::Undecodable | Self::MaxDecoded | Self::MaxRatio)
     }
 
     /// The reason of this name.
@@ -96,6 +111,8 @@ impl Withheld {
         match name {
             "unparsable" => Self::Unparsable,
             "undecodable" => Self::Undecodable,
+            "max-decoded" => Self::MaxDecoded,
+            "max-ratio" => Self::MaxRatio,
             "not-saved" => Self::NotSaved,
             other => Self::Other(other.to_owned()),
         }
@@ -185,8 +202,8 @@ impl Body {
     /// Undoes the content coding that `headers` state, within `limits`; `wire_size` stays what it was.
     ///
     /// Knows gzip, deflate (with and without the zlib wrapper, as clients do), br and zstd, and lists of them. Anything
-    /// else, broken data, bytes after the end of the data, and output beyond the limits become
-    /// [`Withheld::Undecodable`]. A body of which only a part was kept is left as it is: its bytes remain coded.
+    /// else, broken data, and bytes after the end of the data become [`Withheld::Undecodable`],
+    /// output beyond the limits [`Withheld::MaxDecoded`] or [`Withheld::MaxRatio`]. A body of which only a part was kept is left as it is: its bytes remain coded.
     #[must_use]
     pub fn decode(self, headers: &Headers, limits: DecodeLimits) -> Self {
         if !self.is_whole() || self.content.is_empty() || !headers.contains("content-encoding") {
@@ -204,8 +221,8 @@ impl Body {
         }
         while let Some(last) = codings.pop() {
             match undo(last, &content, limits) {
-                Some(undone) => content = undone.into(),
-                None => return Self::withheld(Withheld::Undecodable, self.wire_size),
+                Ok(undone) => content = undone.into(),
+                Err(reason) => return Self::withheld(reason, self.wire_size),
             }
         }
         Self { content, ..self }
@@ -215,22 +232,28 @@ impl Body {
     const MAX_CODINGS: usize = 4;
 }
 
-/// Undoes one coding; `None` if that cannot be done within the limits.
-fn undo(coding: &[u8], coded: &[u8], limits: DecodeLimits) -> Option<Vec<u8>> {
+/// Undoes one coding; otherwise why the body is withheld.
+fn undo(coding: &[u8], coded: &[u8], limits: DecodeLimits) -> Result<Vec<u8>, Withheld> {
     /// Output that the ratio never forbids.
     const FLOOR: usize = 64 << 10;
-    let most = limits.bytes.min(coded.len().saturating_mul(limits.ratio).max(FLOOR));
-    match coding.to_ascii_lowercase().as_slice() {
-        b"gzip" | b"x-gzip" => inflate::gzip(most, coded),
-        b"deflate" => inflate::deflate(most, coded),
-        b"br" => brotli(most, coded),
-        b"zstd" => zstd(most, coded),
+    let by_ratio = coded.len().saturating_mul(limits.ratio).max(FLOOR);
+    let most = Most::new(limits.bytes.min(by_ratio));
+    let undone = match coding.to_ascii_lowercase().as_slice() {
+        b"gzip" | b"x-gzip" => inflate::gzip(&most, coded),
+        b"deflate" => inflate::deflate(&most, coded),
+        b"br" => brotli(&most, coded),
+        b"zstd" => zstd(&most, coded),
         _ => None,
-    }
+    };
+    undone.ok_or(match most.exceeded.get() {
+        false => Withheld::Undecodable,
+        true if limits.bytes <= by_ratio => Withheld::MaxDecoded,
+        true => Withheld::MaxRatio,
+    })
 }
 
 /// Undoes zstd: frames one behind the other, skippable ones among them (RFC 8878, section 3).
-fn zstd(most: usize, mut coded: &[u8]) -> Option<Vec<u8>> {
+fn zstd(most: &Most, mut coded: &[u8]) -> Option<Vec<u8>> {
     /// The largest window that a content coding may have (RFC 9659), and so must be read.
     const MAX_WINDOW: usize = 8 << 20;
     let number = |bytes: &[u8]| Some(u32::from_le_bytes(*bytes.first_chunk()?));
@@ -241,11 +264,11 @@ fn zstd(most: usize, mut coded: &[u8]) -> Option<Vec<u8>> {
             coded = coded.get(8..)?.get(length..)?;
             continue;
         }
-        let window = MAX_WINDOW.max(most) as u64;
+        let window = MAX_WINDOW.max(most.bytes) as u64;
         let mut decoder = StreamingDecoder::new_with_max_window_size(Chunk(coded), window).ok()?;
-        let room = (most - decoded.len()) as u64;
+        let room = (most.bytes - decoded.len()) as u64;
         (&mut decoder).take(room + 1).read_to_end(&mut decoded).ok()?;
-        if decoded.len() > most {
+        if !most.allows(decoded.len()) {
             return None;
         }
         let (rest, frame) = decoder.into_parts();
@@ -258,13 +281,16 @@ fn zstd(most: usize, mut coded: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// Undoes brotli.
-fn brotli(most: usize, coded: &[u8]) -> Option<Vec<u8>> {
+fn brotli(most: &Most, coded: &[u8]) -> Option<Vec<u8>> {
     let mut decoder = brotli_decompressor::Decompressor::new(Chunk(coded), 4096);
     let mut decoded = Vec::new();
-    (&mut decoder).take(most as u64 + 1).read_to_end(&mut decoded).ok()?;
+    (&mut decoder).take(most.bytes as u64 + 1).read_to_end(&mut decoded).ok()?;
+    if !most.allows(decoded.len()) {
+        return None;
+    }
     // Bytes after the end are found by the read after the last one, or are still in the slice.
     let ended = decoder.read(&mut [0]).is_ok_and(|read| read == 0) && decoder.into_inner().0.is_empty();
-    (ended && decoded.len() <= most).then_some(decoded)
+    ended.then_some(decoded)
 }
 
 /// A slice to read from, from which the rest can be asked.
@@ -389,11 +415,19 @@ mod tests {
     fn a_bomb_is_stopped_by_size_and_by_ratio() {
         let zeros = vec![0; 1 << 20];
         let limits = |bytes, ratio| DecodeLimits { bytes, ratio };
-        for (coding, coded_zeros) in [("gzip", gzip(&zeros)), ("zstd", zstd(&zeros))] {
+        let coded_zeros = [
+            ("gzip", gzip(&zeros)),
+            ("deflate", zlib(&zeros)),
+            ("deflate", raw_deflate(&zeros)),
+            ("zstd", zstd(&zeros)),
+        ];
+        for (coding, coded_zeros) in coded_zeros {
             let decode = |limits| Body::whole(coded_zeros.clone()).decode(&coded(coding), limits);
             assert!(decode(limits(1 << 20, 100_000)).is_whole());
-            assert!(!decode(limits((1 << 20) - 1, 100_000)).is_whole());
-            assert!(!decode(limits(1 << 21, 100)).is_whole());
+            let size = Some(coded_zeros.len() as u64);
+            let (decoded, ratio) = (decode(limits((1 << 20) - 1, 100_000)), decode(limits(1 << 21, 100)));
+            assert_eq!(decoded, Body::withheld(Withheld::MaxDecoded, size), "{coding}");
+            assert_eq!(ratio, Body::withheld(Withheld::MaxRatio, size), "{coding}");
         }
     }
 

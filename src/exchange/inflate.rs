@@ -1,13 +1,33 @@
 //! DEFLATE data (RFC 1951), bare or as zlib (RFC 1950) or gzip (RFC 1952) wrap it, undone in one piece: the output is
 //! the window, so that none is copied from.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use crc32fast::hash as crc32;
 use zlib_rs::{Inflate, InflateFlush, Status};
 
 /// What DEFLATE can make of a byte.
 const MAX_RATIO: usize = 1032;
+
+/// Maximum bytes that undoing a coding may give, and whether it would have given more.
+#[derive(Debug)]
+pub(super) struct Most {
+    pub(super) bytes: usize,
+    pub(super) exceeded: Cell<bool>,
+}
+
+impl Most {
+    pub(super) fn new(bytes: usize) -> Self {
+        Self { bytes, exceeded: Cell::new(false) }
+    }
+
+    /// Whether so many bytes are allowed.
+    pub(super) fn allows(&self, bytes: usize) -> bool {
+        let allowed = bytes <= self.bytes;
+        self.exceeded.set(self.exceeded.get() || !allowed);
+        allowed
+    }
+}
 
 /// What stands around DEFLATE data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,8 +41,8 @@ thread_local! {
     static STATE: RefCell<Inflate> = RefCell::new(Inflate::new(false, 15));
 }
 
-/// Undoes gzip, several members one behind the other; `None` if that gives more than `most` bytes, or is broken.
-pub(super) fn gzip(most: usize, mut coded: &[u8]) -> Option<Vec<u8>> {
+/// Undoes gzip, several members one behind the other; `None` if that gives more than `most`, or is broken.
+pub(super) fn gzip(most: &Most, mut coded: &[u8]) -> Option<Vec<u8>> {
     let mut decoded = Vec::new();
     // Mostly there is one member, whose length comes last. Room for what is not true is made once.
     let mut stated = coded.last_chunk().map_or(0, |length| u32::from_le_bytes(*length) as usize);
@@ -44,7 +64,7 @@ pub(super) fn gzip(most: usize, mut coded: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// Undoes `deflate`: zlib or, as clients send it too, bare DEFLATE data, with nothing behind them.
-pub(super) fn deflate(most: usize, coded: &[u8]) -> Option<Vec<u8>> {
+pub(super) fn deflate(most: &Most, coded: &[u8]) -> Option<Vec<u8>> {
     [Wrapper::Zlib, Wrapper::Nothing].into_iter().find_map(|wrapper| {
         let mut decoded = Vec::new();
         let rest = inflate(wrapper, coded, &mut decoded, 4 * coded.len(), most)?;
@@ -83,17 +103,17 @@ fn without_header(member: &[u8]) -> Option<&[u8]> {
     Some(rest)
 }
 
-/// Adds what the data stand for to `decoded`, in all at most `most` bytes; gives what follows the data. `stated` is how
+/// Adds what the data stand for to `decoded`, in all no more than `most`; gives what follows the data. `stated` is how
 /// many bytes it is expected to be.
 fn inflate<'c>(
     wrapper: Wrapper,
     data: &'c [u8],
     decoded: &mut Vec<u8>,
     stated: usize,
-    most: usize,
+    most: &Most,
 ) -> Option<&'c [u8]> {
-    // So that data of more than `most` bytes is known from data of as many.
-    let limit = most + 1;
+    // So that data of more bytes is known from data of as many.
+    let limit = most.bytes + 1;
     let begin = decoded.len();
     let (mut rest, mut end) = (data, begin);
     let mut room = stated.min(data.len().saturating_mul(MAX_RATIO)).max(64);
@@ -107,12 +127,15 @@ fn inflate<'c>(
             rest = &rest[usize::try_from(state.total_in() - read).ok()?..];
             end += usize::try_from(state.total_out() - written).ok()?;
             match status {
-                Status::StreamEnd if end <= most => {
+                Status::StreamEnd if most.allows(end) => {
                     decoded.truncate(end);
                     return Some(rest);
                 }
                 Status::Ok | Status::BufError if end == decoded.len() && end < limit => room = 2 * (end - begin),
-                _ => return None,
+                _ => {
+                    most.allows(end);
+                    return None;
+                }
             }
         }
     })
@@ -140,18 +163,18 @@ mod tests {
             .extra([7; 300])
             .write(Vec::new(), Compression::default());
         coder.write_all(b"text").unwrap();
-        assert_eq!(gzip(4, &coder.finish().unwrap()).as_deref(), Some(&b"text"[..]));
+        assert_eq!(gzip(&Most::new(4), &coder.finish().unwrap()).as_deref(), Some(&b"text"[..]));
         // A header sum; a stored block of one byte.
         let header = [0x1f, 0x8b, 8, 2, 0, 0, 0, 0, 0, 255];
         let sum = crc32(&header).to_le_bytes();
         let data = [1, 1, 0, 0xfe, 0xff, b'x'];
         let with_sum = |sum: &[u8]| member(&[&header[..], sum].concat(), &data, b"x");
-        assert_eq!(gzip(1, &with_sum(&sum[..2])).as_deref(), Some(&b"x"[..]));
-        assert_eq!(gzip(1, &with_sum(&sum[1..3])), None);
+        assert_eq!(gzip(&Most::new(1), &with_sum(&sum[..2])).as_deref(), Some(&b"x"[..]));
+        assert_eq!(gzip(&Most::new(1), &with_sum(&sum[1..3])), None);
         for (at, byte) in [(0, 0), (1, 0), (2, 7), (3, 0x20), (3, 0x80)] {
             let mut broken = with_sum(&sum[..2]);
             broken[at] = byte;
-            assert_eq!(gzip(1, &broken), None, "{byte} at {at}");
+            assert_eq!(gzip(&Most::new(1), &broken), None, "{byte} at {at}");
         }
     }
 
@@ -163,20 +186,20 @@ mod tests {
             coder.finish().unwrap()
         };
         let members = [coded(b"").repeat(20_000), coded(&vec![0; 8 << 20])].concat();
-        assert_eq!(gzip(16 << 20, &members).map(|decoded| decoded.len()), Some(8 << 20));
+        assert_eq!(gzip(&Most::new(16 << 20), &members).map(|decoded| decoded.len()), Some(8 << 20));
     }
 
     #[test]
     fn data_that_refer_to_more_than_they_gave_before_are_broken() {
         // A zero, and then a copy of sixteen bytes of which only one is there.
         let data = [0x63, 0x60, 0x40, 0x23, 0x00];
-        assert_eq!(deflate(100, &data), None);
+        assert_eq!(deflate(&Most::new(100), &data), None);
         let one = member(&[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255], &data, &[0; 17]);
         let mut coder = write::GzEncoder::new(Vec::new(), Compression::default());
         coder.write_all(&[0; 1000]).unwrap();
         let before = coder.finish().unwrap();
-        assert_eq!(gzip(2000, &before).map(|decoded| decoded.len()), Some(1000));
-        assert_eq!(gzip(2000, &[before, one].concat()), None);
+        assert_eq!(gzip(&Most::new(2000), &before).map(|decoded| decoded.len()), Some(1000));
+        assert_eq!(gzip(&Most::new(2000), &[before, one].concat()), None);
     }
 
     proptest! {
@@ -189,16 +212,16 @@ mod tests {
             coder.write_all(&text).unwrap();
             let members = coder.finish().unwrap().repeat(1 + usize::from(again));
             let text = text.repeat(1 + usize::from(again));
-            prop_assert_eq!(gzip(text.len(), &members), Some(text.clone()));
+            prop_assert_eq!(gzip(&Most::new(text.len()), &members), Some(text.clone()));
             let mut coder = write::ZlibEncoder::new(Vec::new(), Compression::default());
             coder.write_all(&text).unwrap();
             let zlib = coder.finish().unwrap();
-            prop_assert_eq!(deflate(text.len(), &zlib), Some(text.clone()));
+            prop_assert_eq!(deflate(&Most::new(text.len()), &zlib), Some(text.clone()));
             // Its header and its sum.
-            prop_assert_eq!(deflate(text.len(), &zlib[2..zlib.len() - 4]), Some(text.clone()));
+            prop_assert_eq!(deflate(&Most::new(text.len()), &zlib[2..zlib.len() - 4]), Some(text.clone()));
             if let Some(less) = text.len().checked_sub(1) {
-                prop_assert_eq!(gzip(less, &members), None);
-                prop_assert_eq!(deflate(less, &zlib), None);
+                prop_assert_eq!(gzip(&Most::new(less), &members), None);
+                prop_assert_eq!(deflate(&Most::new(less), &zlib), None);
             }
         }
     }

@@ -162,16 +162,27 @@ fn text(out: &mut Vec<u8>, status: u16, colour: bool, judged: &JudgedExchange, m
     if exchange.transport.retried {
         raw(out, "; sent again on a fresh connection");
     }
-    let undecodable = |body: &Body| body.presence == Presence::Withheld(Withheld::Undecodable);
-    if undecodable(&exchange.request.body) {
-        raw(out, "; request body unchecked and not recorded: its Content-Encoding cannot be undone");
-    }
-    if exchange.response.as_ref().is_some_and(|response| undecodable(&response.body)) {
-        raw(out, "; response body unchecked and not recorded: its Content-Encoding cannot be undone");
+    let response = exchange.response.as_ref().map(|response| &response.body);
+    for (side, body) in [("request", Some(&exchange.request.body)), ("response", response)] {
+        let Some(why) = body.and_then(undecoded) else { continue };
+        raw(out, "; ");
+        raw(out, side);
+        raw(out, " body unchecked and not recorded: ");
+        raw(out, why);
     }
     for remark in &meta.remarks {
         raw(out, "; ");
         shown(remark, out);
+    }
+}
+
+/// Why the content coding of a body was not undone, where that is why it is withheld.
+fn undecoded(body: &Body) -> Option<&'static str> {
+    match &body.presence {
+        Presence::Withheld(Withheld::Undecodable) => Some("its Content-Encoding cannot be undone"),
+        Presence::Withheld(Withheld::MaxDecoded) => Some("it decodes to more than --max-decoded"),
+        Presence::Withheld(Withheld::MaxRatio) => Some("it decodes to more than --max-ratio allows"),
+        _ => None,
     }
 }
 

@@ -208,6 +208,14 @@ pub(super) fn advice(exchange: &Exchange) -> &'static str {
             "contrail could not undo its `Content-Encoding`. Let the client send `Accept-Encoding: gzip, deflate, \
              br, zstd`, and record it again with `contrail record --append`."
         }
+        Presence::Withheld(Withheld::MaxDecoded) => {
+            "It decodes to more than `--max-decoded`. Record it again with `contrail record --append` and a larger \
+             `--max-decoded`."
+        }
+        Presence::Withheld(Withheld::MaxRatio) => {
+            "It decodes to more than `--max-ratio` allows. Record it again with `contrail record --append` and a \
+             larger `--max-ratio`."
+        }
         Presence::Withheld(Withheld::NotSaved) => {
             "The file was saved without it: export it again with bodies, or record it with `contrail record --append`."
         }

@@ -83,3 +83,33 @@ fn a_fixture_with_an_entry_that_cannot_be_replayed_is_not_good_and_the_entry_is_
         assert_eq!(replay.finish().status, 3);
     }
 }
+
+#[test]
+fn a_body_that_decodes_to_more_than_a_bound_is_withheld_with_the_name_of_its_option() {
+    let spaces = format!("[{}]", " ".repeat(200_000)).into_bytes();
+    let coded = ruzstd::encoding::compress_to_vec(&spaces[..], ruzstd::encoding::CompressionLevel::Fastest);
+    for (option, value, why) in [
+        ("--max-decoded", "100KiB", "it decodes to more than --max-decoded"),
+        ("--max-ratio", "2", "it decodes to more than --max-ratio allows"),
+    ] {
+        let workspace = Workspace::new();
+        let origin = Origin::start();
+        origin.will_answer(answer("200 OK", "Content-Type: application/json\r\nContent-Encoding: zstd", &coded));
+        let record = workspace.start_at(origin.address, "record", &["--out", "rec.har", option, value]);
+        assert_eq!(call(record.address, "GET", "/x", &[], b"").body, coded);
+        let ran = record.finish();
+        assert_eq!(ran.status, 1, "{}", ran.stderr);
+        let line = format!(
+            "200 GET /x - gap TIME ms (operation.undocumented); response body unchecked and not recorded: {why}"
+        );
+        assert_line(&ran.stderr, &line);
+        let withheld = "1 body withheld: contrail cannot decode it within --max-decoded and --max-ratio, or cannot \
+                        parse it, so it cannot find its secrets";
+        assert!(ran.stderr.contains(withheld), "{}", ran.stderr);
+        let replay = Running::start(workspace.path(), ["replay", "rec.har", "--listen", "127.0.0.1:0"]);
+        let miss = call(replay.address, "GET", "/x", &[], b"");
+        let detail = miss.json()["detail"].as_str().unwrap().to_owned();
+        assert!(miss.status() == 421 && detail.contains(&format!("a larger `{option}`")), "{detail}");
+        assert_eq!(replay.finish().status, 3);
+    }
+}
