@@ -35,6 +35,10 @@ fn explain_states_what_a_rule_means_and_suggests_the_nearest_for_an_unknown_one(
         unknown.stderr,
         "contrail: `auth.scop` is not a rule; did you mean `auth.scope`? `contrail explain` lists them all\n"
     );
+    assert_eq!(
+        run_in(folder.path(), ["explain", "AUTH.SCOPE"]).stderr,
+        "contrail: `AUTH.SCOPE` is not a rule; did you mean `auth.scope`? `contrail explain` lists them all\n"
+    );
 }
 
 #[test]
@@ -63,4 +67,9 @@ fn explain_cites_the_contract_in_force() {
     assert_eq!(stated("explain header.parameter --format json --contract built-in"), Value::Null);
     let missing = ran("explain query.parameter --contract missing.yaml");
     assert_eq!((missing.status, missing.stdout.as_str()), (2, ""));
+    // Another contract may ask for an API key, for which there is no token endpoint.
+    let now = |contract: &str| ran(&format!("explain auth.missing --contract {contract}")).stdout;
+    assert!(now("built-in").contains("Get a token at the token endpoint"));
+    let other = now("vendor.yaml");
+    assert!(!other.contains("token endpoint") && other.contains("a credential that `security` asks for"), "{other}");
 }

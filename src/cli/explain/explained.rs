@@ -7,7 +7,10 @@ use super::{
     name::Name,
     rules::{self, explanation, standard},
 };
-use crate::contract::{BUILT_IN, Contract, ContractDocument};
+use crate::{
+    contract::{BUILT_IN, Contract, ContractDocument},
+    finding::Rule,
+};
 
 /// What explanations speak of: the built-in contract, or the one that the options name.
 pub(super) struct InForce(pub(super) Option<Arc<Contract>>);
@@ -41,6 +44,14 @@ impl InForce {
                 (means, source, "", None, now)
             }
         };
+        let now = match name {
+            // Another contract may ask for any credential.
+            Name::Rule(Rule::AuthMissing) if !is_tenant => {
+                "Send a credential that `security` asks for, at the place that `at` names. In a browser's export the \
+                 Authorization header is stripped; contrail then says `auth` is unchecked instead."
+            }
+            _ => now,
+        };
         let tenant = if is_tenant { tenant } else { "" };
         let source = [tenant, standard].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(" ");
         Explained { means, source, example: example.filter(|_| is_tenant), now }
@@ -58,7 +69,6 @@ pub(super) fn places(document: &ContractDocument, name: Name) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::finding::Rule;
 
     #[test]
     fn every_rule_is_explained_in_full_and_cites_its_source() {

@@ -31,7 +31,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
         Some(name) => {
             let rule = name.parse().map(Name::Rule).ok();
             let Some(named) = rule.or_else(|| Unchecked::from_name(name).map(Name::Aspect)) else {
-                return Err(UnknownName { nearest: nearest(name), name: name.clone() }.into());
+                return Err(UnknownName { nearest: nearest(&name.to_ascii_lowercase()), name: name.clone() }.into());
             };
             one(named, args.format, &in_force, &mut printer)?;
         }

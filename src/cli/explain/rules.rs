@@ -35,7 +35,7 @@ pub(super) fn explanation(rule: Rule) -> Explanation {
             source: "Sections 4.1 and 4.5: `id` has at most 26 characters; section 4.4: `id` and `event_id` have exactly \
                      26; section 8 repeats them.",
             example: "`GET /api/v2/rate-limit-policies/abcdefghijklmnopqrstuvwxyz1`: 27 characters",
-            now: "The client sends an id that no resource can have: look where it got it from.",
+            now: "Fix the client; `at` names the parameter. If it is an id, look where the client got it from.",
         },
         Rule::QueryParameter => Explanation {
             means: "A documented query parameter breaks its schema, is missing although it is required, or comes more than once where it is not a list. An integer in a query is digits with an optional minus: `5.0`, `+5` and `05` are none.",
@@ -79,8 +79,8 @@ pub(super) fn explanation(rule: Rule) -> Explanation {
             now: "Look who answered: a gateway before the tenant, or the tenant itself.",
         },
         Rule::RequestBody => Explanation {
-            means: "The request body breaks its documented schema. This is a type, a length, a pattern, a number of keys, or a form \
-                    field that cannot be read as its type. A missing body breaks it where the document requires one. `at` points to the place. A body that the file lacks is unchecked.",
+            means: "The request body breaks its documented schema. A value has another type, length or pattern, or an object has \
+                    too few or too many keys. Or a form field cannot be read as its type. A missing body breaks it where the document requires one. `at` points to the place. A body that the file lacks is unchecked.",
             source: "Sections 4.5 and 4.6 (request fields and their constraints), 2.4 (shape of `presentation`), 8.",
             example: "`PATCH …/templates/vct_1` with `{\"dialect\": \"simplified/2.0\"}`",
             now: "Fix the client; the message shows the expected and the sent value.",

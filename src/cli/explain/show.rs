@@ -68,8 +68,8 @@ fn stated(document: &ContractDocument, name: Name, out: &mut impl Write) -> io::
     let title = visible(&format!("{} {}", document.title(), document.version())).trim().to_owned();
     let places = places(document, name);
     let count = match (places.len(), name) {
-        (0, Name::Rule(_)) => "states nothing of this".to_owned(),
-        (0, Name::Aspect(_)) => "leaves this out nowhere".to_owned(),
+        (0, Name::Rule(_)) => "states it in no place".to_owned(),
+        (0, Name::Aspect(_)) => "leaves it out in no operation".to_owned(),
         (1, Name::Rule(_)) => "states it in 1 place".to_owned(),
         (count, Name::Rule(_)) => format!("states it in {count} places"),
         (1, Name::Aspect(_)) => "leaves it out in 1 operation".to_owned(),
