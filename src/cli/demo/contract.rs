@@ -52,7 +52,7 @@ pub(super) async fn demo(
     drop(stop);
     serving.await??;
     if recorded.is_empty() {
-        screen.omit("no exchange was recorded, so there is nothing to verify and to replay")?;
+        screen.omit("no exchange was recorded, so there is nothing to verify or replay")?;
         screen.print("")?;
         return Ok(None);
     }
@@ -137,8 +137,11 @@ async fn verify(folder: &Path, options: &[OsString], count: usize, screen: &mut 
     screen.check(
         output.status.code() == Some(0) && summary["exchanges"] == count,
         &format!(
-            "{} exchanges: {} conform, {} with gaps, {} violate",
-            summary["exchanges"], summary["conforms"], summary["gap"], summary["violates"]
+            "{}: {} conform, {} with gaps, {} violate",
+            plural(summary["exchanges"].as_u64().unwrap_or_default(), "exchange"),
+            summary["conforms"],
+            summary["gap"],
+            summary["violates"]
         ),
     )
 }
@@ -165,7 +168,7 @@ async fn replay(
     let (_, status) = server.stop().await?;
     screen.check(
         same == recorded.len() && status == Some(0),
-        &format!("{same} of {} requests are answered from the fixture", recorded.len()),
+        &format!("the fixture answers {same} of {}", plural(recorded.len(), "request")),
     )?;
     screen.print("")
 }
