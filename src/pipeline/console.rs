@@ -130,8 +130,13 @@ fn text(out: &mut Vec<u8>, status: u16, colour: bool, judged: &JudgedExchange, m
     out.push(b' ');
     shown(&exchange.request.target.path_and_query, out);
     out.push(b' ');
-    raw(out, verdict.operation.as_deref().unwrap_or("-"));
-    out.push(b' ');
+    // An operation without an id goes by its method and path, which stand there already.
+    let operation = verdict.operation.as_deref().unwrap_or("-");
+    let (method, path) = (exchange.request.method.as_str(), exchange.request.target.path());
+    if !operation.split_once(' ').is_some_and(|(named, at)| named == method && path.ends_with(at)) {
+        raw(out, operation);
+        out.push(b' ');
+    }
     let conclusion = verdict.conclusion();
     let kind = match conclusion {
         Conclusion::Conforms => None,

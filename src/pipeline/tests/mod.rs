@@ -269,6 +269,22 @@ async fn a_checker_that_panics_costs_one_exchange_its_verdict_and_never_the_reco
     assert_eq!(output.text(), "401 GET /api/v2/connection-profiles/templates - conforms 0 ms\n");
 }
 
+/// As of a contract whose operation has no id.
+fn nameless(_: &Contract, _: &Exchange, _: &CheckOptions) -> crate::finding::Verdict {
+    let operation = Some("GET /connection-profiles/templates".into());
+    crate::finding::Verdict { operation, ..crate::finding::Verdict::default() }
+}
+
+#[tokio::test]
+async fn the_line_of_an_operation_without_an_id_names_it_once() {
+    let (pipeline, output) = pipeline(nameless, &Memory::default());
+    let written = pipeline.on_completed(ended());
+    pipeline.flush();
+    written.await.unwrap();
+    pipeline.finish().console.close();
+    assert_eq!(output.text(), "401 GET /api/v2/connection-profiles/templates conforms 0 ms\n");
+}
+
 /// What becomes of an exchange whose response is held.
 fn admitted(pipeline: &Pipeline, exchange: Box<Exchange>) -> Result<(), Problem> {
     let mut written = Box::pin(pipeline.on_completed(Completed { exchange, held: true, ..ended() }));
