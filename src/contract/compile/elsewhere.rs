@@ -3,9 +3,12 @@
 use serde_json::Value;
 
 use super::compiler::Compiler;
-use crate::contract::{
-    refs,
-    schema::{ASSERTED_FORMATS, Discriminators},
+use crate::{
+    contract::{
+        refs,
+        schema::{ASSERTED_FORMATS, Discriminators},
+    },
+    plural::plural,
 };
 
 impl Compiler<'_> {
@@ -29,7 +32,7 @@ impl Compiler<'_> {
             }
             let mut list = |what: String| unread.push((at.to_owned(), what));
             if object.contains_key("contentSchema") {
-                list("`contentSchema` is not checked: it describes what stands in a text".to_owned());
+                list("`contentSchema` is not checked: contrail does not read the content of a text".to_owned());
             }
             let shown = |name: &Value| name.as_str() == Some("format-grammar");
             let silent = object.get("x-contrail-not-shown").and_then(Value::as_array).into_iter().flatten().any(shown);
@@ -49,7 +52,8 @@ impl Compiler<'_> {
             }
         }
         for (at, what, count) in places {
-            let more = if count > 1 { format!(" (here and at {} more places)", count - 1) } else { String::new() };
+            let more =
+                if count > 1 { format!(" (here and at {})", plural(count - 1, "more place")) } else { String::new() };
             self.not_implemented(&at, &format!("{what}{more}"));
         }
     }

@@ -99,10 +99,13 @@ impl<'d> Compiler<'d> {
                 Scheme::ApiKey { place, name: text(scheme, at, "name")?.into() }
             }
             other => {
-                if other != "mutualTLS" {
+                let why = if other == "mutualTLS" {
+                    "a client's certificate is in no HTTP message"
+                } else {
                     self.unusable(at, format!("`type: {other}` is not a type of security scheme"));
-                }
-                self.not_implemented(at, &format!("no message shows the security scheme `{name}`"));
+                    "its type is none of OpenAPI's"
+                };
+                self.not_implemented(at, &format!("the security scheme `{name}` is not checked: {why}"));
                 Scheme::Unseen(name.into())
             }
         }))

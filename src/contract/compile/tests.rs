@@ -331,12 +331,14 @@ fn what_schemas_say_in_ways_that_are_not_checked_is_listed() {
         "C": {"format": "secret-form", "x-contrail-not-shown": ["format-grammar"], "enum": [{"format": "x"}]},
         "D": {"$ref": "#/components/schemas/A"},
         "E": {"type": "string", "contentSchema": {"type": "integer"}},
+        "F": {"type": "string", "contentSchema": true},
     }});
     assert_eq!(
         not_implemented(document),
         [
             "/components/schemas/A the format `int65` is not checked",
-            "/components/schemas/E `contentSchema` is not checked: it describes what stands in a text"
+            "/components/schemas/E `contentSchema` is not checked: contrail does not read the content of a text \
+             (here and at 1 more place)"
         ]
     );
 }
@@ -369,7 +371,10 @@ fn a_security_scheme_that_no_message_shows_is_listed_and_one_that_is_not_defined
         contract(document)
     };
     let hidden = schemes("tls");
-    assert_eq!(hidden.documents()[0].not_implemented()[0].what, "no message shows the security scheme `tls`");
+    assert_eq!(
+        hidden.documents()[0].not_implemented()[0].what,
+        "the security scheme `tls` is not checked: a client's certificate is in no HTTP message"
+    );
     assert!(!hidden.documents()[0].model().operations[0].security.required);
     let others = |name: &str| {
         let document = schemes(name);

@@ -343,7 +343,7 @@ impl<'c> Walk<'c> {
                         todo.push(branch.entry);
                         return None;
                     }
-                    let expected = format!("what the schema documents that its `{property}` names");
+                    let expected = format!("a value of the schema that its `{property}` names");
                     return Some((property, GapKind::Unclear { expected }));
                 }
                 None => unclear = Some((property, GapKind::Value { known: selection.documented() })),

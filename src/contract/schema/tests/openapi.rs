@@ -169,7 +169,7 @@ fn a_discriminator_of_a_parent_selects_the_schema_that_documents_the_value() {
     assert_eq!(found(&schema, "{}"), ["/kind: this field to be there"]);
     assert_eq!(
         found(&schema, r#"{"kind":"Cat","meow":5}"#),
-        ["? what the schema documents that its `kind` names", "/meow?"]
+        ["? a value of the schema that its `kind` names", "/meow?"]
     );
 }
 
