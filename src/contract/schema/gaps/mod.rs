@@ -6,6 +6,7 @@
 //! that is silent) or closed (then the judge has called it a violation).
 
 mod compile;
+mod distinct;
 mod known;
 mod sets;
 mod table;

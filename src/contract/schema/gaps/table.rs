@@ -6,7 +6,7 @@ use ahash::AHashMap;
 use jsonschema::Validator;
 use serde_json::json;
 
-use super::{known::KnownValues, sets::Distinct, types::Types};
+use super::{distinct::Distinct, known::KnownValues, types::Types};
 use crate::{
     contract::{
         list::joined,

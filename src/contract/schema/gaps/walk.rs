@@ -5,7 +5,8 @@ use std::{borrow::Cow, cell::Cell};
 use ahash::AHashMap;
 
 use super::{
-    sets::{Applicable, Distinct, Held, Leading, MemberCoverage, Sets},
+    distinct::Distinct,
+    sets::{Applicable, Held, Leading, MemberCoverage, Sets},
     table::{Branch, Choice, Coverage},
     types::Types,
 };

@@ -1,0 +1,42 @@
+//! Schemas without repetition.
+
+/// Different schemas, in the order in which they were found.
+pub(super) struct Distinct {
+    pub(super) found: Vec<usize>,
+    /// A bit for each schema, where many were found.
+    seen: Vec<u64>,
+    /// How many schemas there are.
+    all: usize,
+}
+
+impl Distinct {
+    /// Up to here a schema is looked for from the first to the last.
+    const FEW: usize = 16;
+
+    /// Of so many schemas.
+    pub(super) fn of(all: usize) -> Self {
+        Self { found: Vec::new(), seen: Vec::new(), all }
+    }
+
+    pub(super) fn has(&self, index: usize) -> bool {
+        match self.seen.get(index / 64) {
+            Some(bits) => bits >> (index % 64) & 1 == 1,
+            None => self.found.contains(&index),
+        }
+    }
+
+    /// Adds a schema; `false` if it is among them.
+    pub(super) fn add(&mut self, index: usize) -> bool {
+        if self.has(index) {
+            return false;
+        }
+        self.found.push(index);
+        if self.found.len() == Self::FEW {
+            self.seen = vec![0; self.all.div_ceil(64)];
+            self.found.iter().for_each(|index| self.seen[index / 64] |= 1 << (index % 64));
+        } else if self.found.len() > Self::FEW {
+            self.seen[index / 64] |= 1 << (index % 64);
+        }
+        true
+    }
+}
