@@ -120,20 +120,19 @@ fn reading(media_type: &str) -> Reading {
     }
 }
 
-/// Whether one of the documented bodies that a message without content may stand for can be empty: a text is, and so are
-/// bytes that contrail does not read.
+/// Whether a message without content may have a documented body that is empty: a text is, and so are bytes that contrail
+/// does not read. Without a `Content-Type`, it may be any of them.
 pub(super) fn may_be_empty(documented: &[Content], headers: &Headers, suffixes: bool) -> bool {
-    let value = headers.get("content-type").map(HeaderValue::as_bytes);
-    let sent = value.map(|value| (media_type(value), value));
-    documented.iter().any(|Content { range, schema, .. }| {
-        let (is_meant, read_as) = match &sent {
-            Some((media_type, value)) => (range.rank(media_type, value, suffixes).is_some(), reading(media_type)),
-            None => (true, reading(&range.name)),
-        };
-        is_meant
-            && matches!(read_as, Reading::Text | Reading::Other)
-            && schema.as_ref().is_none_or(|schema| params::judge_plain(schema, "").violation.is_none())
-    })
+    let is_empty = |content: &Content, read_as: Reading| {
+        matches!(read_as, Reading::Text | Reading::Other)
+            && content.schema.as_ref().is_none_or(|schema| params::judge_plain(schema, "").violation.is_none())
+    };
+    let Some(value) = headers.get("content-type").map(HeaderValue::as_bytes) else {
+        return documented.iter().any(|content| is_empty(content, reading(&content.range.name)));
+    };
+    let media_type = media_type(value);
+    let ranges = documented.iter().map(|content| (&content.range, content));
+    most_specific(ranges, &media_type, value, suffixes).is_some_and(|content| is_empty(content, reading(&media_type)))
 }
 
 /// A body on its way to its schema.
