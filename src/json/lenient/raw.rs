@@ -20,6 +20,12 @@ impl<'a> Raw<'a> {
         self.0
     }
 
+    /// The number that it is, however it is written (`12`, `12.0`, `"12"`); `None` if it is none.
+    #[must_use]
+    pub fn number(self) -> Option<f64> {
+        self.0.trim_matches('"').trim().parse().ok().filter(|number: &f64| number.is_finite())
+    }
+
     /// What it stands for.
     ///
     /// # Errors

@@ -347,7 +347,7 @@ fn timings(timings: &har::Timings<'_>) -> Timings {
 }
 
 fn millis(raw: Option<Raw<'_>>) -> Option<Duration> {
-    let millis = note::number(raw).filter(|millis| *millis >= 0.0)?;
+    let millis = raw?.number().filter(|millis| *millis >= 0.0)?;
     Duration::try_from_secs_f64(millis / 1000.0).ok()
 }
 

@@ -6,7 +6,7 @@ use std::{borrow::Cow, fmt};
 
 use serde::{Deserialize, Deserializer, de};
 
-use super::note::{Record, number};
+use super::note::Record;
 use crate::json::lenient::{self, LenientError, Raw};
 
 /// `log.entries[]`
@@ -186,7 +186,7 @@ fn text(bytes: &[u8]) -> Cow<'_, str> {
 /// A count; `None` for `-1` and whatever else is no count.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // checked: not negative, and beyond 2^53 no count goes
 pub(in crate::recording) fn count(raw: Option<Raw<'_>>) -> Option<u64> {
-    number(raw).filter(|number| *number >= 0.0 && *number < 9e15).map(|number| number as u64)
+    raw?.number().filter(|number| *number >= 0.0 && *number < 9e15).map(|number| number as u64)
 }
 
 /// What is wrong with an entry, without its place (it is that in one entry) and without the file's content.

@@ -292,7 +292,7 @@ impl TokenRecord<'_> {
             return Credential::Unknown;
         };
         let seconds = |raw: Option<Raw<'_>>| {
-            raw.and_then(|raw| raw.get().parse().ok()).or_else(|| number(raw).map(|number| number as i64))
+            raw.and_then(|raw| raw.get().parse().ok()).or_else(|| raw?.number().map(|number| number as i64))
         };
         Credential::Token(Arc::new(TokenFacts {
             client: self.client.clone(),
@@ -311,11 +311,6 @@ impl TokenRecord<'_> {
             },
         }))
     }
-}
-
-/// The number in a member, however it is written (`12`, `12.0`, `"12"`); `None` if it is none.
-pub(in crate::recording) fn number(raw: Option<Raw<'_>>) -> Option<f64> {
-    raw?.get().trim_matches('"').trim().parse().ok().filter(|number: &f64| number.is_finite())
 }
 
 /// Findings of rules that this contrail knows; one of a later contrail's is left out.
