@@ -2,9 +2,9 @@
 //! the check or the record path dearer is seen in one run, without a clock.
 //!
 //! One connection asks one request after the other; what the start and the end of a process cost is not counted. The
-//! figures to compare with stand in a file of `NAME COUNT` lines: `SYSTEM` and `SYSTEM/STAGE` for the mix of which
-//! recordings are made (a stage is all that is done inside one function), `SYSTEM/MIX` and `SYSTEM/MIX/STAGE` for every
-//! other one.
+//! figures to compare with stand in a file of `NAME COUNT` lines: `SYSTEM` for the mix of which recordings are made,
+//! `SYSTEM/MIX` for every other one. `SYSTEM/STAGE` and `SYSTEM/MIX/STAGE` are only printed: a stage is all that is done
+//! inside one function, which varies with what the compiler inlines.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -53,6 +53,17 @@ const ROOM_ELSEWHERE: f64 = 1.6;
 /// Requests where a trail is kept: several segments of it.
 const REQUESTS_OF_TRAIL: usize = 8000;
 
+/// Instructions per request, by name.
+type Table = BTreeMap<String, u64>;
+
+/// What was counted.
+#[derive(Default)]
+struct Counts {
+    totals: Table,
+    /// Only of functions that the build did not inline.
+    stages: Table,
+}
+
 /// `instructions --contrail PATH --expected FILE [--update true]`: counts, prints, and compares. With `--trail URL`, which
 /// may be repeated, it counts trails instead: in a folder, and at these places.
 pub async fn run(args: &[String]) -> Result<(), Error> {
@@ -70,7 +81,7 @@ pub async fn run(args: &[String]) -> Result<(), Error> {
     })?;
     let scratch = std::env::temp_dir().join(format!("contrail-bench-{}", std::process::id()));
     std::fs::create_dir_all(&scratch)?;
-    let mut counts = BTreeMap::new();
+    let mut counts = Counts::default();
     let mixes = [vec![traffic::RECORDED.to_owned(), traffic::DEFAULT.to_owned()], Mix::all()?].concat();
     let mixes: Vec<&str> = mixes.iter().map(String::as_str).collect();
     if trails.len() > 1 {
@@ -78,7 +89,7 @@ pub async fn run(args: &[String]) -> Result<(), Error> {
             count(&system, &[traffic::RECORDED], &contrail, &scratch, &mut counts).await?;
         }
         let _ = std::fs::remove_dir_all(&scratch);
-        print!("{}", table(&counts, &BTreeMap::new()));
+        print!("{}", table(&counts, &Table::new()));
         return Ok(());
     }
     for system in PASSING {
@@ -89,11 +100,11 @@ pub async fn run(args: &[String]) -> Result<(), Error> {
     }
     let _ = std::fs::remove_dir_all(&scratch);
     let Some(file) = expected else {
-        print!("{}", table(&counts, &BTreeMap::new()));
+        print!("{}", table(&counts, &Table::new()));
         return Ok(());
     };
     if update {
-        let lines: String = counts.iter().fold(String::new(), |mut text, (name, count)| {
+        let lines: String = counts.totals.iter().fold(String::new(), |mut text, (name, count)| {
             let _ = writeln!(text, "{name} {count}");
             text
         });
@@ -101,14 +112,11 @@ pub async fn run(args: &[String]) -> Result<(), Error> {
     }
     let before = read(&file)?;
     print!("{}", table(&counts, &before));
-    let gone: Vec<&str> = before.keys().filter(|name| !counts.contains_key(*name)).map(String::as_str).collect();
+    let gone: Vec<&str> = before.keys().filter(|name| !counts.totals.contains_key(*name)).map(String::as_str).collect();
     if !gone.is_empty() {
-        let gone = gone.join(", ");
-        return Err(
-            format!("nothing was counted of {gone}: a function has another name, or was inlined (see STAGES)").into()
-        );
+        return Err(format!("nothing was counted of {}", gone.join(", ")).into());
     }
-    let dearer = dearer(&counts, &before);
+    let dearer = dearer(&counts.totals, &before);
     if dearer.is_empty() {
         return Ok(());
     }
@@ -127,7 +135,7 @@ async fn count(
     mixes: &[&str],
     contrail: &Path,
     scratch: &Path,
-    counts: &mut BTreeMap<String, u64>,
+    counts: &mut Counts,
 ) -> Result<(), Error> {
     // The default mix has the contracts of all.
     let known = Mix::named(if mixes.len() > 1 { traffic::DEFAULT } else { mixes[0] })?;
@@ -142,9 +150,8 @@ async fn count(
         .arg(plain.get_program())
         .args(plain.get_args());
     let marker = measure::marker(system, &Front::Http1);
-    let mut running = measure::start(&mut command, None, marker).map_err(|error| {
-        format!("{error}; is valgrind installed, and contrail built with its symbols (the profile `profiling`)?")
-    })?;
+    let mut running =
+        measure::start(&mut command, None, marker).map_err(|error| format!("{error}; is valgrind installed?"))?;
     let pid = running.child.id().to_string();
     let mut requests = Vec::new();
     for name in mixes {
@@ -171,10 +178,10 @@ async fn count(
         for (stage, function) in STAGES {
             let inclusive = profile.inclusive(function);
             if inclusive > 0 {
-                counts.insert(format!("{name}/{stage}"), inclusive / requests as u64);
+                counts.stages.insert(format!("{name}/{stage}"), inclusive / requests as u64);
             }
         }
-        counts.insert(name, profile.total / requests as u64);
+        counts.totals.insert(name, profile.total / requests as u64);
     }
     Ok(())
 }
@@ -237,7 +244,7 @@ impl Profile {
     }
 }
 
-fn read(file: &Path) -> Result<BTreeMap<String, u64>, Error> {
+fn read(file: &Path) -> Result<Table, Error> {
     let text = std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
     text.lines()
         .map(|line| {
@@ -247,17 +254,17 @@ fn read(file: &Path) -> Result<BTreeMap<String, u64>, Error> {
         .collect()
 }
 
-fn table(counts: &BTreeMap<String, u64>, before: &BTreeMap<String, u64>) -> String {
+fn table(counts: &Counts, before: &Table) -> String {
     let mut text = format!("{:<28} {:>12} {:>12}\n", "instructions/request", "now", "expected");
-    for (name, count) in counts {
+    for (name, count) in counts.totals.iter().chain(&counts.stages) {
         let before = before.get(name).map_or_else(|| "-".to_owned(), u64::to_string);
         let _ = writeln!(text, "{name:<28} {count:>12} {before:>12}");
     }
     text
 }
 
-/// What got dearer by more than there is room for; small stages have a little more.
-fn dearer(counts: &BTreeMap<String, u64>, before: &BTreeMap<String, u64>) -> Vec<String> {
+/// What got dearer by more than there is room for; small counts have a little more.
+fn dearer(counts: &Table, before: &Table) -> Vec<String> {
     let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let room = if cpu.contains("avx2") { ROOM } else { ROOM_ELSEWHERE };
     let allowed = |before: u64| (before as f64 * room) as u64 + 1000;
