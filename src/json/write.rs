@@ -68,7 +68,10 @@ const COPIED: usize = 32;
 
 /// The inside of a JSON string literal.
 pub(crate) fn escaped(text: &str, out: &mut Vec<u8>) {
-    let bytes = text.as_bytes();
+    escaped_bytes(text.as_bytes(), out);
+}
+
+fn escaped_bytes(bytes: &[u8], out: &mut Vec<u8>) {
     if bytes.len() <= 64 && is_plain(bytes) {
         return out.extend_from_slice(bytes);
     }
@@ -114,7 +117,7 @@ pub(crate) fn document(document: &Document, out: &mut Vec<u8>) -> bool {
         if slot.is_marked() {
             out.extend_from_slice(&piece[..length]);
             out.push(b'"');
-            escaped(str::from_utf8(&source[open + 1..close]).unwrap_or_default(), out);
+            escaped_bytes(&source[open + 1..close], out);
             (length, copied) = (0, close);
         }
         length = copy(&mut piece, length, source, copied..close, out);
