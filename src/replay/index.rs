@@ -5,12 +5,13 @@
 
 use std::{
     borrow::Cow,
-    collections::{HashMap, HashSet},
     sync::{
         Arc, OnceLock,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
 };
+
+use ahash::{AHashMap, AHashSet};
 
 use super::{
     caller::{Caller, CallerCache, CallerId, Callers},
@@ -238,17 +239,17 @@ pub(super) struct Index {
     by_line: KeyTable,
     numbers: NumberLists,
     /// Why exchanges are never served.
-    unfit: HashMap<u32, Box<str>>,
+    unfit: AHashMap<u32, Box<str>>,
     masks: Vec<Mask>,
-    mask_ids: HashMap<Mask, u32>,
+    mask_ids: AHashMap<Mask, u32>,
     /// Path masks that are not empty, by method and number of segments.
-    path_masks: HashMap<(String, usize), Vec<Vec<usize>>>,
+    path_masks: AHashMap<(String, usize), Vec<Vec<usize>>>,
     ignore_sets: Vec<IgnoreSet>,
     answers: KeptAnswers,
     /// The hosts, with ports, that the recorded requests went to.
-    pub(super) hosts: HashSet<String>,
+    pub(super) hosts: AHashSet<String>,
     /// The lines by their documented operation, as places in `lines`; made when a request misses.
-    by_operation: OnceLock<HashMap<Option<Arc<str>>, Vec<usize>>>,
+    by_operation: OnceLock<AHashMap<Option<Arc<str>>, Vec<usize>>>,
 }
 
 impl Index {
@@ -265,13 +266,13 @@ impl Index {
             lines: Vec::new(),
             by_line: KeyTable::default(),
             numbers: NumberLists::default(),
-            unfit: HashMap::new(),
+            unfit: AHashMap::new(),
             masks: vec![Mask::default()],
-            mask_ids: HashMap::from([(Mask::default(), 0)]),
-            path_masks: HashMap::new(),
+            mask_ids: AHashMap::from([(Mask::default(), 0)]),
+            path_masks: AHashMap::new(),
             ignore_sets: Vec::new(),
             answers: KeptAnswers::new(max_kept),
-            hosts: HashSet::new(),
+            hosts: AHashSet::new(),
             by_operation: OnceLock::new(),
         }
     }
@@ -446,7 +447,7 @@ impl Index {
     /// another.
     pub(super) fn lines_near(&self, operation: Option<&Arc<str>>) -> impl Iterator<Item = (bool, &RouteEntries)> {
         let lines = self.by_operation.get_or_init(|| {
-            let mut lines: HashMap<Option<Arc<str>>, Vec<usize>> = HashMap::new();
+            let mut lines: AHashMap<Option<Arc<str>>, Vec<usize>> = AHashMap::new();
             for (place, line) in self.lines.iter().enumerate() {
                 let asked = self.asked(self.entries_of(line)[0]);
                 let (method, target) = asked.split_once(' ').unwrap_or_default();

@@ -5,9 +5,11 @@
 
 use std::{
     borrow::Cow,
-    hash::{BuildHasher, Hash, Hasher, RandomState},
+    hash::{BuildHasher, Hash, Hasher},
     ops::{ControlFlow, Deref},
 };
+
+use ahash::RandomState;
 
 use super::ignore::{IgnoreSet, tokens};
 use crate::recording::fixture::request_parts::{Content, Field, Pair, Parts, Value};

@@ -1,11 +1,8 @@
 //! A recorded response, made ready to go out.
 
-use std::{
-    collections::{HashMap, hash_map::Entry},
-    num::NonZero,
-    sync::Arc,
-};
+use std::{collections::hash_map::Entry, num::NonZero, sync::Arc};
 
+use ahash::AHashMap;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 
@@ -85,10 +82,10 @@ pub(super) type AnswerId = NonZero<u32>;
 #[derive(Debug, Default)]
 pub(super) struct KeptAnswers {
     answers: Vec<Answer>,
-    heads: HashMap<u64, (Headers, Arc<HeaderMap>)>,
-    bodies: HashMap<u64, Bytes>,
+    heads: AHashMap<u64, (Headers, Arc<HeaderMap>)>,
+    bodies: AHashMap<u64, Bytes>,
     /// By status, head and body.
-    ids: HashMap<(u16, u64, u64), AnswerId>,
+    ids: AHashMap<(u16, u64, u64), AnswerId>,
     bytes: usize,
     /// Maximum bytes of heads and bodies that are kept, as far as they are counted.
     max_bytes: usize,
