@@ -355,6 +355,22 @@ fn coded_bodies_are_decoded_where_the_file_holds_them_coded_and_left_where_it_do
     assert_eq!(body_of("br", r#"{\"a\":1}"#, "utf-8"), whole);
     assert_eq!(body_of("zstd", r#"{\"a\":1}"#, ""), whole);
     assert_eq!(body_of("gzip", &gzip[..20], "base64"), (false, String::new()));
+    // Compressed bytes as characters: of UTF-8 with what is none replaced or left out, and of Latin-1.
+    for (coding, mangled) in [
+        ("gzip", r"\u001f\ufffd\b\u0000\u0000\ufffdVJT\ufffd2\ufffd\u0005\u0000"),
+        ("gzip", r"\u001f\b\u0000\u0000VJT2\u0005\u0000"),
+        ("gzip", r"\u001f\u008b\b\u0000\u0000«VJT²2¬\u0005\u0000"),
+        ("br", r#"\u000b\u0003\ufffd{\"a\":1}\u0003"#),
+        ("br", r#"\u000b\u0003\u0080{\"a\":1}\u0003"#),
+        ("deflate", r"x\u009c«VJT²2¬\u0005\u0000"),
+        ("zstd", r#"(\ufffd/\ufffd\u0000X{\"a\":1}"#),
+    ] {
+        assert_eq!(body_of(coding, mangled, ""), (false, String::new()), "{coding} {mangled}");
+    }
+    // Text that its server wrote so: without a coding, or without what stands for bytes.
+    let odd = r#"{\"a\":\"\u0001ä\"}"#;
+    assert_eq!(body_of("br", odd, ""), (true, "{\"a\":\"\u{1}ä\"}".to_owned()));
+    assert!(body_of("", r"\u0001\ufffd", "").0);
 }
 
 #[test]

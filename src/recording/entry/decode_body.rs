@@ -67,19 +67,34 @@ pub(super) fn present(
 
 /// Undoes a content coding that is still there; most producers hold bodies decoded, whatever their headers say.
 fn undo_coding(body: Body, headers: &Headers) -> Body {
-    let Some(coding) = headers.get_str("content-encoding") else { return body };
-    let text = std::str::from_utf8(&body.content).is_ok();
+    let Some(coding) = headers.get_str("content-encoding").filter(|coding| !matches!(coding.trim(), "" | "identity"))
+    else {
+        return body;
+    };
+    let text = std::str::from_utf8(&body.content).ok();
     let coded = match coding.trim() {
         "gzip" | "x-gzip" => body.content.starts_with(&[0x1f, 0x8b]),
         "zstd" => body.content.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]),
-        _ => !text,
+        _ => text.is_none(),
     };
+    if text.is_some_and(is_mangled) {
+        return Body::withheld(Withheld::Undecodable, body.wire_size);
+    }
     if !coded {
         return body;
     }
     let decoded = body.clone().decode(headers, DecodeLimits::default());
     // Bytes that are not text and not coded either: an image under a coding that was undone.
     if decoded.is_whole() || coding.trim().ends_with("gzip") { decoded } else { body }
+}
+
+/// Whether a text was compressed, and its producer read the bytes as characters. No text starts with the first byte of
+/// gzip, and hardly one has both a control character and what stands for bytes that are none of UTF-8: U+FFFD, or the
+/// characters that Latin-1 has for them.
+fn is_mangled(text: &str) -> bool {
+    let is_control = |byte: u8| byte < b' ' && !byte.is_ascii_whitespace();
+    let stands_for_byte = |character| matches!(character, '\u{80}'..='\u{9f}' | char::REPLACEMENT_CHARACTER);
+    text.starts_with('\u{1f}') || (text.bytes().any(is_control) && text.contains(stands_for_byte))
 }
 
 /// Whether the text is JSON that ends in the middle.

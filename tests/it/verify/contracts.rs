@@ -85,6 +85,23 @@ fn json_that_nests_deeper_than_max_depth_is_unchecked_and_neither_conforms_nor_v
 }
 
 #[test]
+fn a_decoded_body_is_judged_under_its_coding_and_one_that_the_file_mangled_is_unchecked() {
+    let with = |text: &str| {
+        let mut entry = conforming();
+        entry["response"]["content"]["text"] = text.into();
+        let coding = json!({"name": "Content-Encoding", "value": "gzip"});
+        entry["response"]["headers"].as_array_mut().unwrap().push(coding);
+        let (status, mut report) = verify_json(&[entry], &[]);
+        (status, rules(&report, 0).join(" "), report["exchanges"][0]["unchecked"].take())
+    };
+    assert_eq!(with(POLICY), (0, String::new(), json!([])));
+    assert_eq!(with("{}{"), (1, "response.body.malformed".to_owned(), json!([])));
+    let mangled = (0, String::new(), json!(["response-body"]));
+    assert_eq!(with("\u{1f}\u{fffd}\u{8}\0\0\u{fffd}VJT\u{fffd}"), mangled);
+    assert_eq!(with("\u{1f}\u{8b}\u{8}\0\0«VJT²"), mangled);
+}
+
+#[test]
 fn a_response_body_that_the_file_does_not_hold_is_unchecked() {
     let with = |content: Value, length: &[&str]| {
         let mut entry = conforming();
