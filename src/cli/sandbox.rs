@@ -16,6 +16,7 @@ use tokio::{
 
 use super::{
     ContractArgs, Failure, Format, Outcome,
+    messages::lacking,
     metrics::{self, Counted, Monitoring},
     printer::Printer,
     summary::event,
@@ -79,7 +80,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     }
     let monitoring = Monitoring::open(args.metrics.as_deref(), None)?;
     let metrics = monitoring.metrics();
-    if args.contract.iter().all(|file| file == Path::new(BUILT_IN)) {
+    if !args.has_mock() {
         let tenant = Arc::new(args.tenant()?);
         let welcome = |address| match args.format {
             Format::Text => welcome_text(address, &tenant),
@@ -96,15 +97,25 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
 }
 
 impl Args {
-    /// What is wrong with an option of the embedded tenant that was `typed`, where only other documents are mocked.
+    /// What is wrong with an option that was `typed`: one of a mock where only the embedded tenant answers, or one of
+    /// the tenant where only other documents are mocked.
     pub(super) fn misplaced(&self, typed: &dyn Fn(&str) -> bool) -> Option<String> {
-        if self.contract.is_empty() || self.has_built_in() {
+        if !self.has_mock() {
+            let option = ["seed-number", "overlay"].into_iter().find(|option| typed(option))?;
+            return Some(lacking(option, "--contract FILE"));
+        }
+        if self.has_built_in() {
             return None;
         }
         let option = ["seed", "misbehave"].into_iter().find(|option| typed(option))?;
         Some(format!(
             "--{option} goes with the built-in contract only; add --contract {BUILT_IN}, or remove --{option}"
         ))
+    }
+
+    /// Whether a document is mocked.
+    fn has_mock(&self) -> bool {
+        self.contract.iter().any(|file| file != Path::new(BUILT_IN))
     }
 
     fn has_built_in(&self) -> bool {

@@ -129,6 +129,21 @@ fn a_recording_of_another_tenant_is_replayed_with_new_tokens_of_that_tenants_end
 }
 
 #[test]
+fn what_only_a_mock_has_is_refused_where_the_embedded_tenant_answers_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let built_in = ["--contract", "built-in"];
+    for (contract, option, value) in
+        [(&built_in[..0], "--seed-number", "5"), (&built_in, "--seed-number", "5"), (&built_in, "--overlay", "absent")]
+    {
+        let sandbox = ["sandbox", "--listen", "127.0.0.1:0", option, value];
+        let ran = run_in(folder.path(), sandbox.iter().chain(contract));
+        let expected =
+            format!("contrail: {option} has no effect without --contract FILE; add it, or leave {option} out\n");
+        assert_eq!((ran.status, ran.stderr), (2, expected));
+    }
+}
+
+#[test]
 fn what_only_the_embedded_tenant_has_is_refused_for_a_mock_of_other_documents() {
     let folder = tempfile::tempdir().unwrap();
     for (option, value) in [("--seed", "absent.json"), ("--misbehave", "response.body")] {
