@@ -17,14 +17,14 @@ use crate::{
     token::{NO_TOKEN, credentials, known_scheme},
 };
 
-/// Where findings about the credential stand.
+/// Where findings about a credential stand that is no API key.
 const AT: &str = "Authorization";
 
 /// What is known of the caller's right to the operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Permission {
-    /// The document has the request refused, and says why.
-    Refuse(&'static str),
+pub(super) enum Permission<'a> {
+    /// The document has the request refused: why, and where the credential belongs.
+    Refuse(&'static str, &'a str),
     /// The token is good and carries the documented scope.
     Holds,
     /// Undecidable.
@@ -33,7 +33,7 @@ pub(super) enum Permission {
 
 impl<'a> Check<'a> {
     /// Judges the credentials.
-    pub(super) fn security(&mut self) -> Permission {
+    pub(super) fn security(&mut self) -> Permission<'a> {
         let security = &self.operation.security;
         if security.alternatives.is_empty() {
             // Set where the document's own words are unusable.
@@ -51,7 +51,7 @@ impl<'a> Check<'a> {
     }
 
     /// Finds the alternative that the request satisfies.
-    fn alternatives(&mut self, alternatives: &'a [Alternative]) -> Permission {
+    fn alternatives(&mut self, alternatives: &'a [Alternative]) -> Permission<'a> {
         let shown = |one: &Alternative| {
             let all = one.others.iter().map(|scheme| self.shows(scheme));
             all.fold(Shown::Yes, Ord::min)
@@ -86,13 +86,13 @@ impl<'a> Check<'a> {
         let missing =
             alternatives.iter().filter_map(|one| one.others.iter().find(|scheme| self.shows(scheme) == Shown::No));
         let at = match missing.into_iter().next() {
-            Some(Scheme::ApiKey { name, .. }) if alternatives.iter().all(|one| one.bearer.is_none()) => {
-                name.to_string()
+            Some(Scheme::ApiKey { name, .. }) if has_token || alternatives.iter().all(|one| one.bearer.is_none()) => {
+                &**name
             }
-            _ => AT.to_owned(),
+            _ => AT,
         };
         self.find(Finding::new(Rule::AuthMissing, at, expected));
-        Permission::Refuse("without the credentials that the document asks for")
+        Permission::Refuse("without the credentials that the document asks for", at)
     }
 
     /// Whether the request carries a credential.
@@ -136,7 +136,7 @@ impl<'a> Check<'a> {
     }
 
     /// Judges the bearer token by alternatives that take one.
-    fn bearer(&mut self, alternatives: &[&Alternative]) -> Permission {
+    fn bearer(&mut self, alternatives: &[&Alternative]) -> Permission<'a> {
         let bearers = || alternatives.iter().filter_map(|one| one.bearer.as_ref());
         let jwt = bearers().all(|bearer| bearer.jwt);
         let mut scopes: Vec<&[Box<str>]> = bearers().map(|bearer| &bearer.scopes[..]).collect();
@@ -156,16 +156,16 @@ impl<'a> Check<'a> {
             }
             Credential::Missing => {
                 self.find(Finding::new(Rule::AuthMissing, AT, "a bearer token"));
-                Permission::Refuse("without a token")
+                Permission::Refuse("without a token", AT)
             }
             Credential::OtherScheme(scheme) => {
                 let finding = Finding::new(Rule::AuthMissing, AT, "a bearer token");
                 self.find(if scheme.is_empty() { finding } else { finding.seen(scheme.clone()) });
-                Permission::Refuse("without a bearer token")
+                Permission::Refuse("without a bearer token", AT)
             }
             Credential::Malformed(reason) if reason == NO_TOKEN && !jwt => {
                 self.find(Finding::new(Rule::AuthMissing, AT, "a bearer token"));
-                Permission::Refuse("without a bearer token")
+                Permission::Refuse("without a bearer token", AT)
             }
             Credential::Malformed(_) if !jwt => {
                 // The document does not state that it is a JWT, so its time and its scopes cannot be read.
@@ -174,7 +174,7 @@ impl<'a> Check<'a> {
             }
             Credential::Malformed(reason) => {
                 self.find(Finding::new(Rule::AuthMalformed, AT, format!("a JWT: {reason}")));
-                Permission::Refuse("with a malformed token")
+                Permission::Refuse("with a malformed token", AT)
             }
             Credential::Encrypted => {
                 self.unchecked.insert(Unchecked::RequiredScope);
@@ -185,22 +185,22 @@ impl<'a> Check<'a> {
         }
     }
 
-    fn token(&mut self, facts: &TokenFacts, alternatives: &[&[Box<str>]], jwt: bool) -> Permission {
+    fn token(&mut self, facts: &TokenFacts, alternatives: &[&[Box<str>]], jwt: bool) -> Permission<'a> {
         let mut standing = Permission::Unknown;
         match time(facts, self.exchange, self.options.clock_skew) {
             TokenTime::Valid => {}
             TokenTime::Expired => {
                 self.find(Finding::new(Rule::AuthExpired, AT, "a token before its `exp`"));
-                standing = Permission::Refuse("with an expired token");
+                standing = Permission::Refuse("with an expired token", AT);
             }
             TokenTime::NotYet => {
                 self.find(Finding::new(Rule::AuthExpired, AT, "a token from its `nbf` on"));
-                standing = Permission::Refuse("with a token that is not yet valid");
+                standing = Permission::Refuse("with a token that is not yet valid", AT);
             }
         }
         if facts.signature == SignatureCheck::Bad {
             self.find(Finding::new(Rule::AuthSignature, AT, "a signature that one of the given keys verifies"));
-            standing = Permission::Refuse("with a token whose signature fails");
+            standing = Permission::Refuse("with a token whose signature fails", AT);
         }
         if facts.signature == SignatureCheck::NotChecked && self.options.signatures {
             self.unchecked.insert(Unchecked::Auth);
@@ -230,7 +230,7 @@ impl<'a> Check<'a> {
                 [] => Finding::new(Rule::AuthScope, AT, format!("{expected}, and the token holds no scope")),
                 several => Finding::new(Rule::AuthScope, AT, expected).seen(several.join(" ")),
             });
-            standing = Permission::Refuse("with a token that lacks the documented scope");
+            standing = Permission::Refuse("with a token that lacks the documented scope", AT);
         }
         if let Some(catalogue) = &self.model.scopes {
             for scope in catalogue.undeclared(held) {
@@ -241,12 +241,12 @@ impl<'a> Check<'a> {
     }
 
     /// What the tenant made of the credential.
-    pub(super) fn enforcement(&mut self, standing: Permission) {
+    pub(super) fn enforcement(&mut self, standing: Permission<'_>) {
         let Some(response) = self.answer() else { return };
         match (standing, response.status) {
-            (Permission::Refuse(why), 200..300) => {
+            (Permission::Refuse(why, at), 200..300) => {
                 let expected = format!("the tenant to refuse a request {why}");
-                self.find(Finding::new(Rule::AuthUnenforced, AT, expected).seen(response.status.to_string()));
+                self.find(Finding::new(Rule::AuthUnenforced, at, expected).seen(response.status.to_string()));
             }
             (Permission::Holds, 403) if self.operation.responses.find(403).is_some_and(|said| said.scope_missing) => {
                 let expected = "no 403 for a token that carries the documented scope";
