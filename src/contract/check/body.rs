@@ -349,6 +349,7 @@ impl Check<'_> {
             }
             let finding = match gap.kind {
                 GapKind::Undocumented => Finding::new(side.undocumented, whole(gap.at), "a documented field"),
+                GapKind::UndocumentedItem => Finding::new(side.undocumented, whole(gap.at), "a documented item"),
                 GapKind::Unnamed { limit } => {
                     let expected = format!("a documented key; up to {limit} more exist whose names are not shown");
                     Finding::new(side.undocumented, whole(gap.at), expected)

@@ -44,7 +44,8 @@ impl Judgement {
         let join = |left: Cow<'static, str>, right: Cow<'static, str>| {
             if left == right { left } else { format!("{left} and {right}").into() }
         };
-        let undocumented = judged.gaps.into_iter().filter(|gap| gap.kind == GapKind::Undocumented);
+        let is_undocumented = |kind: &GapKind| matches!(kind, GapKind::Undocumented | GapKind::UndocumentedItem);
+        let undocumented = judged.gaps.into_iter().filter(|gap| is_undocumented(&gap.kind));
         Self {
             violation: judged.violations.into_iter().map(clause).reduce(join),
             undocumented: undocumented.map(|gap| gap.at).collect(),

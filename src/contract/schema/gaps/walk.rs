@@ -33,8 +33,10 @@ pub struct Gap {
 /// What is not documented about a place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GapKind {
-    /// No schema documents it.
+    /// No schema documents this member of an object.
     Undocumented,
+    /// No schema documents this item of an array.
+    UndocumentedItem,
     /// It is one of the keys that exist but whose names are not shown.
     Unnamed {
         /// How many of them there are.
@@ -162,7 +164,9 @@ impl<'c> Walk<'c> {
             let schemas = match &*covered {
                 MemberCoverage::Covered => continue,
                 MemberCoverage::Nothing => {
-                    gaps.push(Gap { at: pointer(&open, &step), kind: GapKind::Undocumented });
+                    let is_item = matches!(step, Step::Item(_));
+                    let kind = if is_item { GapKind::UndocumentedItem } else { GapKind::Undocumented };
+                    gaps.push(Gap { at: pointer(&open, &step), kind });
                     continue;
                 }
                 MemberCoverage::Unnamed(limit, schemas) => {

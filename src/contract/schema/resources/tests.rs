@@ -15,7 +15,7 @@ fn found(components: &Value, value: &str) -> Vec<String> {
     let violations = judged.violations.into_iter().map(|violation| format!("{}: {}", violation.at, violation.expected));
     violations
         .chain(judged.gaps.into_iter().map(|gap| match gap.kind {
-            GapKind::Undocumented => format!("{}?", gap.at),
+            GapKind::Undocumented | GapKind::UndocumentedItem => format!("{}?", gap.at),
             other => format!("{}? {other:?}", gap.at),
         }))
         .collect()

@@ -20,7 +20,7 @@ fn found(schema: &Schema, text: &str) -> Vec<String> {
     let breaches = judged.violations.into_iter().map(|b| format!("{}: {}", b.at, b.expected));
     let gaps = judged.gaps.into_iter();
     let gaps = gaps.map(|gap| match gap.kind {
-        GapKind::Undocumented => format!("{}?", gap.at),
+        GapKind::Undocumented | GapKind::UndocumentedItem => format!("{}?", gap.at),
         GapKind::Unnamed { limit } => format!("{}? of {limit}", gap.at),
         GapKind::BeyondUnnamed { limit } => format!("{}! of {limit}", gap.at),
         GapKind::Value { known } => format!("{}? {known}", gap.at),

@@ -32,7 +32,7 @@ fn found(schema: &Schema, value: &str) -> Vec<String> {
     let judged = judged(schema, value);
     let violations = judged.violations.into_iter().map(|violation| format!("{}: {}", violation.at, violation.expected));
     let gaps = judged.gaps.into_iter().map(|gap| match gap.kind {
-        GapKind::Undocumented => format!("{}?", gap.at),
+        GapKind::Undocumented | GapKind::UndocumentedItem => format!("{}?", gap.at),
         GapKind::Value { known } => format!("{}? {known}", gap.at),
         GapKind::Unclear { expected } => format!("{}? {expected}", gap.at),
         other => format!("{}? {other:?}", gap.at),
