@@ -113,8 +113,8 @@ fn reading(media_type: &str) -> Reading {
         match media_type {
             media::FORM => Reading::Form,
             media::MULTIPART_FORM => Reading::Multipart,
-            "text/plain" => Reading::Text,
             _ if media::is_sequence(media_type) => Reading::Sequence,
+            _ if media::is_text(media_type) => Reading::Text,
             _ => Reading::Other,
         }
     }
@@ -220,7 +220,7 @@ impl Check<'_> {
             Reading::Json => self.json(&message),
             Reading::Form | Reading::Multipart => self.form(&message, &media_type),
             Reading::Sequence => self.sequence(&message, &media_type),
-            Reading::Text => self.text(&message),
+            Reading::Text => self.text(&message, &media_type),
             Reading::Other => {
                 self.unchecked.insert(side.unchecked);
                 None
@@ -297,9 +297,14 @@ impl Check<'_> {
         Some(Arc::new(fields.document))
     }
 
-    fn text(&mut self, message: &Message<'_>) -> Option<Arc<Document>> {
+    fn text(&mut self, message: &Message<'_>, media_type: &str) -> Option<Arc<Document>> {
         let Message { side, body, content, hidden, .. } = *message;
-        let schema = content.and_then(|content| content.schema.as_ref());
+        // Of another text, a schema may describe what it stands for: the rows of `text/csv`, say.
+        let is_judged = |schema: &&Schema| {
+            let types = schema.types();
+            media_type == "text/plain" || types.string() && !types.array() && !types.object()
+        };
+        let schema = content.and_then(|content| content.schema.as_ref()).filter(is_judged);
         match (std::str::from_utf8(&body.content), schema) {
             (Ok(text), Some(schema)) if !hidden && body.redacted.is_empty() => {
                 let judged = params::judge_plain(schema, text);

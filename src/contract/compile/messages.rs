@@ -155,11 +155,12 @@ impl<'d> Compiler<'d> {
         let essence = range.essence();
         let is_sequence = media::is_sequence(essence);
         let (schema, item) = (schema_at("schema"), schema_at("itemSchema"));
-        if schema.is_some() && (is_sequence || !is_judged(essence)) {
+        let is_judged = schema.as_ref().is_some_and(|schema| !is_sequence && self.is_judged(essence, schema));
+        if schema.is_some() && !is_judged {
             self.not_implemented(at, &format!("bodies of `{essence}` are not checked against their schema"));
         }
         let partial = schema.is_some() && is_sequence;
-        let schema = schema.filter(|_| !is_sequence && is_judged(essence)).map(|at| self.schemas.at(&at));
+        let schema = schema.filter(|_| is_judged).map(|at| self.schemas.at(&at));
         let item = item.filter(|_| is_sequence).map(|at| self.schemas.at(&at));
         let form = [media::FORM, media::MULTIPART_FORM].into_iter().find(|form| *form == essence);
         let mut content = Content { range, schema, item, encodings: Box::default(), unusable: false, partial };
@@ -173,6 +174,17 @@ impl<'d> Compiler<'d> {
             self.encodings(at, media_type, form, &mut content);
         }
         content
+    }
+
+    /// Whether bodies of a media type are held to the schema at a place. Other text than plain is, where that is of a
+    /// string.
+    fn is_judged(&self, media_type: &str, schema: &str) -> bool {
+        let named = ["*/*", "application/*", "text/*", "text/plain", media::FORM, media::MULTIPART_FORM];
+        let of_string = || {
+            let schema = refs::at(self.document, schema).map(|held| refs::followed(self.document, held));
+            schema.is_some_and(|schema| schema.get("type").is_some_and(|held| held == "string"))
+        };
+        named.contains(&media_type) || media::is_json(media_type) || media::is_text(media_type) && of_string()
     }
 
     /// How the fields of a form are written.
@@ -224,11 +236,6 @@ impl<'d> Compiler<'d> {
         encodings.sort_unstable_by(|one, other| one.field.cmp(&other.field));
         content.encodings = encodings.into();
     }
-}
-
-fn is_judged(media_type: &str) -> bool {
-    let named = ["application/json", "*/*", "application/*", "text/plain", media::FORM, media::MULTIPART_FORM];
-    named.contains(&media_type) || media_type.ends_with("+json")
 }
 
 /// `Some(None)` is `default`.

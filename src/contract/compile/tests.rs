@@ -295,7 +295,9 @@ fn what_is_not_implemented_is_listed_and_left_out_of_the_model() {
         "post": {
             "operationId": "a",
             "callbacks": {},
-            "requestBody": {"content": {"application/xml": {"schema": {"type": "object"}}, "multipart/form-data":
+            "requestBody": {"content": {"application/xml": {"schema": {"type": "object"}},
+                "text/csv": {"schema": {"type": "array"}}, "text/html": {"schema": {"type": "string"}},
+                "text/xml": {"schema": {"type": "string"}}, "multipart/form-data":
                 {"encoding": {"a": {"headers": {"X-A": {"required": true}}, "encoding": {}}}}}},
                     },
     }}));
@@ -306,6 +308,8 @@ fn what_is_not_implemented_is_listed_and_left_out_of_the_model() {
             "/paths/~1a/parameters/0/content/application~1xml parameters of `application/xml` are not checked",
             "/paths/~1a/post/callbacks callbacks are not checked",
             "/paths/~1a/post/requestBody/content/application~1xml bodies of `application/xml` are not checked against their schema",
+            "/paths/~1a/post/requestBody/content/text~1csv bodies of `text/csv` are not checked against their schema",
+            "/paths/~1a/post/requestBody/content/text~1xml bodies of `text/xml` are not checked against their schema",
             "/paths/~1a/post/requestBody/content/multipart~1form-data/encoding/a/headers headers of parts are not checked",
             "/paths/~1a/post/requestBody/content/multipart~1form-data/encoding/a/encoding `encoding` is not read",
             "/webhooks webhooks are not checked",

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::{
+    form::{Documented, Form, form as fields_of},
     judgement::Judgement,
     style::{self, Deep, Sent, Style},
     value::Value,
@@ -35,7 +36,8 @@ pub(in crate::contract) fn judge_text(
 ) -> Judgement {
     let schema = match definition {
         Definition::Nothing | Definition::Text(None) => return Judgement::default(),
-        Definition::NotRead | Definition::Form(_) => return Judgement::OPEN,
+        Definition::NotRead => return Judgement::OPEN,
+        Definition::Form(schema) => return judge_form(schema.as_ref(), &text.1),
         Definition::Json(schema) => return judge_json(schema.as_ref(), &text.1),
         Definition::Text(Some(schema)) => return judge_plain(schema, &text.1),
         Definition::Schema(schema) => schema,
@@ -79,6 +81,25 @@ pub(in crate::contract) fn judge_items(schema: &Schema, texts: &[&str]) -> Judge
 /// Judges plain text.
 pub(in crate::contract) fn judge_plain(schema: &Schema, text: &str) -> Judgement {
     Judgement::of(Value::Text(Cow::Borrowed(text), schema.types()).judge(schema, &|_| false))
+}
+
+/// Judges the text of a form.
+fn judge_form(schema: Option<&Schema>, text: &str) -> Judgement {
+    let documented = Documented { schema, encodings: &[], no_repeats: false };
+    match fields_of(text.as_bytes(), documented, &|_| false) {
+        Form::Malformed(faults) => {
+            let what = faults.into_iter().next().map_or(Cow::Borrowed("well-formed"), |(_, expected, _)| expected);
+            Judgement::violation(format!("a form: {what}"))
+        }
+        Form::Fields(_) if schema.is_none() => Judgement::default(),
+        Form::Fields(fields) => match fields.judged {
+            Some(judged) if fields.open.is_empty() => {
+                Judgement::of_judged(&fields.document, judged).where_defined(fields.undefined.is_empty())
+            }
+            _ => Judgement::OPEN,
+        },
+        Form::TooMuch => Judgement::OPEN,
+    }
 }
 
 fn judge_json(schema: Option<&Schema>, text: &str) -> Judgement {

@@ -415,7 +415,13 @@ impl Inspector<'_> {
         };
         if let Err(error) = jsonschema::draft202012::meta::validate(&alone) {
             let reason = errors::plainly(&error);
-            self.unusable(pointer, keyword, reason);
+            if matches!(keyword, "examples" | "title" | "description" | "$comment" | "deprecated") {
+                // It restricts nothing, so the rest of the schema is whole without it.
+                self.found.changes.push(Change::Remove(pointer.to_owned(), keyword.to_owned()));
+                self.report(below(pointer, &[keyword]), reason);
+            } else {
+                self.unusable(pointer, keyword, reason);
+            }
         }
     }
 

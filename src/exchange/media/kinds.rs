@@ -29,10 +29,16 @@ pub(crate) fn essence(value: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// Whether a media type says that its content is JSON: `application/json`, or a structured type such as
+/// Whether a media type says that its content is JSON: `application/json`, `text/json`, or a structured type such as
 /// `application/problem+json`.
 pub(crate) fn is_json(essence: &str) -> bool {
-    essence == "application/json" || has_json_suffix(essence)
+    matches!(essence, JSON | "text/json") || has_json_suffix(essence)
+}
+
+/// Whether its content is text that no grammar divides, as far as contrail reads it: XML is none, nor is a sequence.
+pub(crate) fn is_text(essence: &str) -> bool {
+    let is_xml = essence == "text/xml" || essence.ends_with("+xml");
+    essence.starts_with("text/") && !is_xml && !is_json(essence) && !is_sequence(essence)
 }
 
 /// Whether it is a structured type of JSON (RFC 6839).
@@ -41,9 +47,9 @@ pub(crate) fn has_json_suffix(essence: &str) -> bool {
     subtype.and_then(|subtype| subtype.strip_suffix("+json")).is_some_and(|name| !name.is_empty())
 }
 
-/// Whether a sender of this media type means JSON, in a registered type ([`is_json`]) or in one of its own.
+/// Whether a sender of this media type means JSON: by its name ([`is_json`]), or by a suffix without one.
 pub(crate) fn means_json(essence: &str) -> bool {
-    essence == "application/json" || essence == "text/json" || essence.ends_with("+json")
+    is_json(essence) || essence.ends_with("+json")
 }
 
 #[cfg(test)]
@@ -52,18 +58,18 @@ mod tests {
 
     #[test]
     fn the_meanings_of_json_differ_where_their_names_say() {
-        for (value, registered, meant) in [
+        for (value, named, meant) in [
             ("application/json", true, true),
             ("Application/JSON ; charset=utf-8", true, true),
             ("application/problem+json", true, true),
-            ("text/json", false, true),
+            ("text/json", true, true),
             ("application/+json", false, true),
             ("+json", false, true),
             ("application/jsonp", false, false),
             ("text/plain", false, false),
         ] {
             let essence = essence(value.as_bytes());
-            assert_eq!((is_json(&essence), means_json(&essence)), (registered, meant), "{value}");
+            assert_eq!((is_json(&essence), means_json(&essence)), (named, meant), "{value}");
         }
     }
 }

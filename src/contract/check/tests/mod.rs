@@ -76,7 +76,7 @@ fn document() -> Value {
                     "operationId": "importBooks",
                     "x-contrail-not-shown": ["required-scope", "success-status", "error-status", "response-body"],
                     "requestBody": {"required": true, "content": {"application/json": {"schema": {"type": "object", "additionalProperties": true}},
-                                                                  "text/csv": {"schema": {"type": "string"}}}},
+                                                                  "application/xml": {"schema": {"type": "string"}}}},
                     "responses": {"202": {"description": ""}}
                 }
             },

@@ -101,7 +101,7 @@ fn a_missing_body_is_a_violation_only_where_the_document_requires_one() {
 
 #[test]
 fn a_media_type_that_is_not_read_leaves_the_body_unchecked() {
-    Case::new("POST", "/v1/books").send("text/csv", "a,b").answer(202, "").finds(&[]).leaves(&[
+    Case::new("POST", "/v1/books").send("application/xml", "<a/>").answer(202, "").finds(&[]).leaves(&[
         "required-scope",
         "success-status",
         "request-body",
