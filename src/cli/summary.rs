@@ -1,6 +1,7 @@
 //! The summary of a proxy command on standard error: text, or one JSON object.
 
 use std::{
+    cmp::Reverse,
     fmt::Write as _,
     io::{self, Write},
     time::Duration,
@@ -14,7 +15,7 @@ use crate::{
     pipeline::{ContractUsed, Counts, Outcome},
     plural::plural,
     redact::Redactor,
-    report::{self, Reason, Recorded},
+    report::{self, Reason, Recorded, Tally},
     visible::visible,
 };
 
@@ -168,6 +169,7 @@ fn text(outcome: &Outcome, dropped: u64, rows: &Rows, next: Option<&str>) -> Str
     for line in outcome.collector.exempt() {
         let _ = writeln!(out, "{}", visible(&line));
     }
+    not_checked(tally, &mut out);
     if !outcome.secrets.secrets.is_empty() {
         let secrets: Vec<String> =
             outcome.secrets.secrets.iter().map(|(kind, count)| format!("{kind} {count}")).collect();
@@ -229,6 +231,25 @@ fn text(outcome: &Outcome, dropped: u64, rows: &Rows, next: Option<&str>) -> Str
         let _ = writeln!(out, "next: {}", visible(next));
     }
     out
+}
+
+/// Maximum aspects that the line of what was not checked names.
+const MAX_ASPECTS: usize = 5;
+
+/// Adds what could not be checked, and of how many exchanges: the most frequent first.
+fn not_checked(tally: &Tally, out: &mut String) {
+    let mut aspects: Vec<(&str, u64)> = tally.unchecked().map(|(aspect, count, _)| (aspect, count)).collect();
+    if aspects.is_empty() {
+        return;
+    }
+    aspects.sort_by_key(|(_, count)| Reverse(*count));
+    let shown: Vec<String> =
+        aspects.iter().take(MAX_ASPECTS).map(|(aspect, count)| format!("{aspect} {count}")).collect();
+    let more = match aspects.len().saturating_sub(MAX_ASPECTS) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let _ = writeln!(out, "not checked: {}{more} (--report text lists them by operation)", shown.join(", "));
 }
 
 /// Adds which contracts judged, if there were several.
@@ -344,6 +365,14 @@ fn object(outcome: &Outcome, dropped: u64, rows: &Rows, next: Option<&str>) -> M
     put(
         "rules",
         tally.by_rule().map(|(rule, count)| (rule.id().to_owned(), Value::from(count))).collect::<Map<_, _>>().into(),
+    );
+    put(
+        "unchecked",
+        tally
+            .unchecked()
+            .map(|(aspect, count, _)| (aspect.to_owned(), Value::from(count)))
+            .collect::<Map<_, _>>()
+            .into(),
     );
     if !outcome.contracts.is_empty() {
         let used = outcome.contracts.iter();

@@ -79,6 +79,35 @@ fn lines_and_summary_are_objects_for_machines() {
 }
 
 #[test]
+fn the_summary_states_what_was_not_checked_the_most_frequent_first() {
+    const GROUPS: &str = "/api/v2/connections/con_1/directory-provisioning/synchronized-groups";
+    for command in ["watch", "record"] {
+        for format in ["text", "json"] {
+            let workspace = Workspace::new();
+            let options = ["--format", format, "--out", "x.har"];
+            let running = workspace.start(command, if command == "watch" { &options[..2] } else { &options });
+            let address = running.address;
+            let token = token(address);
+            get(address, GROUPS, &token);
+            get(address, GROUPS, &token);
+            get(address, &format!("{GROUPS}?take=101"), &token);
+            let ran = running.finish();
+            if format == "text" {
+                let line = ran.stderr.lines().find(|line| line.starts_with("not checked: "));
+                let stated = "required-scope 3, error-status 3, error-body 3, success-status 1, request-required 1";
+                let whole = format!("not checked: {stated} and 1 more (--report text lists them by operation)");
+                assert_eq!(line, Some(&*whole), "{}", ran.stderr);
+            } else {
+                let summary = &objects(&ran, "summary")[0]["summary"];
+                assert_eq!(summary["unchecked"]["required-scope"], 3, "{}", ran.stderr);
+                assert_eq!(summary["unchecked"]["success-status"], 1, "{}", ran.stderr);
+                assert_eq!(summary["unchecked"].as_object().unwrap().len(), 6, "{}", ran.stderr);
+            }
+        }
+    }
+}
+
+#[test]
 fn no_secret_of_the_traffic_is_printed() {
     for format in ["text", "json"] {
         let workspace = Workspace::new();
