@@ -7,8 +7,21 @@ use super::{ContractError, UnusablePlace, error::invalid};
 use crate::json::{push_pointer, unescape_pointer};
 
 /// What a URI fragment cannot hold as it is, and the percent sign.
-const FRAGMENT: &AsciiSet =
-    &CONTROLS.add(b' ').add(b'"').add(b'%').add(b'<').add(b'>').add(b'`').add(b'^').add(b'{').add(b'}').add(b'|');
+const FRAGMENT: &AsciiSet = &CONTROLS
+    .add(b' ')
+    .add(b'"')
+    .add(b'#')
+    .add(b'%')
+    .add(b'<')
+    .add(b'>')
+    .add(b'[')
+    .add(b'\\')
+    .add(b']')
+    .add(b'^')
+    .add(b'`')
+    .add(b'{')
+    .add(b'|')
+    .add(b'}');
 
 /// Longest chain of references that is followed before it is called a loop.
 pub(super) const MAX_CHAIN: usize = 64;

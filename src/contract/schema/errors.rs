@@ -1,6 +1,6 @@
 //! Turns the judge's errors into violations: one per place, where a reader would look for it.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use jsonschema::{
     ErrorIterator, ValidationError,
@@ -8,7 +8,7 @@ use jsonschema::{
 };
 use serde_json::Value;
 
-use super::{Indeterminate, SchemaViolation, pattern};
+use super::{Indeterminate, SchemaViolation};
 use crate::{
     contract::list::{MAX_LIST, joined},
     json::{push_pointer, reads_as_another_scalar},
@@ -34,13 +34,17 @@ enum Clause {
 }
 
 /// What the judge's errors show. `under` is the member that selected the schema ([`crate::json::TapeNode::Under`]),
-/// which no pointer shows.
+/// which no pointer shows; `written` are patterns as the document has them, by the form that the judge runs.
 ///
 /// # Errors
 ///
 /// [`Indeterminate`] where a pattern was too costly to be matched to its end.
-pub(super) fn collect(errors: ErrorIterator<'_>, under: &str) -> Result<Violations, Indeterminate> {
-    let mut places = Places::default();
+pub(super) fn collect(
+    errors: ErrorIterator<'_>,
+    under: &str,
+    written: &HashMap<String, String>,
+) -> Result<Violations, Indeterminate> {
+    let mut places = Places::new(written);
     for (read, error) in errors.enumerate() {
         if is_unfinished(&error) {
             return Err(Indeterminate);
@@ -61,7 +65,8 @@ pub(super) fn collect(errors: ErrorIterator<'_>, under: &str) -> Result<Violatio
 
 /// What is wrong with a value, for a person: what was expected, and what is there.
 pub(super) fn plainly(error: &ValidationError<'_>) -> String {
-    let mut places = Places::default();
+    let written = HashMap::new();
+    let mut places = Places::new(&written);
     places.add(error);
     let expected: Vec<_> = places.violations().into_iter().map(|violation| violation.expected).collect();
     let seen = error.instance();
@@ -81,14 +86,20 @@ fn is_unfinished(error: &ValidationError<'_>) -> bool {
     }
 }
 
-#[derive(Debug, Default)]
-struct Places {
+#[derive(Debug)]
+struct Places<'w> {
     clauses: BTreeMap<String, Vec<Clause>>,
     /// There are more places than are reported.
     cut: bool,
+    /// Patterns as the document has them.
+    written: &'w HashMap<String, String>,
 }
 
-impl Places {
+impl<'w> Places<'w> {
+    fn new(written: &'w HashMap<String, String>) -> Self {
+        Self { clauses: BTreeMap::new(), cut: false, written }
+    }
+
     fn violations(self) -> Vec<SchemaViolation> {
         self.clauses
             .into_iter()
@@ -148,7 +159,7 @@ impl Places {
                 self.member(error, name, "this field to be there");
             }
             Rule::PropertyNames { error: name } => {
-                let mut below = Self::default();
+                let mut below = Self::new(self.written);
                 below.add(name);
                 let text = below
                     .violations()
@@ -161,6 +172,10 @@ impl Places {
             Rule::OneOfNotValid { context } | Rule::AnyOf { context } => self.branches(error, context),
             Rule::FalseSchema if error.schema_path().as_str().ends_with("/additionalProperties") => {
                 self.expect(error, "no fields");
+            }
+            Rule::Pattern { pattern } => {
+                let shown = self.written.get(pattern).unwrap_or(pattern);
+                self.expect(error, format!("a text that matches `{shown}`"));
             }
             _ => self.expect(error, clause(error.kind())),
         }
@@ -195,7 +210,7 @@ impl Places {
         let clauses: Vec<BTreeMap<String, Vec<Clause>>> = context
             .iter()
             .map(|branch| {
-                let mut places = Self::default();
+                let mut places = Self::new(self.written);
                 for error in *branch {
                     places.add(error);
                 }
@@ -296,7 +311,6 @@ fn clause(kind: &Rule) -> String {
         Rule::MinItems { limit } => format!("at least {}", counted(*limit, "item")),
         Rule::MaxProperties { limit } => format!("at most {}", counted(*limit, "field")),
         Rule::MinProperties { limit } => format!("at least {}", counted(*limit, "field")),
-        Rule::Pattern { pattern } => format!("a text that matches `{}`", pattern::shown(pattern)),
         Rule::Format { format } => match format.as_str() {
             "date-time" => "a date-time (RFC 3339)".to_owned(),
             "strict-https-uri" => "an absolute https URI with a host".to_owned(),

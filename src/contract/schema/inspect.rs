@@ -32,6 +32,9 @@ const MAX_WAYS: u64 = 1 << 14;
 /// Bound on the weight of all patterns: some hundred megabytes.
 const MAX_WEIGHT: usize = 1 << 19;
 
+/// Bound on the patterns of one form: spellings of the same.
+const MAX_ALIKE: usize = 16;
+
 /// Bound on the schemas that lead to each other for one value: the judge recurses.
 const MAX_CHAIN: usize = 128;
 
@@ -53,6 +56,10 @@ pub(super) struct Inspection {
     pub(super) backtracks: bool,
     /// What references of schemas lead into: JSON pointers of their targets, and of all that those stand in.
     targets: HashSet<String>,
+    /// The usable form of each pattern, no two of the same; `None` where there is none.
+    patterns: HashMap<String, Option<String>>,
+    /// The pattern of each usable form.
+    pub(super) written: HashMap<String, String>,
     /// Changes that make the document usable for the build.
     changes: Vec<Change>,
 }
@@ -74,14 +81,8 @@ impl Inspection {
         let mut todo: VecDeque<String> = places.into_iter().map(str::to_owned).collect();
         let mut seen: HashSet<String> = HashSet::new();
         let mut edges: Vec<(String, String)> = Vec::new();
-        let mut inspector = Inspector {
-            document,
-            found: Self::default(),
-            schemas: HashMap::new(),
-            patterns: HashMap::new(),
-            weight: 0,
-            discriminators: None,
-        };
+        let mut inspector =
+            Inspector { document, found: Self::default(), schemas: HashMap::new(), weight: 0, discriminators: None };
         while let Some(pointer) = todo.pop_front() {
             if !seen.insert(pointer.clone()) {
                 continue;
@@ -187,6 +188,12 @@ impl Inspection {
             if schema.get(NULLABLE) == Some(&Value::Bool(true)) {
                 changes.nullable.insert(at.clone());
             }
+            for pattern in schema.get("patternProperties").and_then(Value::as_object).into_iter().flat_map(Map::keys) {
+                if let Some(Some(usable)) = self.patterns.get(pattern).filter(|usable| usable.as_ref() != Some(pattern))
+                {
+                    changes.renamed.insert(below(at, &["patternProperties", pattern]), usable.clone());
+                }
+            }
             let branches = schema.get("oneOf").and_then(Value::as_array).map_or(0, Vec::len);
             let is_undecided = |index: usize| self.undecided.contains(&below(at, &["oneOf", &index.to_string()]));
             if (0..branches).any(is_undecided) || (branches > 0 && discriminators.has_unread_default(at, schema)) {
@@ -202,8 +209,6 @@ struct Inspector<'d> {
     found: Inspection,
     /// By pointer.
     schemas: HashMap<String, &'d Map<String, Value>>,
-    /// The usable form of each pattern; `None` where there is none.
-    patterns: HashMap<String, Option<String>>,
     /// The weight of all patterns so far.
     weight: usize,
     /// Read where a discriminator has a default.
@@ -464,7 +469,13 @@ impl Inspector<'_> {
             Some(usable) => {
                 self.replace(pointer, "pattern", json!(usable));
             }
-            None => self.unusable(pointer, "pattern", "contrail cannot run this regular expression".to_owned()),
+            None => {
+                let reason = match pattern::foreign(pattern) {
+                    Some(part) => format!("ECMA-262 has no `{}`", part.escape_debug()),
+                    None => "contrail cannot run this regular expression".to_owned(),
+                };
+                self.unusable(pointer, "pattern", reason);
+            }
         }
     }
 
@@ -472,10 +483,18 @@ impl Inspector<'_> {
         let Some(patterns) = value.as_object() else {
             return self.unusable(pointer, "patternProperties", "expected an object".to_owned());
         };
-        self.found.backtracks |= patterns.keys().any(|pattern| pattern::backtracks(pattern));
-        let unusable = patterns.keys().find(|pattern| !self.affords(pattern) || !compiles(pattern));
+        let mut unusable = None;
+        for pattern in patterns.keys() {
+            if self.usable_pattern(pattern).is_none() {
+                unusable = unusable.or(Some(pattern));
+            }
+        }
         if let Some(pattern) = unusable {
-            let reason = format!("contrail cannot run the regular expression `{}`", pattern.escape_debug());
+            let shown = pattern.escape_debug();
+            let reason = match pattern::foreign(pattern) {
+                Some(part) => format!("ECMA-262 has no `{}`, as in `{shown}`", part.escape_debug()),
+                None => format!("contrail cannot run the regular expression `{shown}`"),
+            };
             self.unusable(pointer, "patternProperties", reason);
         }
     }
@@ -489,16 +508,22 @@ impl Inspector<'_> {
     }
 
     fn usable_pattern(&mut self, pattern: &str) -> Option<String> {
-        if let Some(held) = self.patterns.get(pattern) {
+        if let Some(held) = self.found.patterns.get(pattern) {
             return held.clone();
         }
         self.found.backtracks |= pattern::backtracks(pattern);
-        let lenient = pattern::lenient(pattern);
-        let strict = (!pattern::is_misread(pattern)).then_some(pattern);
-        let mut candidates = strict.into_iter().chain([&*lenient]).map(pattern::exact);
         let affords = self.affords(pattern);
-        let usable = candidates.find(|candidate| affords && compiles(candidate)).map(Cow::into_owned);
-        self.patterns.insert(pattern.to_owned(), usable.clone());
+        let mut forms = pattern::forms(pattern).into_iter();
+        let usable = forms.find(|form| affords && compiles(form)).map(Cow::into_owned);
+        // A message shows the pattern of a form, and names may have several, so no two have the same.
+        let usable = usable.and_then(|form| {
+            let mut alike = (0..MAX_ALIKE).map(|count| form.clone() + &"(?:)".repeat(count));
+            alike.find(|form| !self.found.written.contains_key(form))
+        });
+        if let Some(usable) = &usable {
+            self.found.written.insert(usable.clone(), pattern.to_owned());
+        }
+        self.found.patterns.insert(pattern.to_owned(), usable.clone());
         usable
     }
 }

@@ -1,6 +1,6 @@
 //! The judge: the `jsonschema` crate, one build for all schemas of a document.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use jsonschema::{Draft, Registry, ValidationOptions, Validator};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -34,6 +34,8 @@ pub(super) struct Judge {
     schemas: Vec<Option<Selected>>,
     /// Count of places: the branches follow.
     places: usize,
+    /// Patterns as the document has them, by the form that the validators run.
+    written: HashMap<String, String>,
 }
 
 struct Selected {
@@ -44,14 +46,17 @@ struct Selected {
 
 impl Judge {
     /// For the schemas at `places` of `document`, and for the branches of choices in them. `meta_schemas` are
-    /// references to meta-schemas in it.
+    /// references to meta-schemas in it, `written` its patterns by the form in which it holds them.
     pub(super) fn compile(
         document: &Value,
         places: &[String],
         branches: &[String],
         meta_schemas: &BTreeSet<String>,
+        written: &HashMap<String, String>,
     ) -> Self {
-        let mut judge = Self { validators: Vec::new(), schemas: Vec::new(), places: places.len() };
+        let written = written.iter().filter(|(form, pattern)| form != pattern);
+        let written = written.map(|(form, pattern)| (form.clone(), pattern.clone())).collect();
+        let mut judge = Self { validators: Vec::new(), schemas: Vec::new(), places: places.len(), written };
         judge.schemas.resize_with(places.len() + branches.len(), || None);
         let registry = Registry::new()
             .draft(Draft::Draft202012)
@@ -109,7 +114,7 @@ impl Judge {
         if validator.is_valid(value) {
             return Ok(Violations::default());
         }
-        errors::collect(validator.iter_errors(value), member)
+        errors::collect(validator.iter_errors(value), member, &self.written)
     }
 
     fn selected(&self, index: usize) -> Result<(&Validator<Tape>, &str), Indeterminate> {

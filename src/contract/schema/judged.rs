@@ -15,7 +15,10 @@ use super::{
     discriminator::{From, Selector},
     keywords::NULLABLE,
 };
-use crate::contract::refs::{self, below};
+use crate::{
+    contract::refs::{self, below},
+    json::push_pointer,
+};
 
 /// The schemas that change.
 #[derive(Default, Clone)]
@@ -29,6 +32,8 @@ pub(super) struct Changes {
     pub(super) undecided: HashSet<String>,
     /// Schemas with [`NULLABLE`].
     pub(super) nullable: HashSet<String>,
+    /// Patterns of names that the judge reads in another form: pointers of their schemas.
+    pub(super) renamed: HashMap<String, String>,
 }
 
 impl Changes {
@@ -67,13 +72,18 @@ impl Changes {
                 relocated.push('/');
                 relocated.push_str(NULLABLE);
             }
+            let is_moved = self.moved(&original) == Some(token);
+            original.push('/');
+            original.push_str(token);
+            if let Some(form) = self.renamed.get(&original) {
+                push_pointer(&mut relocated, form);
+                continue;
+            }
             relocated.push('/');
-            if self.moved(&original) == Some(token) {
+            if is_moved {
                 relocated.push_str("x-contrail-");
             }
             relocated.push_str(token);
-            original.push('/');
-            original.push_str(token);
         }
         relocated
     }
@@ -81,7 +91,9 @@ impl Changes {
     /// Makes the changes.
     pub(super) fn apply(&self, document: &mut Value) {
         let choices = self.selectors.keys().chain(self.decisions.keys()).chain(&self.undecided);
-        let mut places: Vec<&String> = choices.chain(&self.nullable).collect::<HashSet<_>>().into_iter().collect();
+        let renamed = self.renamed.keys().filter_map(|at| at.rsplit_once('/')?.0.strip_suffix("/patternProperties"));
+        let places = choices.chain(&self.nullable).map(String::as_str).chain(renamed);
+        let mut places: Vec<&str> = places.collect::<HashSet<_>>().into_iter().collect();
         if places.is_empty() {
             return;
         }
@@ -89,6 +101,13 @@ impl Changes {
         places.sort_unstable_by_key(|place| std::cmp::Reverse(place.len()));
         for at in places {
             let Some(Value::Object(schema)) = document.pointer_mut(at) else { continue };
+            if let Some(Value::Object(patterns)) = schema.get_mut("patternProperties") {
+                let held = std::mem::take(patterns).into_iter();
+                patterns.extend(held.map(|(pattern, schema)| {
+                    let form = self.renamed.get(&below(at, &["patternProperties", &pattern]));
+                    (form.cloned().unwrap_or(pattern), schema)
+                }));
+            }
             if let Some(keyword) = self.moved(at) {
                 self.choice(at, keyword, schema);
             }

@@ -22,9 +22,66 @@ const BOUNDARY: &str = "(?:(?<=[A-Za-z0-9_])(?![A-Za-z0-9_])|(?<![A-Za-z0-9_])(?
 /// Its complement, `\B`.
 const NO_BOUNDARY: &str = "(?:(?<=[A-Za-z0-9_])(?=[A-Za-z0-9_])|(?<![A-Za-z0-9_])(?![A-Za-z0-9_]))";
 
+/// The forms of a pattern that the judge may run, each of the same meaning, the likeliest first; none where it has what
+/// only other engines know, or what contrail cannot run as ECMA-262 has it.
+pub(super) fn forms(pattern: &str) -> Vec<Cow<'_, str>> {
+    if foreign(pattern).is_some() || ["(?m:", "(?-m:", "(?s:", "(?-s:"].iter().any(|flag| pattern.contains(flag)) {
+        return Vec::new();
+    }
+    let strict = (!is_misread(pattern)).then(|| exact(pattern));
+    let lenient = exact(&lenient(pattern)).into_owned();
+    strict.into_iter().chain([Cow::Owned(lenient)]).collect()
+}
+
+/// The first part of a pattern that ECMA-262 does not have and the judge's engine does: `(?i)`, `(?P<n>`, `a++`.
+pub(super) fn foreign(pattern: &str) -> Option<&str> {
+    let (mut class, mut at) = (false, 0);
+    while let Some(character) = pattern[at..].chars().next() {
+        let rest = &pattern[at..];
+        let mut taken = character.len_utf8();
+        match character {
+            '\\' => taken += rest[1..].chars().next().map_or(0, char::len_utf8),
+            '[' => class = true,
+            ']' => class = false,
+            '(' if !class && rest.starts_with("(?") && !is_group(rest) => {
+                let end = rest[2..].find(|next: char| !next.is_ascii_alphanumeric() && !"-^".contains(next));
+                let end = end.and_then(|end| Some(2 + end + rest[2 + end..].chars().next()?.len_utf8()));
+                return Some(&rest[..end.unwrap_or(rest.len())]);
+            }
+            '(' if !class && rest.starts_with("(?") => taken = 2,
+            _ if !class => {
+                if let Some(length) = quantifier(rest) {
+                    taken = length + usize::from(rest[length..].starts_with('?'));
+                    if let Some(second) = quantifier(&rest[taken..]) {
+                        return Some(&rest[..taken + second]);
+                    }
+                }
+            }
+            _ => {}
+        }
+        at += taken;
+    }
+    None
+}
+
+/// Whether a text begins with a group as ECMA-262 has it; of the modifiers, those that the judge reads alike.
+fn is_group(text: &str) -> bool {
+    const KNOWN: [&str; 10] = ["(?:", "(?=", "(?!", "(?<", "(?i:", "(?-i:", "(?m:", "(?-m:", "(?s:", "(?-s:"];
+    KNOWN.iter().any(|known| text.starts_with(known))
+}
+
+/// The length of the quantifier that a text begins with, without the `?` that makes it lazy.
+fn quantifier(text: &str) -> Option<usize> {
+    match text.as_bytes().first()? {
+        b'*' | b'+' | b'?' => Some(1),
+        b'{' if is_repetition(text) => Some(text.find('}')? + 1),
+        _ => None,
+    }
+}
+
 /// A pattern with what would mean more or less to the judge written out: the dot, the boundaries of words, the empty
 /// class and its complement, and beside look-around, where the judge translates nothing, the sets (`\d`, `\W`).
-pub(super) fn exact(pattern: &str) -> Cow<'_, str> {
+fn exact(pattern: &str) -> Cow<'_, str> {
     let looks = looks(pattern);
     if !looks && ![".", "[]", "[^]"].iter().any(|part| pattern.contains(part)) {
         return Cow::Borrowed(pattern);
@@ -153,19 +210,6 @@ fn looks(pattern: &str) -> bool {
     ["(?=", "(?!", "(?<", r"\b", r"\B"].iter().any(|look| pattern.contains(look))
 }
 
-/// A pattern as messages show it: without what [`exact`] wrote out. `[0-9]` and `[A-Za-z0-9_]` stay, for the document
-/// may have them so.
-pub(super) fn shown(pattern: &str) -> String {
-    let written = [(DOT, "."), (NOTHING, "[]"), (ANYTHING, "[^]"), (BOUNDARY, r"\b"), (NO_BOUNDARY, r"\B")];
-    let mut shown = written.iter().fold(pattern.to_owned(), |text, (written, short)| text.replace(written, short));
-    for escape in ['D', 'W', 'S', 's'] {
-        let members = set_of(escape).unwrap_or_default();
-        let set = format!("\\{escape}");
-        shown = shown.replace(&format!("[{members}]"), &set).replace(members, &set);
-    }
-    shown
-}
-
 /// The members of a set without the flag `u` (ECMA-262, 22.2.2.9), as ranges of a class.
 fn set_of(escape: char) -> Option<&'static str> {
     Some(match escape {
@@ -182,7 +226,7 @@ fn set_of(escape: char) -> Option<&'static str> {
 }
 
 /// The strict form of a pattern. What needs no change stays.
-pub(super) fn lenient(pattern: &str) -> String {
+fn lenient(pattern: &str) -> String {
     let mut out = String::with_capacity(pattern.len() + 8);
     let mut rest = pattern;
     let mut class = false;
@@ -297,7 +341,7 @@ fn known_escape(rest: &str) -> Option<usize> {
 }
 
 /// Whether an escape of the pattern is none here, and might be one for the judge: `\A`, `\<`, `\x{61}`, `\b{start}`.
-pub(super) fn is_misread(pattern: &str) -> bool {
+fn is_misread(pattern: &str) -> bool {
     let mut rest = pattern;
     while let Some(at) = rest.find('\\') {
         rest = &rest[at..];
@@ -341,7 +385,7 @@ fn closes_repetition(out: &str) -> bool {
 mod tests {
     use serde_json::json;
 
-    use super::{Matcher, exact, is_misread, lenient, shown};
+    use super::{Matcher, exact, foreign, forms, is_misread, lenient};
     use crate::{contract::schema::judge::asserting_formats, json::TapeNode};
 
     #[test]
@@ -397,16 +441,36 @@ mod tests {
     }
 
     #[test]
-    fn a_message_shows_what_was_written_out_as_it_was() {
-        for pattern in [
-            "^a.+$",
-            r"^\ba\B.[\b]$",
-            r"^[^]a[]$",
-            r"^(?=.)\s\S[\s.]\D\W$",
-            r"^(?![\W\s])[^\D]+$",
-            "^[0-9][A-Za-z0-9_]$",
+    fn what_only_other_engines_have_is_found_and_what_ecma_262_has_is_not() {
+        for (pattern, part) in [
+            ("(?i)^a$", "(?i)"),
+            ("^(?P<n>a)$", "(?P<"),
+            ("^(?>a|ab)$", "(?>"),
+            ("a(?#note)", "(?#"),
+            ("(?(1)a|b)", "(?("),
+            ("(?i-s)a", "(?i-s)"),
+            ("(?im:a)", "(?im:"),
+            ("(?", "(?"),
+            ("^a++$", "++"),
+            ("^[a+]{2}+$", "{2}+"),
+            ("a{2,3}?{4}", "{2,3}?{4}"),
         ] {
-            assert_eq!(shown(&exact(pattern)), pattern);
+            assert_eq!(foreign(pattern), Some(part), "{pattern}");
+            assert!(forms(pattern).is_empty(), "{pattern}");
+        }
+        for pattern in [
+            r"^(?:a)(?=b)(?!c)(?<=d)(?<!e)(?<n>f)$",
+            "(?i:a)(?-i:b)",
+            "[(?i)++]",
+            r"\(?i)\+\++",
+            "a+?b??c{2}?",
+            "x{,3}+",
+        ] {
+            assert_eq!(foreign(pattern), None, "{pattern}");
+        }
+        // ECMA-262 has them; the engine takes other characters for the ends of lines.
+        for pattern in ["(?s:.)", "(?m:^a$)"] {
+            assert_eq!((foreign(pattern), forms(pattern).len()), (None, 0), "{pattern}");
         }
     }
 
@@ -430,9 +494,9 @@ mod tests {
 
     #[test]
     fn a_pattern_cut_anywhere_gives_some_text_and_no_panic() {
-        for pattern in [r"^[\w-\.~%]+\u{10}(?=ä){2,}\", "{{}}[[]]--\\"] {
+        for pattern in [r"^[\w-\.~%]+\u{10}(?=ä){2,}\", "{{}}[[]]--\\", "(?iä)(?ä+?*"] {
             for (at, _) in pattern.char_indices() {
-                let _ = exact(&lenient(&pattern[..at]));
+                let _ = forms(&pattern[..at]);
             }
         }
     }

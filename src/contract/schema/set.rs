@@ -250,7 +250,7 @@ impl Build {
         changes.apply(&mut document);
         let relocated = |pointers: &[String]| pointers.iter().map(|at| changes.relocate(at)).collect::<Vec<_>>();
         let (places, branches) = (relocated(places), relocated(&coverage.branches));
-        let judge = Judge::compile(&document, &places, &branches, &inspection.meta_schemas);
+        let judge = Judge::compile(&document, &places, &branches, &inspection.meta_schemas, &inspection.written);
         let roots = entries.into_iter().zip(shapes);
         let roots = roots.map(|(entry, shape)| Root { entry, shape, types: OnceLock::new() }).collect();
         Self { judge, coverage, fast_path, roots, branches: branch_shapes, backtracks: inspection.backtracks }

@@ -10,7 +10,7 @@ use super::{distinct::Distinct, known::KnownValues, types::Types};
 use crate::{
     contract::{
         list::joined,
-        schema::{judge, order::shorter_first},
+        schema::{judge, order::shorter_first, pattern},
     },
     json::{Tape, TapeNode},
 };
@@ -194,7 +194,8 @@ impl NamePatterns {
         if let Some(held) = self.0.get(pattern) {
             return held.clone();
         }
-        let validator = judge::asserting_formats().build(&json!({ "pattern": pattern })).ok();
+        let mut forms = pattern::forms(pattern).into_iter();
+        let validator = forms.find_map(|form| judge::asserting_formats().build(&json!({ "pattern": form })).ok());
         let judge = validator.map(|validator| NamePattern(validator.into()));
         self.0.insert(pattern.to_owned(), judge.clone());
         judge

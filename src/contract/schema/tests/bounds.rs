@@ -59,6 +59,22 @@ fn judgements_that_share_their_steps_end_together() {
 }
 
 #[test]
+fn spellings_of_one_pattern_are_told_apart_up_to_a_bound_and_left_out_beyond() {
+    // Five times the letter `i`, each escaped or not, which means the same.
+    let spelled = |number: usize| {
+        let letter = |bit: usize| if number >> bit & 1 == 1 { r"\i" } else { "i" };
+        format!("^{}$", (0..5).map(letter).collect::<String>())
+    };
+    let patterns: Map<String, Value> = (0..20).map(|number| (spelled(number), json!({"minimum": number}))).collect();
+    let document = json!({"s": {"patternProperties": patterns}, "t": {"pattern": spelled(1)}});
+    let schemas = Schemas::new(&std::sync::Arc::new(document));
+    let (names, text) = (schemas.at("/s"), schemas.at("/t"));
+    assert_eq!(found(&text, r#""x""#), [r": a text that matches `^\iiiii$`"]);
+    assert_eq!(schemas.unusable().len(), 1);
+    assert_eq!(found(&names, r#"{"iiiii": 0}"#), Vec::<String>::new());
+}
+
+#[test]
 fn patterns_are_left_out_where_all_together_would_be_too_large() {
     let members: Map<String, Value> = (0..40)
         .map(|index| (format!("m{index}"), json!({"pattern": format!("^(?:[a-z]{{1,9}}-?){{1,{}}}$", 500 + index)})))

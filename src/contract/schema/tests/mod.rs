@@ -216,6 +216,18 @@ fn a_name_twice_in_required_and_a_loose_pattern_are_judged_as_meant() {
 }
 
 #[test]
+fn a_reference_into_a_pattern_of_names_leads_there_in_whatever_form_the_judge_has_it() {
+    let one = schema(
+        r##"{"s": {
+            "patternProperties": {"^x.\\b": {"patternProperties": {"^.$": {"oneOf": [{"type": "integer"}, {"type": "boolean"}]}}}},
+            "properties": {"p": {"$ref": "#/s/patternProperties/%5Ex.%5Cb/patternProperties/%5E.$"}}}}"##,
+    );
+    assert_eq!(found(&one, r#"{"p": 5, "xy": {"a": true}}"#), [""; 0]);
+    assert_eq!(found(&one, r#"{"p": "a"}"#), ["/p: an integer or a boolean"]);
+    assert_eq!(found(&one, r#"{"xy": {"a": "b"}}"#), ["/xy/a: an integer or a boolean"]);
+}
+
+#[test]
 fn dots_classes_and_sets_of_a_pattern_take_what_ecmascript_gives_them() {
     let characters =
         ["a", "0", "_", "!", " ", "\n", "\r", "\u{85}", "\u{a0}", "\u{661}", "\u{e9}", "\u{2028}", "\u{feff}"];
