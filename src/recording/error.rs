@@ -55,6 +55,13 @@ pub enum ReadFault {
         /// What is wrong with it.
         reason: String,
     },
+    /// An entry whose `_contrail` is none that contrail writes.
+    Note {
+        /// Its index in the file, from 0.
+        index: usize,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// An entry whose body file cannot be used.
     BodyFile {
         /// The entry's index in the file, from 0.
@@ -112,7 +119,9 @@ impl fmt::Display for ReadError {
                     "restore the file from a copy"
                 }
             ),
-            ReadFault::Entry { index, reason } => write!(f, "`{name}`, entry {index}: {reason}"),
+            ReadFault::Entry { index, reason } | ReadFault::Note { index, reason } => {
+                write!(f, "`{name}`, entry {index}: {reason}")
+            }
             ReadFault::BodyFile { index, file, reason } => {
                 write!(f, "`{name}`, entry {index}: the body file `{}` {reason}", file.escape_debug())
             }

@@ -36,7 +36,7 @@ use super::{
 };
 use crate::{
     plural::plural,
-    recording::{self, Changes},
+    recording::{self, Changes, ReadError, ReadFault, Recording},
     redact::Redactor,
 };
 
@@ -105,6 +105,7 @@ fn write(
     cleaned: &BTreeMap<PathBuf, Bytes>,
     summary: &mut Summary,
 ) -> Result<(), Failure> {
+    items.iter().try_for_each(refuse_unread_note)?;
     let fixtures: Vec<Own> = args.files.iter().filter_map(|named| Own::at(named)).collect();
     if let Some(out) = &args.out {
         recording::FixturePath::writable(out)?;
@@ -144,6 +145,22 @@ fn write(
     changes.into_inner().commit()?;
     journals.print();
     Ok(())
+}
+
+/// Refuses a HAR file whose `_contrail` cannot be read, as a journal is refused by its line.
+fn refuse_unread_note(item: &Item) -> Result<(), Failure> {
+    let bytes = &item.content.bytes;
+    if recording::is_journal(bytes) || memchr::memmem::find(bytes, b"\"_contrail\"").is_none() {
+        return Ok(());
+    }
+    let folder = item.path.parent().map(Path::to_path_buf);
+    let input = Box::new(io::Cursor::new(bytes.clone()));
+    let fault = match Recording::new(item.content.name.clone(), input, folder) {
+        Ok(mut entries) => entries.find_map(Result::err),
+        Err(error) => Some(error),
+    };
+    let is_of_note = |error: &ReadError| matches!(error.fault, ReadFault::Note { .. } | ReadFault::Version { .. });
+    fault.filter(is_of_note).map_or(Ok(()), |error| Err(error.into()))
 }
 
 /// Whether a copy at `out` would replace something: a file, or what is in a folder.

@@ -5,6 +5,8 @@
 pub(in crate::recording) enum EntryFault {
     /// What is wrong with it.
     Entry(String),
+    /// What is wrong with its `_contrail`.
+    Note(String),
     /// What is wrong with its body file.
     BodyFile { file: String, reason: String },
     /// The label of its token, which `log._contrail.tokens` does not list.

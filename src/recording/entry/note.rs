@@ -197,7 +197,7 @@ pub(super) fn fault(entry: &[u8]) -> Option<EntryFault> {
     // A newer contrail's may hold anything else.
     let version = raw.read::<Versioned<'_>>().ok().and_then(|held| held.version);
     let unread = version.and_then(|version| check_version(version.get()).err());
-    unread.map(EntryFault::Version).or_else(|| parse::<Record<'_>>("_contrail", raw).err().map(EntryFault::Entry))
+    unread.map(EntryFault::Version).or_else(|| parse::<Record<'_>>("_contrail", raw).err().map(EntryFault::Note))
 }
 
 impl Record<'_> {
@@ -209,10 +209,10 @@ impl Record<'_> {
     ) -> Result<Option<Credential>, EntryFault> {
         let Some(raw) = self.token else { return Ok(None) };
         if raw.get().starts_with('"') {
-            let label = parse::<String>("_contrail.token", raw).map_err(EntryFault::Entry)?;
+            let label = parse::<String>("_contrail.token", raw).map_err(EntryFault::Note)?;
             return head.credential(&label).map(Some);
         }
-        known.credential(raw).map(Some).map_err(EntryFault::Entry)
+        known.credential(raw).map(Some).map_err(EntryFault::Note)
     }
 
     /// How the transport ended.

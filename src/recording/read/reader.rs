@@ -51,7 +51,8 @@ impl Reader {
             Err(EntryFault::Version(found)) => ReadFault::Version { found },
             Err(EntryFault::BodyFile { file, reason }) => ReadFault::BodyFile { index, file, reason },
             Err(EntryFault::Token(label)) => in_place(self.unlisted(&label, position.line.is_some())),
-            Err(EntryFault::Entry(reason)) => in_place(reason),
+            Err(EntryFault::Note(reason)) if position.line.is_none() => ReadFault::Note { index, reason },
+            Err(EntryFault::Entry(reason) | EntryFault::Note(reason)) => in_place(reason),
         };
         Err(self.fail(fault))
     }

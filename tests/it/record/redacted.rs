@@ -229,6 +229,39 @@ fn a_line_of_a_journal_that_is_no_entry_is_refused_with_its_number() {
 }
 
 #[test]
+fn a_har_file_whose_own_member_cannot_be_read_is_refused_as_a_journal_is() {
+    let workspace = Workspace::new();
+    let running = workspace.start("record", &["--out", "fx.har"]);
+    get(running.address, TEMPLATES, &token(running.address));
+    running.finish();
+    let har = workspace.read("fx.har");
+    let journal = killed_journal(&workspace);
+    let broken = |text: &str| {
+        let at = text.find("\"operation\"").unwrap();
+        let end = at + text[at..].find([',', '}']).unwrap();
+        format!("{}\"operation\":5{}", &text[..at], &text[end..])
+    };
+    let mut foreign: Value = serde_json::from_str(&broken(&har)).unwrap();
+    foreign["log"].as_object_mut().unwrap().shift_remove("_contrail");
+    foreign["log"]["creator"]["name"] = "another tool".into();
+    for (file, text) in
+        [("bad.har", broken(&har)), ("foreign.har", foreign.to_string()), ("bad.journal", broken(&journal))]
+    {
+        fs::write(workspace.path().join(file), text).unwrap();
+        let ran = workspace.run(&["redact", file, "--out", "out"]);
+        assert_eq!(ran.status, 2, "{file}: {}", ran.stderr);
+        assert!(ran.stderr.contains(": `_contrail.operation` is a number"), "{}", ran.stderr);
+        assert!(!workspace.has("out"), "{file}");
+    }
+    let newer = har.replacen("\"version\": 1,", "\"version\": 99,", 1);
+    assert_ne!(newer, har);
+    fs::write(workspace.path().join("newer.har"), newer).unwrap();
+    let ran = workspace.run(&["redact", "newer.har", "--out", "out"]);
+    assert_eq!(ran.status, 2, "{}", ran.stderr);
+    assert!(ran.stderr.contains("`_contrail.version` is 99"), "{}", ran.stderr);
+}
+
+#[test]
 fn the_har_file_of_a_fixture_with_body_files_is_not_replaced_by_one_that_holds_them() {
     let workspace = Workspace::new();
     let running = workspace.start("record", &["--out", "fx"]);
