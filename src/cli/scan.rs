@@ -152,7 +152,10 @@ fn summarise(scanned: &Scanned) {
         0 if scanned.files == 0 => Ok(()),
         // `contrail redact` refuses what cannot be searched, too.
         places if places == 0 || scanned.exit.status == 2 => writeln!(io::stderr(), "{found}"),
-        _ => writeln!(io::stderr(), "{found}; `contrail redact` removes them"),
+        _ => {
+            let them = if scanned.distinct() == 1 { "it" } else { "them" };
+            writeln!(io::stderr(), "{found}; `contrail redact` removes {them}")
+        }
     };
 }
 

@@ -215,7 +215,7 @@ fn a_fixture_that_is_named_by_its_har_file_is_searched_and_redacted_whole() {
     assert_reported(&scan, 1, "fx/undocumented-01-response.txt:1: client-secret (!client-secret-4!)");
     let ran = run_in(folder, ["redact", "--in-place", "fx/fx.har"]);
     assert_eq!(ran.status, 0, "{}", ran.stderr);
-    assert_line(&ran.stderr, "removed 1 secret from 2 files: client-secret 1");
+    assert_line(&ran.stderr, "removed 1 secret in 1 place of 1 file: client-secret 1");
     assert_eq!(run_in(folder, ["scan", "fx/fx.har"]).status, 0);
     assert_eq!(run_in(folder, ["verify", "fx"]).status, 0);
     // One file of a fixture is a whole copy: packed.

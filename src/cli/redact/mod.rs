@@ -76,10 +76,13 @@ fn search(items: &[Item], redactor: &Redactor, summary: &mut Summary) -> BTreeMa
     let mut all = BTreeMap::new();
     for Item { path, content, .. } in items {
         let mut out = Vec::with_capacity(content.bytes.len());
+        let mut has_secret = false;
         content.parts(redactor, |_, cleaned| {
+            has_secret |= !cleaned.sightings.is_empty();
             summary.add(&cleaned.sightings, cleaned.withheld);
             out.extend_from_slice(&cleaned.content);
         });
+        summary.files += usize::from(has_secret);
         all.insert(path.clone(), out.into());
     }
     all

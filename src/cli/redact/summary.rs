@@ -1,6 +1,6 @@
 //! The text summary of `contrail redact`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     cli::printer::line,
@@ -12,6 +12,10 @@ use crate::{
 #[derive(Default)]
 pub(super) struct Summary {
     pub(super) places: BTreeMap<&'static str, usize>,
+    /// Their labels: the same label is the same secret.
+    labels: BTreeSet<String>,
+    /// Files with one.
+    pub(super) files: usize,
     pub(super) withheld: usize,
     /// Body files that were edited by hand.
     pub(super) edited: usize,
@@ -25,6 +29,7 @@ impl Summary {
     pub(super) fn add(&mut self, sightings: &[Sighting], withheld: usize) {
         for sighting in sightings {
             *self.places.entry(sighting.kind).or_default() += 1;
+            self.labels.insert(sighting.label.clone());
         }
         self.withheld += withheld;
     }
@@ -35,14 +40,14 @@ impl Summary {
 
     pub(super) fn print(&self, redactor: &Redactor, files: usize, check: bool) {
         let kinds: Vec<String> = self.places.iter().map(|(kind, number)| format!("{kind} {number}")).collect();
-        let places: usize = self.places.values().sum();
-        let (files, secrets) = (plural(files, "file"), plural(places, "secret"));
-        let kinds = if kinds.is_empty() { String::new() } else { format!(": {}", kinds.join(", ")) };
-        if check {
-            line(&format!("{secrets} to remove from {files}{kinds}"));
-        } else {
-            line(&format!("removed {secrets} from {files}{kinds}"));
-        }
+        let (secrets, places) =
+            (plural(self.labels.len(), "secret"), plural(self.places.values().sum::<usize>(), "place"));
+        let found = format!("{places} of {}: {}", plural(self.files, "file"), kinds.join(", "));
+        line(&match check {
+            _ if kinds.is_empty() => format!("no secret in {}", plural(files, "file")),
+            true => format!("{secrets} to remove in {found}"),
+            false => format!("removed {secrets} in {found}"),
+        });
         if self.withheld > 0 {
             let bodies = plural(self.withheld, "body");
             let verb = if check { "would empty" } else { "emptied" };
