@@ -260,6 +260,11 @@ impl Content {
             partial: false,
         }
     }
+
+    /// Whether it states nothing of a body but its media type.
+    pub(crate) fn is_silent(&self) -> bool {
+        self.schema.is_none() && self.item.is_none()
+    }
 }
 
 /// How a field of a form is written.

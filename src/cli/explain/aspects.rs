@@ -33,7 +33,7 @@ pub(super) fn aspect(aspect: Unchecked) -> (&'static str, &'static str, &'static
             "Add `required` with an overlay, and take `request-required` out of `x-contrail-not-shown`.",
         ),
         Unchecked::RequestBody => (
-            "The request body could not be judged: it was cut, withheld or not saved, or saved as text while compressed. Or it is nested too deep, or has no or several media types, or one that contrail does not read. Or contrail cannot decode it within `--max-decoded` and `--max-ratio`. Or it has more than 100 violations or 1,000 gaps; these are all that are listed. Or its documentation uses something that contrail does not implement (`contrail contract` lists that).",
+            "The request body could not be judged: it was cut, withheld or not saved, or saved as text while compressed. Or it is nested too deep, or has no or several media types, or one that contrail does not read. Or contrail cannot decode it within `--max-decoded` and `--max-ratio`. Or it has more than 100 violations or 1,000 gaps; these are all that are listed. Or its documentation uses something that contrail does not implement (`contrail contract` lists that). Or the documentation does not show it.",
             "",
             "Raise the bound that cut it or kept it coded (`--max-capture`, `--max-decoded`, `--max-ratio`), or record it again.",
         ),

@@ -211,7 +211,7 @@ impl Check<'_> {
             self.unchecked.insert(side.unchecked);
             return None;
         }
-        if content.is_some_and(|content| content.partial) {
+        if content.is_some_and(|content| content.partial || content.is_silent()) {
             self.unchecked.insert(side.unchecked);
         }
         let content = content.or(documented.first().filter(|_| self.operation.token_endpoint));
