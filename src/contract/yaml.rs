@@ -24,8 +24,11 @@ pub(super) fn read(text: &str) -> Result<Value, String> {
     let mut builder = Builder::default();
     for event in Parser::new_from_str(text) {
         let (event, span) = event.map_err(|error| {
-            let at = error.marker();
-            format!("{} at line {} column {}", error.info(), at.line(), at.col() + 1)
+            let (what, at) = (error.info(), error.marker());
+            let at = (at.line(), at.col() + 1);
+            let is_of_tab = what.split(' ').any(|word| matches!(word, "tab" | "tabs"));
+            let (line, column) = is_of_tab.then(|| indenting_tab(text, at.0)).flatten().unwrap_or(at);
+            format!("{what} at line {line} column {column}")
         })?;
         builder.event(event, span)?;
     }
@@ -385,6 +388,16 @@ fn string(text: &str, key: bool, out: &mut String) {
     }
 }
 
+/// Line and column of the first tab that indents a line, from this line on. The parser names the place where the value
+/// before it starts, or the one behind it.
+fn indenting_tab(text: &str, line: usize) -> Option<(usize, usize)> {
+    let mut lines = text.lines().enumerate().skip(line.saturating_sub(1));
+    lines.find_map(|(index, line)| {
+        let indentation = line.len() - line.trim_start_matches([' ', '\t']).len();
+        line[..indentation].find('\t').map(|column| (index + 1, column + 1))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -457,6 +470,8 @@ mod tests {
     fn what_a_contract_cannot_hold_is_refused_with_its_place() {
         for (yaml, expected) in [
             ("a:\n  b: 1\n  b: 2\n", "duplicate key `b` at line 3 column 3"),
+            ("a: 1\n\tb: 2\n", "while scanning a plain scalar, found a tab at line 2 column 1"),
+            ("a: 1\nb:\n\tc: 1\n", "tabs disallowed within this context (block indentation) at line 3 column 1"),
             ("a: 1\n---\nb: 2\n", "a second document starts at line 2 column 1"),
             ("a: &x [1]\nb:\n  <<: *x\n", "found a merge key (`<<`) without mappings at line 4 column 1"),
             ("b:\n  <<: {}\n  <<: {}\n", "duplicate key `<<` at line 3 column 3"),
