@@ -436,8 +436,35 @@ mod tests {
         })
     }
 
+    /// What a member selects in the whole of a value.
+    fn selected(schema: &Value, keyword: &'static str, value: &Value) -> Option<usize> {
+        let document = json!({ "s": schema });
+        let decision = Decisions::of(&document).at("/s", &[keyword])?;
+        match decision.by(Document::parse(value.to_string()).unwrap().root()) {
+            Decided::Branch(index) => Some(index),
+            _ => None,
+        }
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(200))]
+
+        #[test]
+        fn the_branch_that_a_member_selects_is_judged_by_as_if_it_stood_alone(
+            branches in branches(),
+            is_one in any::<bool>(),
+            values in prop::collection::vec(values(), 16),
+        ) {
+            let keyword = if is_one { "oneOf" } else { "anyOf" };
+            let schema = json!({ keyword: branches });
+            let choice = compiled(&schema);
+            for value in values {
+                let Some(branch) = selected(&schema, keyword, &value).map(|index| &branches[index]) else { continue };
+                let document = Document::parse(value.to_string()).unwrap();
+                let judged = |schema: &Schema| schema.judge(&document, &|_| false).unwrap();
+                prop_assert_eq!(judged(&choice), judged(&compiled(branch)), "{} {}", schema, value);
+            }
+        }
 
         #[test]
         fn a_member_that_decides_changes_no_verdict(

@@ -82,11 +82,12 @@ impl Look<'_> {
                 self.settle(Others::Shape(select.otherwise), value, way, parts);
             }
             Shape::Choice(choice) => {
-                // The gap walker looks at what any branch documents, so the whole value stays a suspect.
                 if let (Decided::Branch(index), Some(decision)) = (choice.decided(value), &choice.decision) {
                     let way = Way { by_parts: way.by_parts.max(decision.path.len()), ..way };
-                    self.settle(Others::Shape(choice.branches[index].shape), value, way, parts);
-                } else if let Some(shape) = choice.only(value) {
+                    return self.settle(Others::Shape(choice.branches[index].shape), value, way, parts);
+                }
+                // The gap walker looks at what any branch documents, so the whole value stays a suspect.
+                if let Some(shape) = choice.only(value) {
                     let way = Way { by_parts: way.by_parts.max(1), compared: true };
                     self.settle(Others::Shape(shape), value, way, parts);
                 }

@@ -256,7 +256,8 @@ impl Compiler<'_> {
                     selection
                 });
                 let undecided = keyword == "oneOf" && self.changes.undecided.contains(pointer);
-                entry.choices.push(Choice { branches, selection, children: false, undecided });
+                let decision = self.changes.decisions.get(pointer).filter(|held| held.keyword == keyword).cloned();
+                entry.choices.push(Choice { branches, selection, decision, children: false, undecided });
             }
         }
         if let Some(selector) = self.changes.selectors.get(pointer).filter(|selector| selector.from == From::Children) {
@@ -266,7 +267,8 @@ impl Compiler<'_> {
                 case.values.iter().for_each(|value| selection.add(value, index));
                 branches.push(self.branch(case.schema.clone()));
             }
-            entry.choices.push(Choice { branches, selection: Some(selection), children: true, undecided: false });
+            let (selection, decision) = (Some(selection), None);
+            entry.choices.push(Choice { branches, selection, decision, children: true, undecided: false });
         }
         if schema.get(NULLABLE) == Some(&Value::Bool(true)) {
             entry.nullable = Some(self.branches.len());

@@ -10,7 +10,7 @@ use super::{distinct::Distinct, known::KnownValues, types::Types};
 use crate::{
     contract::{
         list::joined,
-        schema::{judge, order::shorter_first, pattern},
+        schema::{decision::Decision, judge, order::shorter_first, pattern},
     },
     json::{Tape, TapeNode},
 };
@@ -126,6 +126,8 @@ pub(super) struct Choice {
     pub(super) branches: Vec<Branch>,
     /// By the value of a member.
     pub(super) selection: Option<Selection>,
+    /// By a member for which every branch lists other values.
+    pub(super) decision: Option<Arc<Decision>>,
     /// The branches are schemas that extend this one; none has to hold.
     pub(super) children: bool,
     /// Nothing decides between the branches, so several may hold.

@@ -11,7 +11,7 @@ use super::{
     types::Types,
 };
 use crate::{
-    contract::list::joined,
+    contract::{list::joined, schema::decision::Decided},
     json::{Entries, Items, Kind, Node, Suspects, push_pointer, work},
 };
 
@@ -361,11 +361,19 @@ impl<'c> Walk<'c> {
         if choice.children {
             return unclear;
         }
+        // The one that a member selects speaks of the value, as under a discriminator: the judge asks for no other.
+        let decided = choice.decision.as_ref().map_or(Decided::Open, |decision| decision.by(value));
+        if let Decided::Branch(index) = decided {
+            todo.push(choice.branches[index].entry);
+            return unclear;
+        }
         let before = todo.len();
         let mut holds =
             |branch: &&Branch| *held.entry(branch.entry).or_insert_with(|| (self.holds)(branch.judge, value));
-        let holding = choice.branches.iter().filter(|branch| holds(branch));
-        todo.extend(holding.map(|branch| branch.entry));
+        if decided == Decided::Open {
+            let holding = choice.branches.iter().filter(|branch| holds(branch));
+            todo.extend(holding.map(|branch| branch.entry));
+        }
         if choice.undecided && todo.len() > before + 1 {
             self.open.set(true);
         }
