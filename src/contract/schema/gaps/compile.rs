@@ -6,7 +6,9 @@ use serde_json::{Map, Value};
 
 use super::{
     known::KnownValues,
-    table::{Additional, Branch, Choice, Condition, Coverage, NamePatterns, Reach, SchemaEntry, Selection, possible},
+    table::{
+        Additional, Branch, Choice, Condition, Coverage, NamePatterns, Reach, SchemaEntry, Selection, certain, possible,
+    },
     types::Types,
 };
 use crate::contract::{
@@ -80,11 +82,23 @@ impl Coverage {
         for index in self.leading_to(looks) {
             self.entries[index].looks_at_all = true;
         }
+        let is_unclear = |choice: &Choice| choice.selection.is_some() || choice.undecided;
+        for index in self.leading_to(|entry| entry.choices.iter().any(is_unclear)) {
+            self.entries[index].may_be_unclear = true;
+        }
         let dependent: HashSet<usize> = self.leading_to(SchemaEntry::depends_on_value).into_iter().collect();
         for index in 0..self.entries.len() {
             let closure = possible(&self.entries, vec![index], MAX_CLOSURE);
+            let mut closed_to = Types::default();
+            for container in [Types::OBJECT, Types::ARRAY] {
+                let mut certain = certain(&self.entries, index, MAX_CLOSURE).into_iter();
+                if certain.any(|index| !self.entries[index].documents(container)) {
+                    closed_to.add(container);
+                }
+            }
             let entry = &mut self.entries[index];
             entry.is_settled = !dependent.contains(&index);
+            entry.closed_to = closed_to;
             entry.closure = (closure.len() <= MAX_CLOSURE).then(|| closure.into());
         }
     }

@@ -3,7 +3,7 @@
 /// Different schemas, in the order in which they were found.
 pub(super) struct Distinct {
     pub(super) found: Vec<usize>,
-    /// A bit for each schema, where many were found.
+    /// A bit for each schema, set where many were found; empty until then.
     seen: Vec<u64>,
     /// How many schemas there are.
     all: usize,
@@ -19,9 +19,10 @@ impl Distinct {
     }
 
     pub(super) fn has(&self, index: usize) -> bool {
-        match self.seen.get(index / 64) {
-            Some(bits) => bits >> (index % 64) & 1 == 1,
-            None => self.found.contains(&index),
+        if self.found.len() < Self::FEW {
+            self.found.contains(&index)
+        } else {
+            self.seen[index / 64] >> (index % 64) & 1 == 1
         }
     }
 
@@ -32,11 +33,19 @@ impl Distinct {
         }
         self.found.push(index);
         if self.found.len() == Self::FEW {
-            self.seen = vec![0; self.all.div_ceil(64)];
+            self.seen.resize(self.all.div_ceil(64), 0);
             self.found.iter().for_each(|index| self.seen[index / 64] |= 1 << (index % 64));
         } else if self.found.len() > Self::FEW {
             self.seen[index / 64] |= 1 << (index % 64);
         }
         true
+    }
+
+    /// Takes all of them out.
+    pub(super) fn clear(&mut self) {
+        if self.found.len() >= Self::FEW {
+            self.found.iter().for_each(|index| self.seen[index / 64] = 0);
+        }
+        self.found.clear();
     }
 }

@@ -3,7 +3,12 @@
 //! Where no branch of a choice holds, all of them speak of a value: hundreds of schemas. One value after another has
 //! the same set, so what it says about a member is worked out once.
 
-use std::{borrow::Cow, cell::RefCell, ops::Deref, rc::Rc};
+use std::{
+    borrow::Cow,
+    cell::{OnceCell, RefCell},
+    ops::Deref,
+    rc::Rc,
+};
 
 use ahash::AHashMap;
 
@@ -11,7 +16,7 @@ use super::table::{Additional, Coverage};
 use crate::json::work;
 
 /// Up to here each schema of a set is asked; larger sets are kept.
-const FEW: usize = 8;
+const FEW: usize = 2;
 
 /// Bound on the sets that one walk keeps.
 const MAX_KEPT: usize = 64;
@@ -68,6 +73,12 @@ pub(super) enum MemberCoverage {
     Nothing,
 }
 
+impl From<Leading> for MemberCoverage {
+    fn from(schemas: Leading) -> Self {
+        if schemas.as_slice().is_empty() { Self::Nothing } else { Self::Schemas(schemas) }
+    }
+}
+
 /// What was worked out for this child, or for all of its name.
 pub(super) enum Held {
     Own(MemberCoverage),
@@ -106,8 +117,10 @@ impl Deref for Applicable<'_> {
 /// A set that is kept.
 pub(super) struct Kept<'c> {
     schemas: Box<[usize]>,
-    /// Every name that one of them documents, with what they say about it once that was asked.
-    members: RefCell<AHashMap<&'c str, Option<Rc<MemberCoverage>>>>,
+    /// What they say about a member that one of them names, once that was asked.
+    members: RefCell<AHashMap<&'c str, Rc<MemberCoverage>>>,
+    /// What they say about every item, once that was asked; `None` where its index or its value makes a difference.
+    items: OnceCell<Option<Rc<MemberCoverage>>>,
 }
 
 /// The sets that one walk keeps.
@@ -120,20 +133,18 @@ pub(super) struct Sets<'c> {
 
 impl<'c> Sets<'c> {
     /// Keeps a set if it is large.
-    pub(super) fn keep(&self, coverage: &'c Coverage, schemas: Vec<usize>) -> Applicable<'c> {
+    pub(super) fn keep(&self, schemas: &[usize]) -> Applicable<'c> {
         if schemas.len() <= FEW {
-            return Applicable::Few(Cow::Owned(schemas));
+            return Applicable::Few(Cow::Owned(schemas.to_vec()));
         }
         let mut held = self.kept.borrow_mut();
-        if let Some(kept) = held.get(&schemas[..]) {
+        if let Some(kept) = held.get(schemas) {
             return Applicable::Kept(Rc::clone(kept));
         }
         if held.len() >= MAX_KEPT {
-            return Applicable::Few(Cow::Owned(schemas));
+            return Applicable::Few(Cow::Owned(schemas.to_vec()));
         }
-        let names = schemas.iter().flat_map(|index| &coverage.entries[*index].properties);
-        let members = RefCell::new(names.map(|(name, _)| (&**name, None)).collect());
-        let kept = Rc::new(Kept { schemas: schemas.clone().into(), members });
+        let kept = Rc::new(Kept { schemas: schemas.into(), members: RefCell::default(), items: OnceCell::new() });
         held.insert(schemas.into(), Rc::clone(&kept));
         Applicable::Kept(kept)
     }
@@ -152,17 +163,34 @@ impl<'c> Sets<'c> {
     }
 }
 
-impl Applicable<'_> {
+impl<'c> Applicable<'c> {
     /// What the schemas say about the member of this name.
-    pub(super) fn member(&self, coverage: &Coverage, name: &str) -> Held {
-        if let Self::Kept(kept) = self
-            && let Some(known) = kept.members.borrow_mut().get_mut(name)
-        {
-            let known = known.get_or_insert_with(|| Rc::new(coverage.member_of(&kept.schemas, name)));
+    pub(super) fn member(&self, coverage: &'c Coverage, name: &str) -> Held {
+        let Self::Kept(kept) = self else { return Held::Own(coverage.member_of(self, name)) };
+        if let Some(known) = kept.members.borrow().get(name) {
             work::take(1);
             return Held::Kept(Rc::clone(known));
         }
-        Held::Own(coverage.member_of(self, name))
+        let known = Rc::new(coverage.member_of(self, name));
+        if let Some((name, _)) = self.iter().find_map(|index| coverage.entries[*index].named(name)) {
+            kept.members.borrow_mut().insert(name, Rc::clone(&known));
+        }
+        Held::Kept(known)
+    }
+
+    /// What the schemas say about every item, where neither its index nor its value makes a difference.
+    pub(super) fn items(&self, coverage: &Coverage) -> Option<Held> {
+        let Self::Kept(kept) = self else { return None };
+        let items = kept.items.get_or_init(|| {
+            let entries = || kept.schemas.iter().map(|index| &coverage.entries[*index]);
+            if entries().any(|entry| !entry.prefix.is_empty() || entry.contains.is_some()) {
+                return None;
+            }
+            let mut schemas = Leading::default();
+            entries().filter_map(|entry| entry.items).for_each(|schema| schemas.push(coverage, schema));
+            Some(Rc::new(schemas.into()))
+        });
+        items.clone().map(Held::Kept)
     }
 }
 

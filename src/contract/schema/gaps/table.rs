@@ -57,6 +57,12 @@ pub(super) struct SchemaEntry {
     pub(super) nullable: Option<usize>,
     /// This schema, or one that it leads to for the same value, has a statement about values without content.
     pub(super) looks_at_all: bool,
+    /// Types of containers of which it documents no part, whatever else speaks of the value: what always applies with it
+    /// excludes them, or lists whole values.
+    pub(super) closed_to: Types,
+    /// This schema, or one that it leads to for the same value, may state two things that disagree, or leave open what
+    /// applies.
+    pub(super) may_be_unclear: bool,
     /// It only leads to other schemas for the same value.
     pub(super) refers: bool,
     pub(super) reach: Reach,
@@ -83,9 +89,19 @@ impl Reach {
 
 impl SchemaEntry {
     pub(super) fn property(&self, name: &str) -> Option<usize> {
+        self.named(name).map(|(_, schema)| *schema)
+    }
+
+    /// Its name for the member, and the member's schema.
+    pub(super) fn named(&self, name: &str) -> Option<&(Box<str>, usize)> {
         let order = |(held, _): &(Box<str>, usize)| shorter_first(held.as_bytes(), name.as_bytes());
         let at = self.properties.binary_search_by(order).ok()?;
-        Some(self.properties[at].1)
+        Some(&self.properties[at])
+    }
+
+    /// Whether it documents such a container part by part, where it says anything about it.
+    pub(super) fn documents(&self, container: Types) -> bool {
+        !self.lists && self.types.allows(container)
     }
 
     /// Whether the value decides what it leads to for the same value.
@@ -313,13 +329,27 @@ impl<'c> Applicable<'c> {
 
 /// The schemas that may apply to a value to which these do, cut off beyond a number of them.
 pub(super) fn possible(entries: &[SchemaEntry], from: Vec<usize>, limit: usize) -> Vec<usize> {
-    let (mut found, mut next) = (Distinct::of(entries.len()), 0);
+    reached(from, limit, entries.len(), |index| entries[index].same_value())
+}
+
+/// The schemas that always apply to a value to which this one does, cut off beyond a number of them.
+pub(super) fn certain(entries: &[SchemaEntry], from: usize, limit: usize) -> Vec<usize> {
+    reached(vec![from], limit, entries.len(), |index| entries[index].always.iter().copied())
+}
+
+fn reached<I: Iterator<Item = usize>>(
+    from: Vec<usize>,
+    limit: usize,
+    all: usize,
+    next_to: impl Fn(usize) -> I,
+) -> Vec<usize> {
+    let (mut found, mut next) = (Distinct::of(all), 0);
     for index in from {
         found.add(index);
     }
     while let Some(index) = found.found.get(next).copied().filter(|_| found.found.len() <= limit) {
         next += 1;
-        for target in entries[index].same_value() {
+        for target in next_to(index) {
             found.add(target);
             if found.found.len() > limit {
                 break;

@@ -1,6 +1,9 @@
 //! The walk through a value and the table: which places of the value no schema documents.
 
-use std::{borrow::Cow, cell::Cell};
+use std::{
+    borrow::Cow,
+    cell::{Cell, RefCell},
+};
 
 use ahash::AHashMap;
 
@@ -92,6 +95,11 @@ fn pointer(open: &[Frame<'_, '_>], last: &Step<'_>) -> String {
     pointer
 }
 
+/// The type of a container.
+fn container_type(kind: Kind) -> Types {
+    if kind == Kind::Object { Types::OBJECT } else { Types::ARRAY }
+}
+
 enum Children<'a> {
     Members(Entries<'a>),
     Items(std::iter::Enumerate<Items<'a>>),
@@ -117,6 +125,16 @@ struct Walk<'c> {
     /// There may be more: a choice came out in a way that only an aspect without a check could decide, or the value has
     /// more gaps than are reported.
     open: Cell<bool>,
+    scratch: RefCell<Scratch>,
+}
+
+/// Room to work out which schemas apply to one value.
+struct Scratch {
+    found: Distinct,
+    /// Branches that were asked.
+    held: AHashMap<usize, bool>,
+    /// Empty between two values.
+    todo: Vec<usize>,
 }
 
 impl Coverage {
@@ -129,7 +147,10 @@ impl Coverage {
         is_origin: &dyn Fn(&str) -> bool,
         suspects: Suspects<'_>,
     ) -> (Vec<Gap>, bool) {
-        let walk = Walk { coverage: self, sets: Sets::default(), holds, is_origin, suspects, open: Cell::new(false) };
+        let scratch = Scratch { found: Distinct::of(self.entries.len()), held: AHashMap::new(), todo: Vec::new() };
+        let scratch = RefCell::new(scratch);
+        let (sets, open) = (Sets::default(), Cell::new(false));
+        let walk = Walk { coverage: self, sets, holds, is_origin, suspects, open, scratch };
         let gaps = walk.walk(entry, root);
         (gaps, walk.open.get())
     }
@@ -154,7 +175,9 @@ impl<'c> Walk<'c> {
                     (Step::Member(name), value, covered)
                 }),
                 Children::Items(items) => items.find(|(_, item)| is_suspect(item)).map(|(index, item)| {
-                    (Step::Item(index), item, Held::Own(self.item_of(&frame.applicable, index, item)))
+                    let covered = frame.applicable.items(self.coverage);
+                    let covered = covered.unwrap_or_else(|| Held::Own(self.item_of(&frame.applicable, index, item)));
+                    (Step::Item(index), item, covered)
                 }),
             };
             let Some((step, child, covered)) = next else {
@@ -200,18 +223,20 @@ impl<'c> Walk<'c> {
         let entries = &self.coverage.entries;
         let kind = value.kind();
         let is_container = matches!(kind, Kind::Object | Kind::Array) && !value.is_empty();
-        if !leading.look_at_all && !is_container {
+        if is_container && self.is_closed(leading.as_slice(), container_type(kind))
+            || !is_container && !leading.look_at_all
+        {
             return None;
         }
         let found = self.applicable(leading.as_slice(), value);
         match kind {
             Kind::Object | Kind::Array if !is_container => None,
             Kind::Object | Kind::Array => {
-                let (children, container) = match kind {
-                    Kind::Object => (Children::Members(value.entries()), Types::OBJECT),
-                    _ => (Children::Items(value.items().enumerate()), Types::ARRAY),
+                let children = match kind {
+                    Kind::Object => Children::Members(value.entries()),
+                    _ => Children::Items(value.items().enumerate()),
                 };
-                let documents = self.documents(&found, container);
+                let documents = self.documents(&found, container_type(kind));
                 if let Some((member, kind)) = found.unclear {
                     let mut at = pointer(open, &step);
                     if let GapKind::Value { .. } = kind {
@@ -253,7 +278,13 @@ impl<'c> Walk<'c> {
         let entries = || found.applicable.iter().map(|index| &self.coverage.entries[*index]);
         let free =
             found.freed || (entries().any(|entry| entry.silent) && entries().all(|entry| entry.silent || entry.refers));
-        !free && entries().all(|entry| !entry.lists && entry.types.allows(container))
+        !free && entries().all(|entry| entry.documents(container))
+    }
+
+    /// Whether nothing below such a container is looked at, and nothing is unclear about it, whatever it has in it.
+    fn is_closed(&self, leading: &[usize], container: Types) -> bool {
+        let entries = || leading.iter().map(|index| &self.coverage.entries[*index]);
+        entries().any(|entry| entry.closed_to.has(container)) && !entries().any(|entry| entry.may_be_unclear)
     }
 
     /// All schemas that apply to a value, given those that lead to it.
@@ -268,12 +299,13 @@ impl<'c> Walk<'c> {
         if let Some(applicable) = self.sets.fixed(from) {
             return Found { applicable, freed: false, unclear: None };
         }
-        let mut found = Distinct::of(entries.len());
+        let Scratch { found, held, todo } = &mut *self.scratch.borrow_mut();
+        found.clear();
+        held.clear();
+        todo.extend(from.iter().rev());
         let mut is_fixed = true;
-        let mut held = AHashMap::new();
         let mut freed = false;
         let mut unclear = None;
-        let mut todo: Vec<usize> = from.iter().rev().copied().collect();
         while let Some(index) = todo.pop() {
             work::take(1);
             if !found.add(index) {
@@ -284,7 +316,7 @@ impl<'c> Walk<'c> {
             todo.extend(&entry.always);
             for choice in &entry.choices {
                 let before = todo.len();
-                unclear = unclear.or(self.choose(choice, value, &found, &mut held, &mut todo));
+                unclear = unclear.or(self.choose(choice, value, found, held, todo));
                 freed |= todo[before..].iter().any(|branch| entries[*branch].silent);
             }
             if let Some(condition) = &entry.condition {
@@ -300,7 +332,7 @@ impl<'c> Walk<'c> {
                 entry.dependent.iter().filter(|(name, _)| value.get(name).is_some()).map(|(_, schema)| *schema),
             );
         }
-        let applicable = self.sets.keep(self.coverage, found.found);
+        let applicable = self.sets.keep(&found.found);
         if is_fixed {
             self.sets.fix(from, &applicable);
         }
@@ -318,7 +350,7 @@ impl<'c> Walk<'c> {
                 schemas.push(self.coverage, contains.entry);
             }
         }
-        if schemas.as_slice().is_empty() { MemberCoverage::Nothing } else { MemberCoverage::Schemas(schemas) }
+        schemas.into()
     }
 
     /// The branches of a choice that apply to a value; `held` are those that were asked before. Gives the member that
