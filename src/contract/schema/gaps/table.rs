@@ -1,6 +1,11 @@
 //! The walker's table: what each schema says about where things belong, and what it leads to.
 
-use std::{borrow::Cow, collections::HashMap, fmt, sync::Arc};
+use std::{
+    borrow::Cow,
+    collections::HashMap,
+    fmt,
+    sync::{Arc, OnceLock},
+};
 
 use ahash::AHashMap;
 use jsonschema::Validator;
@@ -159,11 +164,19 @@ pub(super) struct Selection {
     cases: AHashMap<Box<str>, usize>,
     /// The index of the branch of all other values.
     pub(super) default: Option<usize>,
+    /// The values for reading, once they were asked for.
+    documented: OnceLock<String>,
 }
 
 impl Selection {
     pub(super) fn of(property: &str) -> Self {
-        Self { property: property.into(), values: Vec::new(), cases: AHashMap::new(), default: None }
+        Self {
+            property: property.into(),
+            values: Vec::new(),
+            cases: AHashMap::new(),
+            default: None,
+            documented: OnceLock::new(),
+        }
     }
 
     /// Lets a value select a branch, unless it selects one already.
@@ -179,8 +192,8 @@ impl Selection {
         self.cases.get(value).copied()
     }
 
-    pub(super) fn documented(&self) -> String {
-        joined(self.values.iter().map(|value| format!("`{value}`")), ", ")
+    pub(super) fn documented(&self) -> &str {
+        self.documented.get_or_init(|| joined(self.values.iter().map(|value| format!("`{value}`")), ", "))
     }
 }
 

@@ -383,7 +383,7 @@ impl<'c> Walk<'c> {
                     let expected = format!("a value of the schema that its `{property}` names");
                     return Some((property, GapKind::Unclear { expected }));
                 }
-                None => unclear = Some((property, GapKind::Value { known: selection.documented() })),
+                None => unclear = Some((property, GapKind::Value { known: selection.documented().to_owned() })),
             }
         }
         if let Some(default) = default {
