@@ -49,7 +49,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     contract: Vec<PathBuf>,
     /// OpenAPI Overlay 1.0 or 1.1 to apply to the documents of --contract; repeatable, in order
-    #[arg(long, value_name = "FILE", requires = "contract")]
+    #[arg(long, value_name = "FILE")]
     overlay: Vec<PathBuf>,
     /// Number that selects among the values which the schemas of --contract allow; equal numbers give equal answers
     #[arg(long, value_name = "N", default_value_t = 0)]
@@ -102,7 +102,7 @@ impl Args {
     pub(super) fn misplaced(&self, typed: &dyn Fn(&str) -> bool) -> Option<String> {
         if !self.has_mock() {
             let option = ["seed-number", "overlay"].into_iter().find(|option| typed(option))?;
-            return Some(lacking(option, "--contract FILE"));
+            return Some(lacking(option, "a document in --contract"));
         }
         if self.has_built_in() {
             return None;

@@ -388,14 +388,12 @@ fn string(text: &str, key: bool, out: &mut String) {
     }
 }
 
-/// Line and column of the first tab that indents a line, from this line on. The parser names the place where the value
-/// before it starts, or the one behind it.
+/// Line and column of the first tab that a line begins with, from this line on, but for blank lines. The parser names the
+/// place where the value before it starts, or the one behind it.
 fn indenting_tab(text: &str, line: usize) -> Option<(usize, usize)> {
-    let mut lines = text.lines().enumerate().skip(line.saturating_sub(1));
-    lines.find_map(|(index, line)| {
-        let indentation = line.len() - line.trim_start_matches([' ', '\t']).len();
-        line[..indentation].find('\t').map(|column| (index + 1, column + 1))
-    })
+    let lines = text.lines().enumerate().skip(line.saturating_sub(1));
+    let mut indented = lines.filter(|(_, line)| line.starts_with('\t') && !line.trim().is_empty());
+    indented.next().map(|(index, _)| (index + 1, 1))
 }
 
 #[cfg(test)]
@@ -472,6 +470,8 @@ mod tests {
             ("a:\n  b: 1\n  b: 2\n", "duplicate key `b` at line 3 column 3"),
             ("a: 1\n\tb: 2\n", "while scanning a plain scalar, found a tab at line 2 column 1"),
             ("a: 1\nb:\n\tc: 1\n", "tabs disallowed within this context (block indentation) at line 3 column 1"),
+            ("a: b\n  c\n \td\n\te: f\n", "while scanning a plain scalar, found a tab at line 4 column 1"),
+            ("a: b\n\t\n\n\te: f\n", "while scanning a plain scalar, found a tab at line 4 column 1"),
             ("a: 1\n---\nb: 2\n", "a second document starts at line 2 column 1"),
             ("a: &x [1]\nb:\n  <<: *x\n", "found a merge key (`<<`) without mappings at line 4 column 1"),
             ("b:\n  <<: {}\n  <<: {}\n", "duplicate key `<<` at line 3 column 3"),

@@ -371,6 +371,10 @@ fn coded_bodies_are_decoded_where_the_file_holds_them_coded_and_left_where_it_do
     let odd = r#"{\"a\":\"\u0001ä\"}"#;
     assert_eq!(body_of("br", odd, ""), (true, "{\"a\":\"\u{1}ä\"}".to_owned()));
     assert!(body_of("", r"\u0001\ufffd", "").0);
+    assert!(body_of("IDENTITY", r"\u0001\ufffd", "").0);
+    for coding in ["gzip", "br"] {
+        assert!(body_of(coding, r"\u001b[32mok\u001b[0m caf\ufffd", "").0, "{coding}");
+    }
 }
 
 #[test]

@@ -60,6 +60,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     if let Some((name, reason)) = unsearched(&contents).first() {
         return Err(format!("`{name}` cannot be searched for secrets, so nothing was written: {reason}").into());
     }
+    items.iter().try_for_each(refuse_unread_note)?;
     let mut summary = Summary::default();
     let cleaned = search(&items, &redactor, &mut summary);
     summary.edited = edited(&items);
@@ -108,7 +109,6 @@ fn write(
     cleaned: &BTreeMap<PathBuf, Bytes>,
     summary: &mut Summary,
 ) -> Result<(), Failure> {
-    items.iter().try_for_each(refuse_unread_note)?;
     let fixtures: Vec<Own> = args.files.iter().filter_map(|named| Own::at(named)).collect();
     if let Some(out) = &args.out {
         recording::FixturePath::writable(out)?;
@@ -158,12 +158,12 @@ fn refuse_unread_note(item: &Item) -> Result<(), Failure> {
     }
     let folder = item.path.parent().map(Path::to_path_buf);
     let input = Box::new(io::Cursor::new(bytes.clone()));
-    let fault = match Recording::new(item.content.name.clone(), input, folder) {
-        Ok(mut entries) => entries.find_map(Result::err),
-        Err(error) => Some(error),
-    };
     let is_of_note = |error: &ReadError| matches!(error.fault, ReadFault::Note { .. } | ReadFault::Version { .. });
-    fault.filter(is_of_note).map_or(Ok(()), |error| Err(error.into()))
+    let fault = match Recording::new(item.content.name.clone(), input, folder) {
+        Ok(entries) => entries.filter_map(Result::err).find(is_of_note),
+        Err(error) => Some(error).filter(is_of_note),
+    };
+    fault.map_or(Ok(()), |error| Err(error.into()))
 }
 
 /// Whether a copy at `out` would replace something: a file, or what is in a folder.

@@ -4,7 +4,7 @@ use crate::{
     cli::{Failure, options::policy::PolicyArgs},
     contract::{CheckOptions, Contract},
     exchange::Credential,
-    finding::{Unchecked, Verdict},
+    finding::Unchecked,
     pipeline::Pipeline,
     recording::{Entry, reconcile},
     redact::{JudgedExchange, Redacted},
@@ -52,9 +52,15 @@ pub(super) fn judge(
             exchange.request.credential = Credential::Unknown;
         }
         let attested = note.as_ref().and_then(|note| note.attested.as_ref());
-        let mut verdict = reconcile(contract.check(&exchange, options), attested, contract.hash());
+        let checked = contract.check(&exchange, options);
+        let is_left_out = checked.unchecked.contains(Unchecked::Auth);
+        let mut verdict = reconcile(checked, attested, contract.hash());
         if !options.auth {
-            without_authentication(&mut verdict);
+            // What was attested about authentication does not count where it is not checked.
+            verdict.findings.retain(|finding| !finding.rule.is_auth());
+            if is_left_out {
+                verdict.unchecked.insert(Unchecked::Auth);
+            }
         }
         let recorded_as = note.and_then(|note| note.verdict.operation);
         let outside = !contract.covers(exchange.request.target.path());
@@ -96,10 +102,4 @@ fn without_messages(redacted: Redacted<JudgedExchange>) -> JudgedExchange {
         (response.headers, response.body) = Default::default();
     }
     judged
-}
-
-/// What was attested about authentication does not count where it is not checked.
-fn without_authentication(verdict: &mut Verdict) {
-    verdict.findings.retain(|finding| !finding.rule.is_auth());
-    verdict.unchecked.insert(Unchecked::Auth);
 }

@@ -35,8 +35,8 @@ pub(in crate::contract) fn judge_text(
     form: bool,
 ) -> Judgement {
     let schema = match definition {
-        Definition::Nothing | Definition::Text(None) => return Judgement::default(),
-        Definition::NotRead => return Judgement::OPEN,
+        Definition::Nothing => return Judgement::default(),
+        Definition::NotRead | Definition::Text(None) => return Judgement::OPEN,
         Definition::Form(schema) => return judge_form(schema.as_ref(), &text.1),
         Definition::Json(schema) => return judge_json(schema.as_ref(), &text.1),
         Definition::Text(Some(schema)) => return judge_plain(schema, &text.1),
@@ -91,7 +91,7 @@ fn judge_form(schema: Option<&Schema>, text: &str) -> Judgement {
             let what = faults.into_iter().next().map_or(Cow::Borrowed("well-formed"), |(_, expected, _)| expected);
             Judgement::violation(format!("a form: {what}"))
         }
-        Form::Fields(_) if schema.is_none() => Judgement::default(),
+        Form::Fields(_) if schema.is_none() => Judgement::OPEN,
         Form::Fields(fields) => match fields.judged {
             Some(judged) if fields.open.is_empty() => {
                 Judgement::of_judged(&fields.document, judged).where_defined(fields.undefined.is_empty())
@@ -106,7 +106,7 @@ fn judge_json(schema: Option<&Schema>, text: &str) -> Judgement {
     match (Document::parse(text.as_bytes().to_vec()), schema) {
         (Err(error), _) if error.fault.is_limit() => Judgement::OPEN,
         (Err(error), _) => Judgement::violation(format!("well-formed JSON: {error}")),
-        (Ok(_), None) => Judgement::default(),
+        (Ok(_), None) => Judgement::OPEN,
         (Ok(document), Some(schema)) => match schema.judge(&document, &|_| false) {
             Ok(judged) => Judgement::of_judged(&document, judged),
             Err(_) => Judgement::OPEN,

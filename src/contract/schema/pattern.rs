@@ -25,7 +25,9 @@ const NO_BOUNDARY: &str = "(?:(?<=[A-Za-z0-9_])(?=[A-Za-z0-9_])|(?<![A-Za-z0-9_]
 /// The forms of a pattern that the judge may run, each of the same meaning, the likeliest first; none where it has what
 /// only other engines know, or what contrail cannot run as ECMA-262 has it.
 pub(super) fn forms(pattern: &str) -> Vec<Cow<'_, str>> {
-    if foreign(pattern).is_some() || ["(?m:", "(?-m:", "(?s:", "(?-s:"].iter().any(|flag| pattern.contains(flag)) {
+    if foreign(pattern).is_some()
+        || ["(?i:", "(?-i:", "(?m:", "(?-m:", "(?s:", "(?-s:"].iter().any(|flag| pattern.contains(flag))
+    {
         return Vec::new();
     }
     let strict = (!is_misread(pattern)).then(|| exact(pattern));
@@ -64,7 +66,7 @@ pub(super) fn foreign(pattern: &str) -> Option<&str> {
     None
 }
 
-/// Whether a text begins with a group as ECMA-262 has it; of the modifiers, those that the judge reads alike.
+/// Whether a text begins with a group as ECMA-262 has it, of the modifiers one with a single flag.
 fn is_group(text: &str) -> bool {
     const KNOWN: [&str; 10] = ["(?:", "(?=", "(?!", "(?<", "(?i:", "(?-i:", "(?m:", "(?-m:", "(?s:", "(?-s:"];
     KNOWN.iter().any(|known| text.starts_with(known))
@@ -342,6 +344,10 @@ fn known_escape(rest: &str) -> Option<usize> {
 
 /// Whether an escape of the pattern is none here, and might be one for the judge: `\A`, `\<`, `\x{61}`, `\b{start}`.
 fn is_misread(pattern: &str) -> bool {
+    // `{,3}` is no repetition (Annex B).
+    if pattern.contains("{,") {
+        return true;
+    }
     let mut rest = pattern;
     while let Some(at) = rest.find('\\') {
         rest = &rest[at..];
@@ -468,8 +474,9 @@ mod tests {
         ] {
             assert_eq!(foreign(pattern), None, "{pattern}");
         }
-        // ECMA-262 has them; the engine takes other characters for the ends of lines.
-        for pattern in ["(?s:.)", "(?m:^a$)"] {
+        assert_eq!(forms(r"^(?=x)x{,3}$"), [r"^(?=x)x\{,3\}$"]);
+        // ECMA-262 has them; the engine folds other letters, and takes other characters for the ends of lines.
+        for pattern in ["(?i:k)", "(?-i:k)", "(?s:.)", "(?m:^a$)"] {
             assert_eq!((foreign(pattern), forms(pattern).len()), (None, 0), "{pattern}");
         }
     }

@@ -67,17 +67,16 @@ pub(super) fn present(
 
 /// Undoes a content coding that is still there; most producers hold bodies decoded, whatever their headers say.
 fn undo_coding(body: Body, headers: &Headers) -> Body {
-    let Some(coding) = headers.get_str("content-encoding").filter(|coding| !matches!(coding.trim(), "" | "identity"))
-    else {
-        return body;
-    };
+    // Codings are case-insensitive (RFC 9110, section 8.4.1).
+    let coding = headers.get_str("content-encoding").unwrap_or_default().trim().to_ascii_lowercase();
     let text = std::str::from_utf8(&body.content).ok();
-    let coded = match coding.trim() {
-        "gzip" | "x-gzip" => body.content.starts_with(&[0x1f, 0x8b]),
-        "zstd" => body.content.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]),
-        _ => text.is_none(),
+    let (coded, mangled) = match &*coding {
+        "" | "identity" => return body,
+        "gzip" | "x-gzip" => (body.content.starts_with(&[0x1f, 0x8b]), body.content.starts_with(&[0x1f])),
+        "zstd" => (body.content.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]), text.is_some_and(is_mangled)),
+        _ => (text.is_none(), text.is_some_and(is_mangled)),
     };
-    if text.is_some_and(is_mangled) {
+    if text.is_some() && mangled {
         return Body::withheld(Withheld::Undecodable, body.wire_size);
     }
     if !coded {
@@ -85,16 +84,16 @@ fn undo_coding(body: Body, headers: &Headers) -> Body {
     }
     let decoded = body.clone().decode(headers, DecodeLimits::default());
     // Bytes that are not text and not coded either: an image under a coding that was undone.
-    if decoded.is_whole() || coding.trim().ends_with("gzip") { decoded } else { body }
+    if decoded.is_whole() || coding.ends_with("gzip") { decoded } else { body }
 }
 
-/// Whether a text was compressed, and its producer read the bytes as characters. No text starts with the first byte of
-/// gzip, and hardly one has both a control character and what stands for bytes that are none of UTF-8: U+FFFD, or the
-/// characters that Latin-1 has for them.
+/// Whether a text was compressed, and its producer read the bytes as characters. Hardly a text has both a control
+/// character (but that of colours) and what stands for bytes that are none of UTF-8: U+FFFD, or the characters that
+/// Latin-1 has for them.
 fn is_mangled(text: &str) -> bool {
-    let is_control = |byte: u8| byte < b' ' && !byte.is_ascii_whitespace();
+    let is_control = |byte: u8| byte < b' ' && !byte.is_ascii_whitespace() && byte != 0x1b;
     let stands_for_byte = |character| matches!(character, '\u{80}'..='\u{9f}' | char::REPLACEMENT_CHARACTER);
-    text.starts_with('\u{1f}') || (text.bytes().any(is_control) && text.contains(stands_for_byte))
+    text.bytes().any(is_control) && text.contains(stands_for_byte)
 }
 
 /// Whether the text is JSON that ends in the middle.

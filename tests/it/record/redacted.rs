@@ -253,6 +253,7 @@ fn a_har_file_whose_own_member_cannot_be_read_is_refused_as_a_journal_is() {
         assert!(ran.stderr.contains(": `_contrail.operation` is a number"), "{}", ran.stderr);
         assert!(!workspace.has("out"), "{file}");
     }
+    assert_eq!(workspace.run(&["redact", "--check", "bad.har"]).status, 2);
     let newer = har.replacen("\"version\": 1,", "\"version\": 99,", 1);
     assert_ne!(newer, har);
     fs::write(workspace.path().join("newer.har"), newer).unwrap();

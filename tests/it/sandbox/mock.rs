@@ -137,10 +137,15 @@ fn what_only_a_mock_has_is_refused_where_the_embedded_tenant_answers_alone() {
     {
         let sandbox = ["sandbox", "--listen", "127.0.0.1:0", option, value];
         let ran = run_in(folder.path(), sandbox.iter().chain(contract));
-        let expected =
-            format!("contrail: {option} has no effect without --contract FILE; add it, or leave {option} out\n");
+        let expected = format!(
+            "contrail: {option} has no effect without a document in --contract; add it, or leave {option} out\n"
+        );
         assert_eq!((ran.status, ran.stderr), (2, expected));
     }
+    // A folder's settings are those of all commands.
+    std::fs::write(folder.path().join("contrail.toml"), "overlay = ['absent']\n").unwrap();
+    let ran = run_in(folder.path(), ["sandbox", "--explain"]);
+    assert_eq!((ran.status, ran.stderr), (0, String::new()));
 }
 
 #[test]
