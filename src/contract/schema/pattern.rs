@@ -26,6 +26,7 @@ const NO_BOUNDARY: &str = "(?:(?<=[A-Za-z0-9_])(?=[A-Za-z0-9_])|(?<![A-Za-z0-9_]
 /// only other engines know, or what contrail cannot run as ECMA-262 has it.
 pub(super) fn forms(pattern: &str) -> Vec<Cow<'_, str>> {
     if foreign(pattern).is_some()
+        || may_refer_to_nothing(pattern)
         || ["(?i:", "(?-i:", "(?m:", "(?-m:", "(?s:", "(?-s:"].iter().any(|flag| pattern.contains(flag))
     {
         return Vec::new();
@@ -35,14 +36,21 @@ pub(super) fn forms(pattern: &str) -> Vec<Cow<'_, str>> {
     strict.into_iter().chain([Cow::Owned(lenient)]).collect()
 }
 
-/// The first part of a pattern that ECMA-262 does not have and the judge's engine does: `(?i)`, `(?P<n>`, `a++`.
+/// The first part of a pattern that ECMA-262 does not have and the judge's engine does: `(?i)`, `(?P<n>`, `a++`, `^*`.
 pub(super) fn foreign(pattern: &str) -> Option<&str> {
     let (mut class, mut at) = (false, 0);
+    // Where the assertion begins that ends here: none can be repeated.
+    let mut assertion = None;
     while let Some(character) = pattern[at..].chars().next() {
         let rest = &pattern[at..];
         let mut taken = character.len_utf8();
+        let before = assertion.take();
         match character {
-            '\\' => taken += rest[1..].chars().next().map_or(0, char::len_utf8),
+            '\\' => {
+                assertion = (!class && rest[1..].starts_with(['b', 'B'])).then_some(at);
+                taken += rest[1..].chars().next().map_or(0, char::len_utf8);
+            }
+            '^' | '$' if !class => assertion = Some(at),
             '[' => class = true,
             ']' => class = false,
             '(' if !class && rest.starts_with("(?") && !is_group(rest) => {
@@ -53,6 +61,9 @@ pub(super) fn foreign(pattern: &str) -> Option<&str> {
             '(' if !class && rest.starts_with("(?") => taken = 2,
             _ if !class => {
                 if let Some(length) = quantifier(rest) {
+                    if let Some(from) = before {
+                        return Some(&pattern[from..at + length]);
+                    }
                     taken = length + usize::from(rest[length..].starts_with('?'));
                     if let Some(second) = quantifier(&rest[taken..]) {
                         return Some(&rest[..taken + second]);
@@ -64,6 +75,42 @@ pub(super) fn foreign(pattern: &str) -> Option<&str> {
         at += taken;
     }
     None
+}
+
+/// Whether a pattern may refer back to a group that took no part in the match, as `^(")?a\1$` does: such a reference
+/// matches nothing in ECMA-262 (22.2.2.7.2), and fails in the judge's engine.
+fn may_refer_to_nothing(pattern: &str) -> bool {
+    let (mut refers, mut optional) = (false, false);
+    let (mut class, mut depth, mut closed) = (false, 0_usize, 0_usize);
+    let mut characters = pattern.char_indices();
+    while let Some((at, character)) = characters.next() {
+        match character {
+            '\\' => {
+                let next = characters.next().map(|(_, next)| next);
+                let is_reference = match next {
+                    Some('k') => pattern[at..].starts_with(r"\k<"),
+                    next => matches!(next, Some('1'..='9')),
+                };
+                if is_reference && !class {
+                    refers = true;
+                    optional |= depth > 0 || closed == 0;
+                }
+            }
+            '[' => class = true,
+            ']' => class = false,
+            '(' if !class => {
+                depth += 1;
+                optional |= ["(?=", "(?!", "(?<=", "(?<!"].iter().any(|look| pattern[at..].starts_with(look));
+            }
+            ')' if !class => {
+                (depth, closed) = (depth.saturating_sub(1), closed + 1);
+                optional |= pattern[at + 1..].starts_with(['?', '*', '{']);
+            }
+            '|' if !class => optional = true,
+            _ => {}
+        }
+    }
+    refers && optional
 }
 
 /// Whether a text begins with a group as ECMA-262 has it, of the modifiers one with a single flag.
@@ -391,7 +438,7 @@ fn closes_repetition(out: &str) -> bool {
 mod tests {
     use serde_json::json;
 
-    use super::{Matcher, exact, foreign, forms, is_misread, lenient};
+    use super::{Matcher, exact, foreign, forms, is_misread, lenient, may_refer_to_nothing};
     use crate::{contract::schema::judge::asserting_formats, json::TapeNode};
 
     #[test]
@@ -460,6 +507,9 @@ mod tests {
             ("^a++$", "++"),
             ("^[a+]{2}+$", "{2}+"),
             ("a{2,3}?{4}", "{2,3}?{4}"),
+            ("^*a", "^*"),
+            (r"^\b+a", r"\b+"),
+            ("a${2}", "${2}"),
         ] {
             assert_eq!(foreign(pattern), Some(part), "{pattern}");
             assert!(forms(pattern).is_empty(), "{pattern}");
@@ -473,6 +523,18 @@ mod tests {
             "x{,3}+",
         ] {
             assert_eq!(foreign(pattern), None, "{pattern}");
+        }
+        for (pattern, may_refer) in [
+            (r"^(a)\1$", false),
+            (r"^(?<n>a)b\k<n>$", false),
+            (r"^[(?\1|](a)?$", false),
+            (r#"^(")?a\1$"#, true),
+            (r"^(?:(a)|b)\1$", true),
+            (r"^(a)?(?!\1)", true),
+            (r"^(\1)$", true),
+            (r"^\1(a)$", true),
+        ] {
+            assert_eq!(may_refer_to_nothing(pattern), may_refer, "{pattern}");
         }
         assert_eq!(forms(r"^(?=x)x{,3}$"), [r"^(?=x)x\{,3\}$"]);
         // ECMA-262 has them; the engine folds other letters, and takes other characters for the ends of lines.
