@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use super::{
     decision::{Decision, Decisions},
     discriminator::{From, Selector},
-    keywords::NULLABLE,
+    keywords::{self, Holds, NULLABLE},
 };
 use crate::{
     contract::refs::{self, below},
@@ -151,8 +151,10 @@ impl Changes {
 
     /// Lets references lead to where their targets are now.
     fn rewrite(&self, document: &mut Value) {
-        let mut todo = vec![document];
-        while let Some(value) = todo.pop() {
+        /// Members of the document whose own members have any name.
+        const NAMED: [&str; 6] = ["schemas", "parameters", "headers", "responses", "requestBodies", "callbacks"];
+        let mut todo = vec![(document, false)];
+        while let Some((value, has_names)) = todo.pop() {
             match value {
                 Value::Object(members) => {
                     if let Some(Value::String(reference)) = members.get_mut("$ref")
@@ -163,9 +165,15 @@ impl Changes {
                             *reference = refs::reference(&relocated);
                         }
                     }
-                    todo.extend(members.values_mut());
+                    // A value that looks like a reference is none.
+                    let members =
+                        members.iter_mut().filter(|(key, _)| has_names || !matches!(&***key, "const" | "enum"));
+                    todo.extend(members.map(|(key, member)| {
+                        let is_named = matches!(keywords::holds(key), Holds::Members) || NAMED.contains(&&**key);
+                        (member, is_named && !has_names)
+                    }));
                 }
-                Value::Array(items) => todo.extend(items),
+                Value::Array(items) => todo.extend(items.iter_mut().map(|item| (item, false))),
                 _ => {}
             }
         }
