@@ -27,7 +27,7 @@ const NO_BOUNDARY: &str = "(?:(?<=[A-Za-z0-9_])(?=[A-Za-z0-9_])|(?<![A-Za-z0-9_]
 pub(super) fn forms(pattern: &str) -> Vec<Cow<'_, str>> {
     if foreign(pattern).is_some()
         || may_refer_to_nothing(pattern)
-        || ["(?i:", "(?-i:", "(?m:", "(?-m:", "(?s:", "(?-s:"].iter().any(|flag| pattern.contains(flag))
+        || MODIFIERS.iter().any(|modifier| pattern.contains(modifier))
     {
         return Vec::new();
     }
@@ -113,10 +113,12 @@ fn may_refer_to_nothing(pattern: &str) -> bool {
     refers && optional
 }
 
+/// Groups with a modifier, which ECMA-262 has and the engine reads otherwise.
+const MODIFIERS: [&str; 6] = ["(?i:", "(?-i:", "(?m:", "(?-m:", "(?s:", "(?-s:"];
+
 /// Whether a text begins with a group as ECMA-262 has it, of the modifiers one with a single flag.
 fn is_group(text: &str) -> bool {
-    const KNOWN: [&str; 10] = ["(?:", "(?=", "(?!", "(?<", "(?i:", "(?-i:", "(?m:", "(?-m:", "(?s:", "(?-s:"];
-    KNOWN.iter().any(|known| text.starts_with(known))
+    ["(?:", "(?=", "(?!", "(?<"].iter().chain(&MODIFIERS).any(|known| text.starts_with(known))
 }
 
 /// The length of the quantifier that a text begins with, without the `?` that makes it lazy.

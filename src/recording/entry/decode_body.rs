@@ -72,11 +72,13 @@ fn undo_coding(body: Body, headers: &Headers) -> Body {
     let text = std::str::from_utf8(&body.content).ok();
     let (coded, mangled) = match &*coding {
         "" | "identity" => return body,
-        "gzip" | "x-gzip" => (body.content.starts_with(&[0x1f, 0x8b]), body.content.starts_with(&[0x1f])),
+        "gzip" | "x-gzip" => {
+            (body.content.starts_with(&[0x1f, 0x8b]), text.is_some_and(|text| text.starts_with('\u{1f}')))
+        }
         "zstd" => (body.content.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]), text.is_some_and(is_mangled)),
         _ => (text.is_none(), text.is_some_and(is_mangled)),
     };
-    if text.is_some() && mangled {
+    if mangled {
         return Body::withheld(Withheld::Undecodable, body.wire_size);
     }
     if !coded {
