@@ -94,8 +94,16 @@ pub struct Operation {
     pub not_shown: UncheckedSet,
     /// Rules across request and response (`x-contrail-relations`).
     pub relations: Arc<[Relation]>,
-    /// This is the token endpoint of the document's OAuth 2.0 scheme: never a violation, but gaps.
+    /// This is the token endpoint of the document's OAuth 2.0 scheme.
     pub token_endpoint: bool,
+}
+
+impl Operation {
+    /// Whether it is a token endpoint of whose responses the document shows no body: never a violation, but gaps.
+    pub(crate) fn is_bare_token_endpoint(&self) -> bool {
+        let mut responses = self.responses.listed.iter().map(|(_, response)| response).chain(&self.responses.default);
+        self.token_endpoint && responses.all(|response| response.content.is_empty())
+    }
 }
 
 /// A parameter.

@@ -9,7 +9,7 @@ use std::{
 
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method, StatusCode, header};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{
     body,
@@ -87,7 +87,7 @@ impl Mock {
                 return tenant.answer(ask, now);
             }
         }
-        let documented = found.as_ref().is_some_and(|(_, matched)| !matched.operation.token_endpoint);
+        let documented = found.as_ref().is_some_and(|(_, matched)| !matched.operation.is_bare_token_endpoint());
         if *ask.method == Method::POST && !documented && self.contract.is_token_path(path) {
             return self.token(ask, now);
         }
@@ -99,6 +99,7 @@ impl Mock {
         let call = Call { document, matched: &matched, operation: matched.operation, request: &request };
         let mut answer = match self.refusal(&request) {
             Some(finding) => self.refuse(&call, &finding),
+            None if call.operation.token_endpoint => self.grant(&call, self.token(ask, now)),
             None => self.succeed(&call),
         };
         if is_bodiless(ask.method, answer.status.as_u16()) {
@@ -146,11 +147,33 @@ impl Mock {
 
     fn succeed(&self, call: &Call<'_>) -> Answer {
         let Some(status) = call.status() else { return Answer::empty(StatusCode::OK) };
-        let none = || {
-            let reason = "no value that the sandbox can make conforms to this response of the contract";
-            with_reason(problem(StatusCode::NOT_IMPLEMENTED, reason), reason)
-        };
+        let cannot = |reason| problem(StatusCode::NOT_IMPLEMENTED, reason);
+        if status.is_informational() {
+            return cannot("the contract documents an interim response, and the sandbox sends final ones only");
+        }
+        let none = || cannot("no value that the sandbox can make conforms to this response of the contract");
         self.respond(call, status).unwrap_or_else(none)
+    }
+
+    /// A token in the shape that the document gives to the response of its token endpoint.
+    fn grant(&self, call: &Call<'_>, token: Answer) -> Answer {
+        let breaks = |answer: &Answer| {
+            let options = CheckOptions { request: false, auth: false, ..CheckOptions::default() };
+            let verdict = self.contract.check(&exchange_of(call.request, Some(answer)), &options);
+            verdict.conclusion() == Conclusion::Violates
+        };
+        if !breaks(&token) {
+            return token;
+        }
+        let documented = self.succeed(call);
+        let members = |answer: &Answer| serde_json::from_slice::<Map<String, Value>>(&answer.body).ok();
+        let filled = members(&documented).zip(members(&token)).map(|(mut members, token)| {
+            for (name, value) in token {
+                members.entry(name).and_modify(|held| *held = value);
+            }
+            Answer { body: Value::from(members).to_string().into(), ..documented.clone() }
+        });
+        filled.filter(|answer| !breaks(answer)).unwrap_or(documented)
     }
 
     /// The documented response for a status; `None` where there is none, or where no value conforms.

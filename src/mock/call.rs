@@ -87,7 +87,7 @@ impl Call<'_> {
     }
 }
 
-/// The headers that a response documents.
+/// The headers that a response documents, but for those that state how its bytes are sent.
 pub(super) fn headers(document: &Value, response: &Value, style: Style) -> HeaderMap {
     let mut headers = HeaderMap::new();
     for (name, held) in response.get("headers").and_then(Value::as_object).into_iter().flatten() {
@@ -98,7 +98,10 @@ pub(super) fn headers(document: &Value, response: &Value, style: Style) -> Heade
         let Some(value) = value.or_else(|| Generator::new(document, style, Direction::Response).value(schema)) else {
             continue;
         };
-        let name = name.parse::<HeaderName>().ok().filter(|name| *name != header::CONTENT_TYPE);
+        let name = name.parse::<HeaderName>().ok().filter(|name| {
+            let framing = [header::CONTENT_TYPE, header::CONTENT_LENGTH, header::CONTENT_ENCODING, header::TRAILER];
+            !framing.contains(name) && !exchange::is_hop_by_hop(name)
+        });
         if let (Some(name), Ok(value)) = (name, HeaderValue::from_str(&text::simple(&value))) {
             headers.insert(name, value);
         }

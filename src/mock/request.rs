@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use bytes::Bytes;
-use http::Method;
+use http::{HeaderName, Method};
 use serde_json::{Value, json};
 
 use super::{
@@ -41,13 +41,18 @@ pub struct Sample {
 }
 
 impl Mock {
-    /// A request for each documented operation, `None` beside its id where none can be made that breaks no rule.
+    /// A request for each documented operation, `None` beside its id where none can be made that breaks no rule, or
+    /// where no request has its path.
     #[must_use]
     pub fn samples(&self) -> Vec<(String, Option<Sample>)> {
         let mut samples = Vec::new();
         for document in self.contract.documents() {
             for operation in &document.model().operations {
-                if operation.token_endpoint {
+                if operation.is_bare_token_endpoint() {
+                    continue;
+                }
+                if operation.path.contains(['?', '#']) {
+                    samples.push((operation.id.to_string(), None));
                     continue;
                 }
                 // An earlier document may judge it, or another operation below the same base path.
@@ -106,6 +111,7 @@ impl Mock {
             let text = |key: &str| scheme.get(key).and_then(Value::as_str).unwrap_or_default();
             match (text("type"), text("in"), &*text("scheme").to_ascii_lowercase()) {
                 ("apiKey", place, _) if has_key(sample, place, text("name")) => {}
+                ("apiKey", "header", _) if HeaderName::from_bytes(text("name").as_bytes()).is_err() => {}
                 ("apiKey", "header", _) => sample.headers.push((text("name").to_owned(), "key".to_owned())),
                 ("apiKey", "cookie", _) => add_cookie(sample, &format!("{}=key", text("name"))),
                 ("apiKey", "query", _) => {

@@ -62,6 +62,31 @@ fn an_answer_comes_from_the_schema_and_an_example_is_preferred() {
 }
 
 #[test]
+fn a_documented_token_endpoint_answers_as_documented_with_a_token_that_the_mock_takes() {
+    let mut document = shop();
+    document["paths"]["/connect/token"] = json!({"servers": [{"url": "https://shop.example"}], "post": {
+        "requestBody": {"content": {"application/x-www-form-urlencoded": {"schema": {"type": "object",
+            "required": ["grant_type"], "properties": {"grant_type": {"type": "string"}}}}}},
+        "responses": {"201": {"description": "x", "content": {"application/json": {"schema": {"type": "object",
+            "required": ["access_token", "account"], "additionalProperties": false,
+            "properties": {"access_token": {"type": "string"}, "account": {"type": "integer", "minimum": 5}}}}}},
+            "400": {"description": "x"}}}});
+    let mock = mock(document);
+    let token = answer(&mock, &Method::POST, "/connect/token", &[form()], "grant_type=client_credentials");
+    assert_eq!(token.status, 201);
+    let token: Value = serde_json::from_slice(&token.body).unwrap();
+    assert_eq!(token["account"], 5);
+    let bearer = format!("Bearer {}", token["access_token"].as_str().unwrap());
+    let headers = [("authorization", bearer.as_str()), ("content-type", "application/json")];
+    assert_eq!(answer(&mock, &Method::POST, "/v1/orders", &headers, r#"{"id": 9}"#).status, 201);
+    assert_eq!(answer(&mock, &Method::POST, "/connect/token", &[form()], "client_id=c").status, 400);
+}
+
+fn form() -> (&'static str, &'static str) {
+    ("content-type", "application/x-www-form-urlencoded")
+}
+
+#[test]
 fn a_request_that_the_contract_refuses_gets_the_documented_refusal_with_the_reason() {
     let mock = mock(shop());
     let refused = answer(&mock, &Method::GET, "/v1/orders?take=9", &[], "");
@@ -110,6 +135,30 @@ fn a_request_goes_to_the_servers_of_its_operation_and_not_to_those_of_another_on
     let samples = mock.samples();
     let targets: Vec<_> = samples.iter().map(|(id, sample)| (&**id, &*sample.as_ref().unwrap().target)).collect();
     assert_eq!(targets, [("both", "/v1/a"), ("path", "/up/b"), ("second", "/other/v1/a")]);
+}
+
+#[test]
+fn no_request_is_made_for_a_path_that_none_has_nor_with_a_key_in_a_header_that_none_has() {
+    let get = json!({"operationId": "get", "responses": {"204": {"description": "x"}}});
+    let mock = mock(json!({"openapi": "3.1.0", "info": {}, "security": [{"key": []}],
+        "paths": {"/a": {"get": get}, "/a?more=1": {"get": get}, "/a#more": {"get": get}},
+        "components": {"securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": "The API key"}}}}));
+    let samples = mock.samples();
+    let headers: Vec<_> = samples.iter().map(|(_, sample)| Some(&*sample.as_ref()?.headers)).collect();
+    assert_eq!(headers, [Some(&[][..]), None, None]);
+}
+
+#[test]
+fn an_answer_has_no_documented_header_that_states_how_its_bytes_are_sent() {
+    let header = |value: &str| json!({"schema": {"type": "string", "example": value}});
+    let headers = json!({"Connection": header("close"), "Content-Encoding": header("br"), "Content-Length": header("9"),
+        "Transfer-Encoding": header("chunked"), "Trailer": header("X-Sum"), "X-Sum": header("1")});
+    let get = |status: &str| json!({"responses": {status: {"description": "x", "headers": headers}}});
+    let mock =
+        mock(json!({"openapi": "3.1.0", "info": {}, "paths": {"/a": {"get": get("200")}, "/b": {"get": get("101")}}}));
+    let answered = answer(&mock, &Method::GET, "/a", &[], "");
+    assert_eq!(answered.headers.keys().map(HeaderName::as_str).collect::<Vec<_>>(), ["x-sum"]);
+    assert_eq!(answer(&mock, &Method::GET, "/b", &[], "").status, 501);
 }
 
 /// An operation without parameters, with this request body.

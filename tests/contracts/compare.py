@@ -65,12 +65,14 @@ def base(document):
     url = server["url"]
     for name, variable in (server.get("variables") or {}).items():
         url = url.replace("{" + name + "}", variable["default"])
-    return re.sub(r"^https?://[^/]*", "", url).rstrip("/")
+    return re.sub(r"^(https?:)?//[^/]*", "", url).rstrip("/")
 
 
 def operations(document):
-    """(path, path item, method, operation, path of the server) of each operation."""
+    """(path, path item, method, operation, path of the server) of each operation that a request can have."""
     for path, item in (document.get("paths") or {}).items():
+        if "?" in path or "#" in path:
+            continue
         item = follow(document, item)
         for method in METHODS:
             operation = item.get(method)

@@ -200,7 +200,7 @@ impl Check<'_> {
         if content.is_none() && !is_documented(&media_type) {
             self.find(finding());
             // The token endpoint is asked in JSON by some clients, and its one fact is worth reading there, too.
-            if !(self.operation.token_endpoint && media::is_json(&media_type)) {
+            if !(self.operation.is_bare_token_endpoint() && media::is_json(&media_type)) {
                 self.unchecked.insert(side.unchecked);
                 return None;
             }
@@ -214,7 +214,7 @@ impl Check<'_> {
         if content.is_some_and(|content| content.partial || content.is_silent()) {
             self.unchecked.insert(side.unchecked);
         }
-        let content = content.or(documented.first().filter(|_| self.operation.token_endpoint));
+        let content = content.or(documented.first().filter(|_| self.operation.is_bare_token_endpoint()));
         let message = Message { side, body, content, hidden, content_type: value };
         match reading(&media_type) {
             Reading::Json => self.json(&message),

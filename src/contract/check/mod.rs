@@ -91,7 +91,7 @@ impl Check<'_> {
         }
         let blame = self.blame(about_request);
         let mut findings = std::mem::take(&mut self.findings);
-        if self.operation.token_endpoint {
+        if self.operation.is_bare_token_endpoint() {
             // Never a violation; what would be one leaves unchecked what it is about.
             if findings.iter().any(|finding| matches!(finding.rule, Rule::RequestBody | Rule::RequestBodyMalformed)) {
                 self.unchecked.insert(Unchecked::RequestBody);
@@ -103,7 +103,7 @@ impl Check<'_> {
 
     /// Documented or not × accepted by the tenant or not. The first `about_request` findings are about the request.
     fn blame(&self, about_request: usize) -> Option<Blame> {
-        if !self.options.request || self.operation.token_endpoint {
+        if !self.options.request || self.operation.is_bare_token_endpoint() {
             return None;
         }
         let status = self.answer()?.status;

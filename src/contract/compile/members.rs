@@ -1,5 +1,6 @@
 //! Reading members of the document, with an error that names the place.
 
+use http::HeaderName;
 use serde_json::{Map, Value};
 
 use crate::contract::{ContractError, error::invalid, refs};
@@ -37,4 +38,12 @@ pub(super) fn strings<'d>(value: &'d Value, at: &str) -> Result<Vec<&'d str>, Co
     let one = std::slice::from_ref(value);
     let items = value.as_array().map_or(one, Vec::as_slice);
     items.iter().map(|item| item.as_str().ok_or_else(|| invalid(at, "it has to be a list of strings"))).collect()
+}
+
+/// Fails where no header can have a name: it is a token (RFC 9110, section 5.1).
+pub(super) fn field_name(at: &str, name: &str) -> Result<(), ContractError> {
+    match HeaderName::from_bytes(name.as_bytes()) {
+        Ok(_) => Ok(()),
+        Err(_) => Err(invalid(at, format!("no header has the name `{name}`"))),
+    }
 }

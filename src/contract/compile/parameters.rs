@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{
     compiler::Compiler,
     keys::Keys,
-    members::{child, flag, members, text},
+    members::{child, field_name, flag, members, text},
 };
 use crate::{
     contract::{
@@ -97,6 +97,9 @@ impl<'d> Compiler<'d> {
         let ignored = ["accept", "content-type", "authorization"];
         if place == ParameterIn::Header && ignored.iter().any(|ignored| name.eq_ignore_ascii_case(ignored)) {
             return Ok(None);
+        }
+        if place == ParameterIn::Header {
+            field_name(at, name)?;
         }
         let required = self.usable(flag(parameter, at, "required"));
         let allow_empty = self.usable(flag(parameter, at, "allowEmptyValue"));

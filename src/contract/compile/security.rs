@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::{
     compiler::{Compiler, UndeclaredScope},
-    members::{child, members, text},
+    members::{child, field_name, members, text},
 };
 use crate::contract::{
     ContractError,
@@ -62,8 +62,14 @@ impl<'d> Compiler<'d> {
                 continue;
             };
             let Some(other) = other else {
+                let at = child(at, name);
                 let needed = needed.as_array().into_iter().flatten().filter_map(Value::as_str);
-                self.undeclared(&child(at, name), scheme, needed.clone());
+                if let Some(scope) = needed.clone().find(|scope| scope.contains(' ')) {
+                    self.unusable(&at, format!("no scope has a space, as `{scope}` does (RFC 6749, section 3.3)"));
+                    alternative.others.push(Scheme::Unseen(name.as_str().into()));
+                    continue;
+                }
+                self.undeclared(&at, scheme, needed.clone());
                 // One header carries the token for all schemes of a requirement.
                 let bearer = alternative.bearer.get_or_insert_default();
                 bearer.jwt |= is_jwt(scheme);
@@ -96,7 +102,11 @@ impl<'d> Compiler<'d> {
                 let named = text(scheme, at, "in")?;
                 let place = place_of_key(named)
                     .ok_or_else(|| invalid(at, format!("`in: {named}` is not a location of an API key")))?;
-                Scheme::ApiKey { place, name: text(scheme, at, "name")?.into() }
+                let key = text(scheme, at, "name")?;
+                if place == ParameterIn::Header {
+                    field_name(at, key)?;
+                }
+                Scheme::ApiKey { place, name: key.into() }
             }
             other => {
                 let why = if other == "mutualTLS" {
