@@ -3,10 +3,7 @@
 //! A bad place never refuses a document. The keyword at it is left out, the schemas that reach it give no verdict of
 //! full conformance, and `contrail contract` lists it.
 
-use std::{
-    borrow::Cow,
-    collections::{BTreeSet, HashMap, HashSet, VecDeque},
-};
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 
 use serde_json::{Map, Value, json};
 
@@ -513,8 +510,7 @@ impl Inspector<'_> {
         }
         self.found.backtracks |= pattern::backtracks(pattern);
         let affords = self.affords(pattern);
-        let mut forms = pattern::forms(pattern).into_iter();
-        let usable = forms.find(|form| affords && compiles(form)).map(Cow::into_owned);
+        let usable = pattern::usable(pattern).filter(|form| affords && compiles(form));
         // A message shows the pattern of a form, and names may have several, so no two have the same.
         let usable = usable.and_then(|form| {
             let mut alike = (0..MAX_ALIKE).map(|count| form.clone() + &"(?:)".repeat(count));

@@ -1,8 +1,9 @@
-//! Regular expressions as documents write them: ECMA-262 without the flag `u`, Annex B included.
+//! Regular expressions as documents write them: ECMA-262 with the meaning of the flag `u`, and what that flag refuses
+//! (`[\w-.]`, `\_`, lone braces) as Annex B reads it without the flag.
 //!
-//! The judge reads the stricter grammar of the flag `u`. Here the loose forms become strict ones of the same meaning.
+//! The engine of the judge has a stricter grammar. Here patterns become ones that it reads in the same meaning.
 
-use std::borrow::Cow;
+use std::collections::HashSet;
 
 use jsonschema::{FancyRegex, PatternOptions};
 use regex_automata::{
@@ -22,103 +23,117 @@ const BOUNDARY: &str = "(?:(?<=[A-Za-z0-9_])(?![A-Za-z0-9_])|(?<![A-Za-z0-9_])(?
 /// Its complement, `\B`.
 const NO_BOUNDARY: &str = "(?:(?<=[A-Za-z0-9_])(?=[A-Za-z0-9_])|(?<![A-Za-z0-9_])(?![A-Za-z0-9_]))";
 
-/// The forms of a pattern that the judge may run, each of the same meaning, the likeliest first; none where it has what
-/// only other engines know, or what contrail cannot run as ECMA-262 has it.
-pub(super) fn forms(pattern: &str) -> Vec<Cow<'_, str>> {
-    if foreign(pattern).is_some()
-        || may_refer_to_nothing(pattern)
-        || MODIFIERS.iter().any(|modifier| pattern.contains(modifier))
-    {
-        return Vec::new();
-    }
-    let strict = (!is_misread(pattern)).then(|| exact(pattern));
-    let lenient = exact(&lenient(pattern)).into_owned();
-    strict.into_iter().chain([Cow::Owned(lenient)]).collect()
+/// A part of a pattern.
+#[derive(Debug, Clone, Copy)]
+struct Token<'p> {
+    kind: Kind,
+    text: &'p str,
+    at: usize,
+    /// It is a member of a class.
+    class: bool,
 }
 
-/// The first part of a pattern that ECMA-262 does not have and the judge's engine does: `(?i)`, `(?P<n>`, `a++`, `^*`.
-pub(super) fn foreign(pattern: &str) -> Option<&str> {
-    let (mut class, mut at) = (false, 0);
-    // Where the assertion begins that ends here: none can be repeated.
-    let mut assertion = None;
-    while let Some(character) = pattern[at..].chars().next() {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// `\d`, `\P{L}`: several characters.
+    Set,
+    /// `\b` or `\B`.
+    Boundary,
+    /// `\1`, `\k<name>`.
+    Reference,
+    /// Any other escape, a backslash at the end included.
+    Escape,
+    /// `[` or `[^`.
+    Class,
+    ClassEnd,
+    /// `(`, `(?:`, `(?<=`, `(?<name>`, or the beginning of one that is none here, such as `(?P<`.
+    Group,
+    GroupEnd,
+    /// `|`
+    Or,
+    /// `^` or `$`.
+    Anchor,
+    /// `*`, `{2,}?`
+    Quantifier,
+    /// Any other character; also `[]` and `[^]`.
+    Character,
+}
+
+/// The parts of a pattern, from the first to the last. Together they are the pattern.
+fn tokens(pattern: &str) -> impl Iterator<Item = Token<'_>> {
+    let (mut at, mut class) = (0, false);
+    std::iter::from_fn(move || {
         let rest = &pattern[at..];
-        let mut taken = character.len_utf8();
-        let before = assertion.take();
-        match character {
-            '\\' => {
-                assertion = (!class && rest[1..].starts_with(['b', 'B'])).then_some(at);
-                taken += rest[1..].chars().next().map_or(0, char::len_utf8);
-            }
-            '^' | '$' if !class => assertion = Some(at),
-            '[' => class = true,
-            ']' => class = false,
-            '(' if !class && rest.starts_with("(?") && !is_group(rest) => {
-                let end = rest[2..].find(|next: char| !next.is_ascii_alphanumeric() && !"-^".contains(next));
-                let end = end.and_then(|end| Some(2 + end + rest[2 + end..].chars().next()?.len_utf8()));
-                return Some(&rest[..end.unwrap_or(rest.len())]);
-            }
-            '(' if !class && rest.starts_with("(?") => taken = 2,
-            _ if !class => {
-                if let Some(length) = quantifier(rest) {
-                    if let Some(from) = before {
-                        return Some(&pattern[from..at + length]);
-                    }
-                    taken = length + usize::from(rest[length..].starts_with('?'));
-                    if let Some(second) = quantifier(&rest[taken..]) {
-                        return Some(&rest[..taken + second]);
-                    }
-                }
-            }
-            _ => {}
-        }
-        at += taken;
-    }
-    None
+        let first = rest.chars().next()?;
+        let (kind, length) = match first {
+            '\\' => escape(rest, class),
+            ']' if class => (Kind::ClassEnd, 1),
+            '[' if !class && rest.starts_with("[]") => (Kind::Character, 2),
+            '[' if !class && rest.starts_with("[^]") => (Kind::Character, 3),
+            '[' if !class => (Kind::Class, 1 + usize::from(rest.starts_with("[^"))),
+            '(' if !class => (Kind::Group, group(rest)),
+            ')' if !class => (Kind::GroupEnd, 1),
+            '|' if !class => (Kind::Or, 1),
+            '^' | '$' if !class => (Kind::Anchor, 1),
+            other => match quantifier(rest).filter(|_| !class) {
+                Some(length) => (Kind::Quantifier, length + usize::from(rest[length..].starts_with('?'))),
+                None => (Kind::Character, other.len_utf8()),
+            },
+        };
+        let token = Token { kind, text: &rest[..length], at, class: class && kind != Kind::ClassEnd };
+        class = token.class || kind == Kind::Class;
+        at += length;
+        Some(token)
+    })
 }
 
-/// Whether a pattern may refer back to a group that took no part in the match, as `^(")?a\1$` does: such a reference
-/// matches nothing in ECMA-262 (22.2.2.7.2), and fails in the judge's engine.
-fn may_refer_to_nothing(pattern: &str) -> bool {
-    let (mut refers, mut optional) = (false, false);
-    let (mut class, mut depth, mut closed) = (false, 0_usize, 0_usize);
-    let mut characters = pattern.char_indices();
-    while let Some((at, character)) = characters.next() {
-        match character {
-            '\\' => {
-                let next = characters.next().map(|(_, next)| next);
-                let is_reference = match next {
-                    Some('k') => pattern[at..].starts_with(r"\k<"),
-                    next => matches!(next, Some('1'..='9')),
-                };
-                if is_reference && !class {
-                    refers = true;
-                    optional |= depth > 0 || closed == 0;
-                }
-            }
-            '[' => class = true,
-            ']' => class = false,
-            '(' if !class => {
-                depth += 1;
-                optional |= ["(?=", "(?!", "(?<=", "(?<!"].iter().any(|look| pattern[at..].starts_with(look));
-            }
-            ')' if !class => {
-                (depth, closed) = (depth.saturating_sub(1), closed + 1);
-                optional |= pattern[at + 1..].starts_with(['?', '*', '{']);
-            }
-            '|' if !class => optional = true,
-            _ => {}
-        }
-    }
-    refers && optional
+/// What the escape is that a text begins with, and its length.
+fn escape(rest: &str, class: bool) -> (Kind, usize) {
+    let Some(character) = rest[1..].chars().next() else { return (Kind::Escape, 1) };
+    let after = &rest[1 + character.len_utf8()..];
+    let hex =
+        |text: &str, count: usize| text.get(..count)?.bytes().all(|byte| byte.is_ascii_hexdigit()).then_some(count);
+    let until =
+        |open: char, close: char| after.starts_with(open).then(|| after.find(close)).flatten().map(|end| end + 1);
+    let (kind, more) = match character {
+        'd' | 'D' | 'w' | 'W' | 's' | 'S' => (Kind::Set, Some(0)),
+        'p' | 'P' => until('{', '}').map_or((Kind::Escape, None), |length| (Kind::Set, Some(length))),
+        'b' | 'B' if !class => (Kind::Boundary, Some(0)),
+        '1'..='9' if !class => (Kind::Reference, after.find(|next: char| !next.is_ascii_digit()).or(Some(after.len()))),
+        'k' if !class => until('<', '>').map_or((Kind::Escape, None), |length| (Kind::Reference, Some(length))),
+        'x' => (Kind::Escape, hex(after, 2)),
+        'u' if surrogates(rest).is_some() => (Kind::Escape, Some(10)),
+        'u' => (Kind::Escape, until('{', '}').or_else(|| hex(after, 4))),
+        '0' => (Kind::Escape, Some(after.bytes().take(2).take_while(|byte| matches!(byte, b'0'..=b'7')).count())),
+        'c' => (Kind::Escape, after.starts_with(|next: char| next.is_ascii_alphabetic()).then_some(1)),
+        _ => (Kind::Escape, None),
+    };
+    (kind, 1 + character.len_utf8() + more.unwrap_or(0))
 }
 
-/// Groups with a modifier, which ECMA-262 has and the engine reads otherwise.
-const MODIFIERS: [&str; 6] = ["(?i:", "(?-i:", "(?m:", "(?-m:", "(?s:", "(?-s:"];
+/// The character that a text begins with as a pair of surrogates: `\uD83D\uDE00`.
+fn surrogates(text: &str) -> Option<char> {
+    let unit = |from: usize| {
+        let digits = text.get(from..from + 6)?.strip_prefix(r"\u")?;
+        u16::from_str_radix(digits.trim_start_matches('+'), 16).ok()
+    };
+    let high = unit(0).filter(|unit| (0xd800..0xdc00).contains(unit))?;
+    char::decode_utf16([high, unit(6)?]).next()?.ok()
+}
 
-/// Whether a text begins with a group as ECMA-262 has it, of the modifiers one with a single flag.
-fn is_group(text: &str) -> bool {
-    ["(?:", "(?=", "(?!", "(?<"].iter().chain(&MODIFIERS).any(|known| text.starts_with(known))
+/// The length of the head of the group that a text begins with.
+fn group(text: &str) -> usize {
+    if !text.starts_with("(?") {
+        return 1;
+    }
+    let end = text[2..].find(|next: char| !next.is_ascii_alphanumeric() && !"-^".contains(next));
+    let end = end.map_or(text.len(), |end| 2 + end);
+    let length = end + text[end..].chars().next().map_or(0, char::len_utf8);
+    match &text[..length] {
+        "(?<" if text[3..].starts_with(['=', '!']) => 4,
+        "(?<" => text.find('>').map_or(length, |end| end + 1),
+        _ => length,
+    }
 }
 
 /// The length of the quantifier that a text begins with, without the `?` that makes it lazy.
@@ -130,49 +145,153 @@ fn quantifier(text: &str) -> Option<usize> {
     }
 }
 
-/// A pattern with what would mean more or less to the judge written out: the dot, the boundaries of words, the empty
-/// class and its complement, and beside look-around, where the judge translates nothing, the sets (`\d`, `\W`).
-fn exact(pattern: &str) -> Cow<'_, str> {
-    let looks = looks(pattern);
-    if !looks && ![".", "[]", "[^]"].iter().any(|part| pattern.contains(part)) {
-        return Cow::Borrowed(pattern);
+/// Groups that look around.
+const LOOKS: [&str; 4] = ["(?=", "(?!", "(?<=", "(?<!"];
+
+/// Groups with a modifier, which ECMA-262 has and the engine reads otherwise.
+const MODIFIERS: [&str; 6] = ["(?i:", "(?-i:", "(?m:", "(?-m:", "(?s:", "(?-s:"];
+
+impl Token<'_> {
+    fn looks(&self) -> bool {
+        self.kind == Kind::Group && LOOKS.contains(&self.text)
     }
-    let mut out = String::with_capacity(pattern.len() + 16);
-    let mut class = false;
-    let mut rest = pattern;
-    while let Some(character) = rest.chars().next() {
-        let mut taken = character.len_utf8();
-        match character {
-            '\\' => match rest[1..].chars().next() {
-                Some(escape) => {
-                    taken += escape.len_utf8();
-                    match set_of(escape).filter(|_| looks) {
-                        Some(members) if class => out.push_str(members),
-                        Some(members) => out.extend(["[", members, "]"]),
-                        None if escape == 'b' && !class => out.push_str(BOUNDARY),
-                        None if escape == 'B' && !class => out.push_str(NO_BOUNDARY),
-                        None => out.extend(['\\', escape]),
-                    }
-                }
-                None => out.push('\\'),
-            },
-            '.' if !class => out.push_str(DOT),
-            '[' if !class && rest.starts_with("[]") => {
-                taken = 2;
-                out.push_str(NOTHING);
+
+    /// Whether it begins a group with a name.
+    fn names(&self) -> bool {
+        self.kind == Kind::Group && self.text.starts_with("(?<") && !self.looks()
+    }
+}
+
+/// A pattern as the judge reads it in the meaning that it has here; `None` where it has what ECMA-262 does not have, or
+/// what contrail cannot run as ECMA-262 has it.
+pub(super) fn usable(pattern: &str) -> Option<String> {
+    (foreign(pattern).is_none() && !differs(pattern)).then(|| translated(pattern))
+}
+
+/// The first part of a pattern that ECMA-262 does not have, and the judge's engine may: `(?i)`, `(?P<n>`, `a++`, `^*`.
+pub(super) fn foreign(pattern: &str) -> Option<&str> {
+    let named = tokens(pattern).any(|token| token.names());
+    // Where what ends here begins, if nothing may repeat it.
+    let mut fixed = Some(0);
+    // Where each open group begins, if it looks behind.
+    let mut open = Vec::new();
+    for token in tokens(pattern) {
+        let Token { kind, text, at, .. } = token;
+        let known = match kind {
+            Kind::Quantifier => fixed.is_none(),
+            Kind::Group => {
+                ["(", "(?:"].iter().chain(&LOOKS).chain(&MODIFIERS).any(|known| *known == text) || token.names()
             }
-            '[' if !class && rest.starts_with("[^]") => {
-                taken = 3;
-                out.push_str(ANYTHING);
-            }
-            other => {
-                class = other == '[' || (class && other != ']');
-                out.push(other);
-            }
+            Kind::Escape => text != r"\" && (text != r"\k" || !named),
+            _ => true,
+        };
+        if !known {
+            let from = fixed.filter(|_| kind == Kind::Quantifier).unwrap_or(at);
+            return Some(&pattern[from..at + text.len()]);
         }
-        rest = &rest[taken..];
+        fixed = match kind {
+            Kind::Group => {
+                open.push(text.starts_with("(?<").then_some(at).filter(|_| token.looks()));
+                Some(at)
+            }
+            Kind::GroupEnd => open.pop().flatten(),
+            Kind::Anchor | Kind::Boundary | Kind::Or | Kind::Quantifier => Some(at),
+            _ => None,
+        };
     }
-    Cow::Owned(out)
+    None
+}
+
+/// Whether the judge's engine reads a pattern otherwise than ECMA-262: it has modifiers, it gives a name to two groups,
+/// or it may refer back to a group that took no part in the match, as `^(")?a\1$` does. Such a reference matches nothing
+/// in ECMA-262 (22.2.2.7.2), and fails in the engine.
+fn differs(pattern: &str) -> bool {
+    let (mut refers, mut optional) = (false, false);
+    let (mut depth, mut closed) = (0_usize, 0_usize);
+    let mut names = HashSet::new();
+    let mut before = None;
+    for token in tokens(pattern) {
+        match token.kind {
+            Kind::Reference => {
+                refers = true;
+                optional |= depth > 0 || closed == 0;
+            }
+            Kind::Group => {
+                if MODIFIERS.contains(&token.text) || token.names() && !names.insert(token.text) {
+                    return true;
+                }
+                depth += 1;
+                optional |= token.looks();
+            }
+            Kind::GroupEnd => (depth, closed) = (depth.saturating_sub(1), closed + 1),
+            Kind::Quantifier if before == Some(Kind::GroupEnd) => optional |= !token.text.starts_with('+'),
+            Kind::Or => optional = true,
+            _ => {}
+        }
+        before = Some(token.kind);
+    }
+    refers && optional
+}
+
+/// A pattern with the loose forms of Annex B made strict, and with what means more or less to the judge written out: the
+/// dot, the boundaries of words, the empty class and its complement, and where the judge translates nothing, the sets.
+fn translated(pattern: &str) -> String {
+    let backtracks = backtracks(pattern);
+    let mut out = String::with_capacity(pattern.len() + 16);
+    let mut tokens = tokens(pattern).peekable();
+    // The last member of the class stands for several characters, so that no range starts with it.
+    let mut after_set = false;
+    while let Some(Token { kind, text, class, .. }) = tokens.next() {
+        let next = tokens.peek().map(|next| next.kind);
+        match (kind, text) {
+            (Kind::Set, _) => match set_of(text).filter(|_| backtracks) {
+                Some(members) if class => out.push_str(members),
+                Some(members) => out.extend(["[", members, "]"]),
+                None => out.push_str(text),
+            },
+            (Kind::Boundary, r"\b") => out.push_str(BOUNDARY),
+            (Kind::Boundary, _) => out.push_str(NO_BOUNDARY),
+            (Kind::Escape, _) => out.push_str(&character(text, class)),
+            (Kind::Character, ".") if !class => out.push_str(DOT),
+            (Kind::Character, "[]") => out.push_str(NOTHING),
+            (Kind::Character, "[^]") => out.push_str(ANYTHING),
+            (Kind::Character, "-")
+                if class && next != Some(Kind::ClassEnd) && (after_set || next == Some(Kind::Set)) =>
+            {
+                out.push_str(r"\-");
+            }
+            (Kind::Character, "[" | "]") => out.extend(["\\", text]),
+            (Kind::Character, "{" | "}") if !class => out.extend(["\\", text]),
+            _ => out.push_str(text),
+        }
+        after_set = class && kind == Kind::Set;
+    }
+    out
+}
+
+/// An escape that stands for one character, as the judge reads it.
+fn character(escape: &str, class: bool) -> String {
+    let Some(character) = escape[1..].chars().next() else { return r"\\".to_owned() };
+    let digits = &escape[1 + character.len_utf8()..];
+    match character {
+        'b' if class => r"\x08".to_owned(),
+        'c' if !digits.is_empty() => format!(r"\x{:02x}", digits.as_bytes()[0] % 32),
+        // Annex B: such a backslash is one.
+        'c' => r"\\c".to_owned(),
+        'u' if surrogates(escape).is_some() => surrogates(escape).map(String::from).unwrap_or_default(),
+        'x' | 'u' if !digits.is_empty() => escape.to_owned(),
+        't' | 'n' | 'v' | 'f' | 'r' | '1'..='9' => escape.to_owned(),
+        '0' => u8::from_str_radix(digits, 8).map_or_else(|_| r"\x00".to_owned(), |code| format!(r"\x{code:02x}")),
+        '-' if class => escape.to_owned(),
+        syntax if r"^$\.*+?()[]{}|/".contains(syntax) => escape.to_owned(),
+        // Any other character stands for itself.
+        other => other.to_string(),
+    }
+}
+
+/// Whether no linear engine runs a pattern: it looks around, or refers back.
+pub(super) fn backtracks(pattern: &str) -> bool {
+    tokens(pattern).any(|token| token.looks() || matches!(token.kind, Kind::Boundary | Kind::Reference))
 }
 
 /// Bound on the backtracking of one match: about a millisecond.
@@ -250,171 +369,19 @@ fn size(hir: &Hir) -> usize {
     }
 }
 
-/// Whether no linear engine runs a pattern: it looks around, or refers back. Some that one runs are among them.
-pub(super) fn backtracks(pattern: &str) -> bool {
-    let refers = |text: &str| text.starts_with(|next: char| matches!(next, '1'..='9' | 'k'));
-    looks(pattern) || pattern.split('\\').skip(1).any(refers)
-}
-
-/// A boundary is written out as look-around.
-fn looks(pattern: &str) -> bool {
-    ["(?=", "(?!", "(?<", r"\b", r"\B"].iter().any(|look| pattern.contains(look))
-}
-
-/// The members of a set without the flag `u` (ECMA-262, 22.2.2.9), as ranges of a class.
-fn set_of(escape: char) -> Option<&'static str> {
+/// The members of a set (ECMA-262, 22.2.2.9), as ranges of a class.
+fn set_of(escape: &str) -> Option<&'static str> {
     Some(match escape {
-        'd' => "0-9",
-        'D' => r"\u{0}-\u{2f}\u{3a}-\u{10ffff}",
-        'w' => "A-Za-z0-9_",
-        'W' => r"\u{0}-\u{2f}\u{3a}-\u{40}\u{5b}-\u{5e}\u{60}\u{7b}-\u{10ffff}",
-        's' => r"\t-\r\u{20}\u{a0}\u{1680}\u{2000}-\u{200a}\u{2028}\u{2029}\u{202f}\u{205f}\u{3000}\u{feff}",
-        'S' => {
+        r"\d" => "0-9",
+        r"\D" => r"\u{0}-\u{2f}\u{3a}-\u{10ffff}",
+        r"\w" => "A-Za-z0-9_",
+        r"\W" => r"\u{0}-\u{2f}\u{3a}-\u{40}\u{5b}-\u{5e}\u{60}\u{7b}-\u{10ffff}",
+        r"\s" => r"\t-\r\u{20}\u{a0}\u{1680}\u{2000}-\u{200a}\u{2028}\u{2029}\u{202f}\u{205f}\u{3000}\u{feff}",
+        r"\S" => {
             r"\u{0}-\u{8}\u{e}-\u{1f}\u{21}-\u{9f}\u{a1}-\u{167f}\u{1681}-\u{1fff}\u{200b}-\u{2027}\u{202a}-\u{202e}\u{2030}-\u{205e}\u{2060}-\u{2fff}\u{3001}-\u{fefe}\u{ff00}-\u{10ffff}"
         }
         _ => return None,
     })
-}
-
-/// The strict form of a pattern. What needs no change stays.
-fn lenient(pattern: &str) -> String {
-    let mut out = String::with_capacity(pattern.len() + 8);
-    let mut rest = pattern;
-    let mut class = false;
-    // Inside a class: whether the last member stands for several characters (`\w`), so that no range starts with it.
-    let mut after_set = false;
-    while let Some(character) = rest.chars().next() {
-        let taken = match character {
-            '\\' => {
-                let escape = escape(rest, class);
-                out.push_str(&escape.text);
-                after_set = class && escape.is_set;
-                escape.length
-            }
-            '[' if !class => {
-                class = true;
-                after_set = false;
-                let negated = rest[1..].starts_with('^');
-                out.push_str(if negated { "[^" } else { "[" });
-                1 + usize::from(negated)
-            }
-            '[' => {
-                out.push_str("\\[");
-                after_set = false;
-                1
-            }
-            ']' if class => {
-                class = false;
-                out.push(']');
-                1
-            }
-            '-' if class && !rest[1..].starts_with(']') && (after_set || starts_with_set(&rest[1..])) => {
-                out.push_str("\\-");
-                after_set = false;
-                1
-            }
-            '{' if !class && !is_repetition(rest) => {
-                out.push_str("\\{");
-                1
-            }
-            '}' if !class && !closes_repetition(&out) => {
-                out.push_str("\\}");
-                1
-            }
-            ']' => {
-                out.push_str("\\]");
-                1
-            }
-            other => {
-                out.push(other);
-                after_set = false;
-                other.len_utf8()
-            }
-        };
-        rest = &rest[taken..];
-    }
-    out
-}
-
-/// An escape in its strict form.
-struct Escape {
-    text: String,
-    /// Bytes of the pattern.
-    length: usize,
-    /// It stands for several characters.
-    is_set: bool,
-}
-
-fn escape(rest: &str, class: bool) -> Escape {
-    let Some(character) = rest[1..].chars().next() else {
-        return Escape { text: "\\\\".to_owned(), length: 1, is_set: false };
-    };
-    if let Some(length) = known_escape(rest) {
-        let is_set = matches!(character, 'd' | 'D' | 'w' | 'W' | 's' | 'S' | 'p' | 'P');
-        return Escape { text: rest[..length].to_owned(), length, is_set };
-    }
-    let length = 1 + character.len_utf8();
-    let syntax = "^$\\.*+?()[]{}|/".contains(character) || (class && character == '-');
-    // Any other character stands for itself.
-    let text = if syntax { rest[..length].to_owned() } else { character.to_string() };
-    Escape { text, length, is_set: false }
-}
-
-/// The length of the escape that a text begins with, if it stands for another character, for several, or for a place.
-fn known_escape(rest: &str) -> Option<usize> {
-    let digits = |count: usize| {
-        let digits = rest.get(2..2 + count)?;
-        digits.bytes().all(|byte| byte.is_ascii_hexdigit()).then_some(2 + count)
-    };
-    let braced = || if rest[2..].starts_with('{') { rest.find('}').map(|end| end + 1) } else { None };
-    match rest.as_bytes().get(1)? {
-        b'd'
-        | b'D'
-        | b'w'
-        | b'W'
-        | b's'
-        | b'S'
-        | b't'
-        | b'n'
-        | b'v'
-        | b'f'
-        | b'r'
-        | b'b'
-        | b'B'
-        | b'c'
-        | b'0'..=b'9' => Some(2),
-        b'k' => rest[2..].starts_with('<').then_some(2),
-        b'x' => digits(2),
-        b'u' => braced().or_else(|| digits(4)),
-        b'p' | b'P' => braced(),
-        _ => None,
-    }
-}
-
-/// Whether an escape of the pattern is none here, and might be one for the judge: `\A`, `\<`, `\x{61}`, `\b{start}`.
-fn is_misread(pattern: &str) -> bool {
-    // `{,3}` is no repetition (Annex B).
-    if pattern.contains("{,") {
-        return true;
-    }
-    let mut rest = pattern;
-    while let Some(at) = rest.find('\\') {
-        rest = &rest[at..];
-        let Some(character) = rest[1..].chars().next() else { return false };
-        let length = known_escape(rest);
-        let is_boundary_of = matches!(character, 'b' | 'B') && rest[2..].starts_with('{');
-        if is_boundary_of || length.is_none() && (character.is_ascii_alphabetic() || matches!(character, '<' | '>')) {
-            return true;
-        }
-        rest = &rest[length.unwrap_or(1 + character.len_utf8())..];
-    }
-    false
-}
-
-/// Whether the next member of a class stands for several characters.
-fn starts_with_set(rest: &str) -> bool {
-    let mut characters = rest.chars();
-    characters.next() == Some('\\') && characters.next().is_some_and(|next| "dDwWsS".contains(next))
 }
 
 /// Whether a brace opens `{n}`, `{n,}` or `{n,m}`.
@@ -427,20 +394,11 @@ fn is_repetition(rest: &str) -> bool {
     }
 }
 
-/// Whether the closing brace belongs to an open repetition or to an escape such as `\u{…}` or `\p{…}`.
-fn closes_repetition(out: &str) -> bool {
-    let Some(open) = out.rfind('{') else { return false };
-    if out[open..].contains('}') {
-        return false;
-    }
-    !out[..open].ends_with('\\')
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
-    use super::{Matcher, exact, foreign, forms, is_misread, lenient, may_refer_to_nothing};
+    use super::{Matcher, differs, foreign, tokens, translated, usable};
     use crate::{contract::schema::judge::asserting_formats, json::TapeNode};
 
     #[test]
@@ -454,24 +412,26 @@ mod tests {
             (r"a{,3}", r"a\{,3\}"),
             (r"a{2}b}", r"a{2}b\}"),
             (r"\Z\-\_", "Z-_"),
-            (r"[[]", r"[\[]"),
+            (r"[[{}]", r"[\[{}]"),
             (r"]", r"\]"),
+            (r"\c1[\b]\cA\0\08\0123", r"\\c1[\x08]\x01\x00\x008\x0a3"),
         ] {
-            assert_eq!(lenient(loose), strict, "{loose}");
+            assert_eq!(translated(loose), strict, "{loose}");
         }
     }
 
     #[test]
-    fn the_dot_and_the_sets_beside_look_around_are_written_out() {
+    fn the_dot_and_the_sets_beside_what_backtracks_are_written_out() {
         for (pattern, written) in [
             (r"^\w.[.]\.$", r"^\w[^\n\r\u2028\u2029][.]\.$"),
             (r"^\w[a.]$", r"^\w[a.]$"),
             (r"^[^][]$", r"^[\u{0}-\u{10ffff}][^\u{0}-\u{10ffff}]$"),
             (r"^(?=.)a\.[.]$", r"^(?=[^\n\r\u2028\u2029])a\.[.]$"),
             (r"^(?=\d)[\w-]\D$", r"^(?=[0-9])[A-Za-z0-9_-][\u{0}-\u{2f}\u{3a}-\u{10ffff}]$"),
-            (r"(?=a)\", r"(?=a)\"),
+            (r"^(?<n>\d)$", r"^(?<n>\d)$"),
+            (r"^(\d)\1$", r"^([0-9])\1$"),
         ] {
-            assert_eq!(exact(pattern), written, "{pattern}");
+            assert_eq!(translated(pattern), written, "{pattern}");
         }
     }
 
@@ -512,9 +472,15 @@ mod tests {
             ("^*a", "^*"),
             (r"^\b+a", r"\b+"),
             ("a${2}", "${2}"),
+            ("*a", "*"),
+            ("(a|+)", "|+"),
+            ("(?:?)", "(?:?"),
+            ("(?<=(a))*b", "(?<=(a))*"),
+            (r"(?<n>a)\k", r"\k"),
+            (r"a\", r"\"),
         ] {
             assert_eq!(foreign(pattern), Some(part), "{pattern}");
-            assert!(forms(pattern).is_empty(), "{pattern}");
+            assert_eq!(usable(pattern), None, "{pattern}");
         }
         for pattern in [
             r"^(?:a)(?=b)(?!c)(?<=d)(?<!e)(?<n>f)$",
@@ -523,51 +489,75 @@ mod tests {
             r"\(?i)\+\++",
             "a+?b??c{2}?",
             "x{,3}+",
+            "(?=a)*b",
+            r"\k(?:a)",
         ] {
             assert_eq!(foreign(pattern), None, "{pattern}");
         }
-        for (pattern, may_refer) in [
-            (r"^(a)\1$", false),
-            (r"^(?<n>a)b\k<n>$", false),
-            (r"^[(?\1|](a)?$", false),
-            (r#"^(")?a\1$"#, true),
-            (r"^(?:(a)|b)\1$", true),
-            (r"^(a)?(?!\1)", true),
-            (r"^(\1)$", true),
-            (r"^\1(a)$", true),
-        ] {
-            assert_eq!(may_refer_to_nothing(pattern), may_refer, "{pattern}");
+        assert_eq!(usable(r"^(?=x)x{,3}$").as_deref(), Some(r"^(?=x)x\{,3\}$"));
+    }
+
+    #[test]
+    fn what_the_engine_would_read_otherwise_than_ecma_262_is_found() {
+        for pattern in [r"^(a)\1$", r"^(?<n>a)b\k<n>$", r"^[(?\1|](a)?$", "(?<n>a)(?<m>a)", r"^(a)+\1$"] {
+            assert!(!differs(pattern), "{pattern}");
         }
-        assert_eq!(forms(r"^(?=x)x{,3}$"), [r"^(?=x)x\{,3\}$"]);
-        // ECMA-262 has them; the engine folds other letters, and takes other characters for the ends of lines.
-        for pattern in ["(?i:k)", "(?-i:k)", "(?s:.)", "(?m:^a$)"] {
-            assert_eq!((foreign(pattern), forms(pattern).len()), (None, 0), "{pattern}");
+        for pattern in [
+            r#"^(")?a\1$"#,
+            r"^(?:(a)|b)\1$",
+            r"^(a)?(?!\1)",
+            r"^(\1)$",
+            r"^\1(a)$",
+            "(?<n>a)(?<n>b)",
+            // The engine folds other letters, and takes other characters for the ends of lines.
+            "(?i:k)",
+            "(?-i:k)",
+            "(?s:.)",
+            "(?m:^a$)",
+        ] {
+            assert!(differs(pattern) && usable(pattern).is_none(), "{pattern}");
+            assert_eq!(foreign(pattern), None, "{pattern}");
         }
     }
 
     #[test]
-    fn a_letter_that_only_the_judge_knows_stands_for_itself() {
+    fn a_letter_that_only_the_engine_knows_stands_for_itself() {
         for (pattern, strict) in [
             (r"\A[a-z]+\z", "A[a-z]+z"),
             (r"^\<\h+\>$", "^<h+>$"),
             (r"^\x{61}\x61\U00000061$", r"^x{61}\x61U00000061$"),
-            (r"^\pL\p{L}\u{61}\u0061\u61$", r"^pL\p{L}\u{61}\u0061u61$"),
-            (r"\b{start}", r"\b\{start\}"),
+            (r"^\pL\u0061\u61$", r"^pL\u0061u61$"),
             (r"(?=a)\K\k", "(?=a)Kk"),
         ] {
-            assert!(is_misread(pattern), "{pattern}");
-            assert_eq!(lenient(pattern), strict);
+            assert_eq!(translated(pattern), strict);
         }
-        for pattern in [r"^[\w.\-]+\b\.\/\@\d{2}\x61\p{L}(?<n>a)\k<n>\1\cA$", "", "a{2}", "\\"] {
-            assert!(!is_misread(pattern), "{pattern}");
+        assert!(translated(r"\b{start}").ends_with(r"\{start\}"));
+    }
+
+    #[test]
+    fn what_the_flag_u_adds_has_its_meaning() {
+        for (pattern, text, matches) in [
+            (r"^\p{L}$", "é", true),
+            (r"^\p{L}$", "p{L}", false),
+            (r"^[\w-.\p{L}]$", "é", true),
+            (r"^\u{61}$", "a", true),
+            ("^.$", "\u{1f432}", true),
+            ("^[^a]{2}$", "\u{1f432}", false),
+            (r"^\ud83d\udc32+$", "\u{1f432}\u{1f432}", true),
+            (r"^[\ud83d\udc32]$", "\u{1f432}", true),
+        ] {
+            let judge = asserting_formats().build(&json!({ "pattern": usable(pattern) })).unwrap();
+            assert_eq!(judge.is_valid(TapeNode::Text(text)), matches, "{pattern} {text}");
         }
     }
 
     #[test]
     fn a_pattern_cut_anywhere_gives_some_text_and_no_panic() {
-        for pattern in [r"^[\w-\.~%]+\u{10}(?=ä){2,}\", "{{}}[[]]--\\", "(?iä)(?ä+?*"] {
+        for pattern in [r"^[\w-\.~%]+\u{10}(?=ä){2,}\", "{{}}[[]]--\\", "(?iä)(?ä+?*", r"\ud83d\udc32(?<ä>"] {
             for (at, _) in pattern.char_indices() {
-                let _ = forms(&pattern[..at]);
+                let cut = &pattern[..at];
+                assert_eq!(tokens(cut).map(|token| token.text).collect::<String>(), cut);
+                let _ = (usable(cut), translated(cut));
             }
         }
     }

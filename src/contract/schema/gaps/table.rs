@@ -225,8 +225,8 @@ impl NamePatterns {
         if let Some(held) = self.0.get(pattern) {
             return held.clone();
         }
-        let mut forms = pattern::forms(pattern).into_iter();
-        let validator = forms.find_map(|form| judge::asserting_formats().build(&json!({ "pattern": form })).ok());
+        let form = pattern::usable(pattern);
+        let validator = form.and_then(|form| judge::asserting_formats().build(&json!({ "pattern": form })).ok());
         let judge = validator.map(|validator| NamePattern(validator.into()));
         self.0.insert(pattern.to_owned(), judge.clone());
         judge
