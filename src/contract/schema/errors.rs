@@ -104,15 +104,8 @@ impl<'w> Places<'w> {
         self.clauses
             .into_iter()
             .map(|(at, clauses)| {
-                let wrong_type = clauses.iter().any(|clause| matches!(clause, Clause::Type(_)));
-                let texts: Vec<_> = clauses
-                    .into_iter()
-                    .filter_map(|clause| match clause {
-                        Clause::Type(text) => Some(text),
-                        Clause::Other(text) => (!wrong_type).then_some(text),
-                    })
-                    .collect();
-                SchemaViolation { at, expected: texts.join(" and ").into() }
+                let (Clause::Type(expected) | Clause::Other(expected)) = together(&clauses);
+                SchemaViolation { at, expected: expected.into() }
             })
             .collect()
     }
@@ -245,23 +238,33 @@ impl<'w> Places<'w> {
                 );
             let mut values = values.peekable();
             if values.peek().is_none() {
-                let clauses = clauses.iter().filter_map(|places| places.get(at)).flatten();
-                let mut types: Vec<&str> = Vec::new();
-                for clause in clauses {
-                    match clause {
-                        Clause::Type(text) if types.contains(&text.as_str()) => {}
-                        Clause::Type(text) => types.push(text),
-                        Clause::Other(_) => self.push(at.clone(), clause.clone()),
+                let mut texts = Vec::new();
+                let mut wrong_type = true;
+                for clauses in clauses.iter().filter_map(|places| places.get(at)) {
+                    let clause = together(clauses);
+                    wrong_type &= matches!(clause, Clause::Type(_));
+                    let (Clause::Type(text) | Clause::Other(text)) = clause;
+                    if !texts.contains(&text) {
+                        texts.push(text);
                     }
                 }
-                if !types.is_empty() {
-                    self.push(at.clone(), Clause::Type(types.join(" or ")));
-                }
+                let text = joined(texts.into_iter(), " or ");
+                self.push(at.clone(), if wrong_type { Clause::Type(text) } else { Clause::Other(text) });
             } else {
                 self.push(at.clone(), Clause::Other(one_of(values)));
             }
         }
     }
+}
+
+/// All clauses of a place as one.
+fn together(clauses: &[Clause]) -> Clause {
+    let types = || clauses.iter().filter(|clause| matches!(clause, Clause::Type(_)));
+    let texts = |clauses: &mut dyn Iterator<Item = &Clause>| {
+        let texts = clauses.map(|(Clause::Type(text) | Clause::Other(text))| text.as_str());
+        texts.collect::<Vec<_>>().join(" and ")
+    };
+    if types().next().is_some() { Clause::Type(texts(&mut types())) } else { Clause::Other(texts(&mut clauses.iter())) }
 }
 
 fn shown(value: &Value) -> String {
