@@ -146,9 +146,9 @@ pub(crate) enum Definition {
     Schema(Schema),
     /// It is JSON text (`content`).
     Json(Option<Schema>),
-    /// It is a form (`content` of `in: querystring`).
-    Form(Option<Schema>),
-    /// It is plain text (`content`).
+    /// It is a form (`content`).
+    Form(Box<Content>),
+    /// It is text (`content`).
     Text(Option<Schema>),
     /// Something that contrail does not read, so that it is unchecked.
     NotRead,
@@ -254,6 +254,8 @@ pub struct Content {
     pub(crate) unusable: bool,
     /// The document states more of a body than contrail judges.
     pub(crate) partial: bool,
+    /// The schema is of a string, so that text of any media type is held to it, not only plain text.
+    pub(crate) of_string: bool,
 }
 
 impl Content {
@@ -266,6 +268,7 @@ impl Content {
             encodings: Box::default(),
             unusable: true,
             partial: false,
+            of_string: false,
         }
     }
 

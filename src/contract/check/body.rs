@@ -13,7 +13,7 @@ use crate::{
         params::{self, Form},
         schema::{GapKind, Schema, SchemaVerdict},
     },
-    exchange::{Body, Headers, Pointer, is_at_or_below, is_redacted, media},
+    exchange::{Body, Headers, Pointer, is_redacted, media},
     finding::{Finding, Rule, Unchecked},
     json::{Document, Kind, reads_as_another_scalar},
 };
@@ -257,11 +257,8 @@ impl Check<'_> {
         let Message { side, body, content, hidden, content_type } = *message;
         let (exchange, options) = (self.exchange, self.options);
         let is_origin = |text: &str| Self::is_tenant_origin(exchange, options, text);
-        let documented = params::Documented {
-            schema: content.and_then(|content| content.schema.as_ref()),
-            encodings: content.map(|content| &content.encodings[..]).unwrap_or_default(),
-            no_repeats: self.model.no_repeated_fields,
-        };
+        let documented =
+            params::Documented { no_repeats: self.model.no_repeated_fields, ..params::Documented::by(content) };
         let form = if media_type == media::FORM {
             params::form(&body.content, documented, &is_origin)
         } else {
@@ -282,16 +279,10 @@ impl Check<'_> {
         };
         // Where the redacted places of a multipart body lie, its schema does not know.
         let unknown = media_type != media::FORM && !body.redacted.is_empty();
-        if unknown || !fields.open.is_empty() || (fields.judged.is_none() && documented.schema.is_some()) {
+        if unknown || (fields.judged.is_none() && documented.schema.is_some()) {
             self.unchecked.insert(side.unchecked);
         }
-        if let Some(mut judged) = fields.judged.filter(|_| !unknown) {
-            let is_open = |at: &str| fields.open.iter().chain(&fields.undefined).any(|open| is_at_or_below(at, open));
-            let count = judged.violations.len();
-            judged.violations.retain(|violation| !is_open(&violation.at));
-            if judged.violations.len() < count {
-                self.unchecked.insert(side.unchecked);
-            }
+        if let Some(judged) = fields.judged.filter(|_| !unknown) {
             self.report(side, judged, &fields.document, &body.redacted, "");
         }
         Some(Arc::new(fields.document))
@@ -299,12 +290,8 @@ impl Check<'_> {
 
     fn text(&mut self, message: &Message<'_>, media_type: &str) -> Option<Arc<Document>> {
         let Message { side, body, content, hidden, .. } = *message;
-        // Of another text, a schema may describe what it stands for: the rows of `text/csv`, say.
-        let is_judged = |schema: &&Schema| {
-            let types = schema.types();
-            media_type == "text/plain" || types.string() && !types.array() && !types.object()
-        };
-        let schema = content.and_then(|content| content.schema.as_ref()).filter(is_judged);
+        let content = content.filter(|content| media_type == "text/plain" || content.of_string);
+        let schema = content.and_then(|content| content.schema.as_ref());
         match (std::str::from_utf8(&body.content), schema) {
             (Ok(text), Some(schema)) if !hidden && body.redacted.is_empty() => {
                 let judged = params::judge_plain(schema, text);

@@ -173,15 +173,14 @@ impl<'a> Check<'a> {
             self.missing(Rule::QueryParameter, parameter);
             return;
         }
-        let Definition::Form(schema) = &parameter.definition else {
+        let Definition::Form(content) = &parameter.definition else {
             let text = params::decode_plain(raw).unwrap_or(Cow::Borrowed(raw));
             let Parameter { name, notation, definition, .. } = parameter;
             let judged = params::judge_text(name, *notation, definition, &(raw, text), false);
             self.judged(Rule::QueryParameter, name, judged, || raw.to_owned());
             return;
         };
-        let documented = params::Documented { schema: schema.as_ref(), encodings: &[], no_repeats: false };
-        match params::form(raw.as_bytes(), documented, &|_| false) {
+        match params::form(raw.as_bytes(), params::Documented::by(Some(content)), &|_| false) {
             Form::Fields(fields) => match fields.judged {
                 Some(judged) => {
                     let mut judged = Judgement::of_judged(&fields.document, judged);

@@ -324,7 +324,7 @@ fn parts(definition: &Definition) -> (&'static str, Option<&Schema>) {
         Definition::Nothing => ("value", None),
         Definition::Schema(schema) => ("value", Some(schema)),
         Definition::Json(schema) => ("JSON", schema.as_ref()),
-        Definition::Form(schema) => ("form", schema.as_ref()),
+        Definition::Form(content) => ("form", content.schema.as_ref()),
         Definition::Text(schema) => ("text", schema.as_ref()),
         Definition::NotRead => ("not read", None),
     }

@@ -150,12 +150,13 @@ impl<'d> Compiler<'d> {
         Ok(media_types)
     }
 
-    fn media_type(&mut self, at: &str, range: MediaRange, media_type: &'d Value) -> Content {
+    pub(super) fn media_type(&mut self, at: &str, range: MediaRange, media_type: &'d Value) -> Content {
         let schema_at = |keyword: &str| media_type.get(keyword).map(|_| child(at, keyword));
         let essence = range.essence();
         let is_sequence = media::is_sequence(essence);
         let (schema, item) = (schema_at("schema"), schema_at("itemSchema"));
-        let is_judged = schema.as_ref().is_some_and(|schema| !is_sequence && self.is_judged(essence, schema));
+        let of_string = schema.as_ref().is_some_and(|schema| self.is_of_string(schema));
+        let is_judged = schema.is_some() && !is_sequence && is_judged(essence, of_string);
         if schema.is_some() && !is_judged {
             self.not_implemented(at, &format!("bodies of `{essence}` are not checked against their schema"));
         }
@@ -163,7 +164,8 @@ impl<'d> Compiler<'d> {
         let schema = schema.filter(|_| is_judged).map(|at| self.schemas.at(&at));
         let item = item.filter(|_| is_sequence).map(|at| self.schemas.at(&at));
         let form = [media::FORM, media::MULTIPART_FORM].into_iter().find(|form| *form == essence);
-        let mut content = Content { range, schema, item, encodings: Box::default(), unusable: false, partial };
+        let mut content =
+            Content { range, schema, item, encodings: Box::default(), unusable: false, partial, of_string };
         for keyword in ["prefixEncoding", "itemEncoding"] {
             if media_type.get(keyword).is_some() {
                 self.not_implemented(&child(at, keyword), &format!("`{keyword}` is not read"));
@@ -176,15 +178,11 @@ impl<'d> Compiler<'d> {
         content
     }
 
-    /// Whether bodies of a media type are held to the schema at a place. Other text than plain is, where that is of a
-    /// string.
-    fn is_judged(&self, media_type: &str, schema: &str) -> bool {
-        let named = ["*/*", "application/*", "text/*", "text/plain", media::FORM, media::MULTIPART_FORM];
-        let of_string = || {
-            let schema = refs::at(self.document, schema).map(|held| refs::followed(self.document, held));
-            schema.is_some_and(|schema| schema.get("type").is_some_and(|held| held == "string"))
-        };
-        named.contains(&media_type) || media::is_json(media_type) || media::is_text(media_type) && of_string()
+    /// Whether the schema at a place is of a string. Of text other than plain, another one may describe what the text
+    /// stands for: the rows of `text/csv`, say.
+    pub(super) fn is_of_string(&self, schema: &str) -> bool {
+        let schema = refs::at(self.document, schema).map(|held| refs::followed(self.document, held));
+        schema.is_some_and(|schema| schema.get("type").is_some_and(|held| held == "string"))
     }
 
     /// How the fields of a form are written.
@@ -223,7 +221,7 @@ impl<'d> Compiler<'d> {
                 _ => false,
             };
             if spreads && self.may_be_object(&schema, field) {
-                let what = format!("members as fields of their own are not read: bodies of `{form}` are unchecked");
+                let what = format!("members as fields of their own are not read: `{form}` is unchecked");
                 self.not_implemented(&at, &what);
                 content.unusable = true;
             }
@@ -236,6 +234,12 @@ impl<'d> Compiler<'d> {
         encodings.sort_unstable_by(|one, other| one.field.cmp(&other.field));
         content.encodings = encodings.into();
     }
+}
+
+/// Whether bodies of a media type are held to their schema.
+fn is_judged(media_type: &str, of_string: bool) -> bool {
+    let named = ["*/*", "application/*", "text/*", "text/plain", media::FORM, media::MULTIPART_FORM];
+    named.contains(&media_type) || media::is_json(media_type) || media::is_text(media_type) && of_string
 }
 
 /// `Some(None)` is `default`.

@@ -13,6 +13,7 @@ use crate::{
     contract::{
         ContractError,
         error::invalid,
+        media_type::MediaRange,
         model::{Definition, Header, Notation, ObjectStyle, Parameter, ParameterIn},
         params::Style,
         refs,
@@ -179,15 +180,21 @@ impl<'d> Compiler<'d> {
             return Err(invalid(&at, "it has to name one media type"));
         };
         let at = child(&at, name);
-        let schema = media_type.get("schema").map(|_| self.schemas.at(&child(&at, "schema")));
         let essence = media::essence(name.as_bytes());
+        if essence == media::FORM
+            && let Some(range) = MediaRange::parse(name)
+        {
+            let content = self.media_type(&at, range, media_type);
+            return Ok(if content.unusable { Definition::NotRead } else { Definition::Form(content.into()) });
+        }
+        let place = media_type.get("schema").map(|_| child(&at, "schema"));
+        let schema = place.as_ref().map(|place| self.schemas.at(place));
         if media::is_json(&essence) {
             return Ok(Definition::Json(schema));
         }
-        match &*essence {
-            "text/plain" => return Ok(Definition::Text(schema)),
-            media::FORM => return Ok(Definition::Form(schema)),
-            _ => {}
+        let of_string = || place.is_some_and(|place| self.is_of_string(&place));
+        if essence == "text/plain" || media::is_text(&essence) && of_string() {
+            return Ok(Definition::Text(schema));
         }
         self.not_implemented(&at, &format!("parameters of `{essence}` are not checked"));
         Ok(Definition::NotRead)

@@ -17,10 +17,10 @@ use super::{
 };
 use crate::{
     contract::{
-        model::Encoding,
-        schema::{Applicable, Schema, Types},
+        model::{Content, Encoding},
+        schema::{Applicable, Schema, SchemaVerdict, Types},
     },
-    exchange::media,
+    exchange::{is_at_or_below, media},
     json::{Document, SyntaxFault, push_pointer},
 };
 
@@ -33,8 +33,7 @@ const BYTES_PER_FIELD: usize = 16;
 /// A form that was read.
 #[derive(Debug)]
 pub(in crate::contract) enum Form {
-    /// An object with its fields, in the reading that fits its schema best; the pointers of fields that cannot be
-    /// judge.
+    /// An object with its fields, in the reading that fits its schema best.
     Fields(Box<Fields>),
     /// It is no form: the places (pointers to fields), what was expected, and what was seen.
     Malformed(Vec<(String, Cow<'static, str>, Option<String>)>),
@@ -47,12 +46,7 @@ pub(in crate::contract) enum Form {
 pub(in crate::contract) struct Fields {
     pub(in crate::contract) document: Document,
     /// `None` where there is no schema, or it gives no verdict.
-    pub(in crate::contract) judged: Option<crate::contract::schema::SchemaVerdict>,
-    /// Pointers of fields that cannot be judged.
-    pub(in crate::contract) open: Vec<String>,
-    /// Pointers of fields in a notation that the specification does not define: a reading that fits does, and none that
-    /// does not is a violation.
-    pub(in crate::contract) undefined: Vec<String>,
+    pub(in crate::contract) judged: Option<SchemaVerdict>,
 }
 
 /// What the document states about a form.
@@ -66,6 +60,11 @@ pub(in crate::contract) struct Documented<'d> {
 }
 
 impl<'d> Documented<'d> {
+    pub(in crate::contract) fn by(content: Option<&'d Content>) -> Self {
+        let schema = content.and_then(|content| content.schema.as_ref());
+        Self { schema, encodings: content.map(|content| &*content.encodings).unwrap_or_default(), no_repeats: false }
+    }
+
     fn encoding(&self, field: &str) -> Option<&'d Encoding> {
         let at = self.encodings.binary_search_by(|encoding| (*encoding.field).cmp(field)).ok()?;
         Some(&self.encodings[at])
@@ -143,23 +142,29 @@ pub(in crate::contract) fn form(
         }
     }
     if faults.is_empty() {
-        judge(members, documented.schema, (Vec::new(), undefined), is_origin)
+        judge(members, documented.schema, (&[], &undefined), is_origin)
     } else {
         Form::Malformed(faults)
     }
 }
 
+/// Judges all fields. `open` are pointers of those that cannot be judged, `undefined` of those in a notation that the
+/// specification does not define: where none of its readings fits, that is no violation.
 fn judge(
     members: Vec<(Cow<'_, str>, Value<'_>)>,
     schema: Option<&Schema>,
-    (open, undefined): (Vec<String>, Vec<String>),
+    (open, undefined): (&[String], &[String]),
     is_origin: &(dyn Fn(&str) -> bool + Sync),
 ) -> Form {
     let value = Value::Map(members);
-    let form = |document, judged| Form::Fields(Box::new(Fields { document, judged, open, undefined }));
+    let form = |document, judged| Form::Fields(Box::new(Fields { document, judged }));
     if let Some(schema) = schema
-        && let Some(Reading { document, judged }) = value.judge(schema, is_origin)
+        && let Some(Reading { document, mut judged }) = value.judge(schema, is_origin)
     {
+        let is_open = |at: &str| open.iter().chain(undefined).any(|open| is_at_or_below(at, open));
+        let count = judged.violations.len();
+        judged.violations.retain(|violation| !is_open(&violation.at));
+        judged.partial |= !open.is_empty() || judged.violations.len() < count;
         return form(document, Some(judged));
     }
     match value.document() {
@@ -354,7 +359,7 @@ pub(in crate::contract) fn multipart(
         (Cow::Owned(name.clone()), value.unwrap_or(Value::List(Vec::new())))
     });
     let members = members.collect();
-    judge(members, documented.schema, (open, Vec::new()), is_origin)
+    judge(members, documented.schema, (&open, &[]), is_origin)
 }
 
 /// A part of a multipart body.

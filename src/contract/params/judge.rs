@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     contract::{
-        model::{Definition, Notation, ObjectStyle, Parameter},
+        model::{Content, Definition, Notation, ObjectStyle, Parameter},
         schema::Schema,
     },
     json::Document,
@@ -37,7 +37,7 @@ pub(in crate::contract) fn judge_text(
     let schema = match definition {
         Definition::Nothing => return Judgement::default(),
         Definition::NotRead | Definition::Text(None) => return Judgement::OPEN,
-        Definition::Form(schema) => return judge_form(schema.as_ref(), &text.1),
+        Definition::Form(content) => return judge_form(content, &text.1),
         Definition::Json(schema) => return judge_json(schema.as_ref(), &text.1),
         Definition::Text(Some(schema)) => return judge_plain(schema, &text.1),
         Definition::Schema(schema) => schema,
@@ -84,19 +84,15 @@ pub(in crate::contract) fn judge_plain(schema: &Schema, text: &str) -> Judgement
 }
 
 /// Judges the text of a form.
-fn judge_form(schema: Option<&Schema>, text: &str) -> Judgement {
-    let documented = Documented { schema, encodings: &[], no_repeats: false };
-    match fields_of(text.as_bytes(), documented, &|_| false) {
+fn judge_form(content: &Content, text: &str) -> Judgement {
+    match fields_of(text.as_bytes(), Documented::by(Some(content)), &|_| false) {
         Form::Malformed(faults) => {
             let what = faults.into_iter().next().map_or(Cow::Borrowed("well-formed"), |(_, expected, _)| expected);
             Judgement::violation(format!("a form: {what}"))
         }
-        Form::Fields(_) if schema.is_none() => Judgement::OPEN,
         Form::Fields(fields) => match fields.judged {
-            Some(judged) if fields.open.is_empty() => {
-                Judgement::of_judged(&fields.document, judged).where_defined(fields.undefined.is_empty())
-            }
-            _ => Judgement::OPEN,
+            Some(judged) => Judgement::of_judged(&fields.document, judged),
+            None => Judgement::OPEN,
         },
         Form::TooMuch => Judgement::OPEN,
     }
