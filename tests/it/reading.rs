@@ -355,7 +355,7 @@ fn coded_bodies_are_decoded_where_the_file_holds_them_coded_and_left_where_it_do
     assert_eq!(body_of("br", r#"{\"a\":1}"#, "utf-8"), whole);
     assert_eq!(body_of("zstd", r#"{\"a\":1}"#, ""), whole);
     assert_eq!(body_of("gzip", &gzip[..20], "base64"), (false, String::new()));
-    // Compressed bytes as characters: of UTF-8 with what is none replaced or left out, and of Latin-1.
+    // Compressed bytes as characters: of UTF-8 with what is none replaced or left out, of Latin-1, of windows-1252.
     for (coding, mangled) in [
         ("gzip", r"\u001f\ufffd\b\u0000\u0000\ufffdVJT\ufffd2\ufffd\u0005\u0000"),
         ("gzip", r"\u001f\b\u0000\u0000VJT2\u0005\u0000"),
@@ -364,6 +364,12 @@ fn coded_bodies_are_decoded_where_the_file_holds_them_coded_and_left_where_it_do
         ("br", r#"\u000b\u0003\u0080{\"a\":1}\u0003"#),
         ("deflate", r"x\u009c«VJT²2¬\u0005\u0000"),
         ("zstd", r#"(\ufffd/\ufffd\u0000X{\"a\":1}"#),
+        ("gzip", r"\u001f‹\b\u0000\u0000«VJT²2¬\u0005\u0000"),
+        ("br", r#"\u000b\u0003€{\"a\":1}\u0003"#),
+        ("deflate", r"xœ«VJT²2¬\u0005\u0000"),
+        ("deflate", r"xÚ«VJT²2¬\u0005\u0000\b*\u0002\t"),
+        ("deflate", r"«VJT²2¬\u0005\u0000"),
+        ("zstd", r#"(µ/ý\u0000X9\u0000\u0000{\"a\":1}"#),
     ] {
         assert_eq!(body_of(coding, mangled, ""), (false, String::new()), "{coding} {mangled}");
     }
@@ -372,6 +378,9 @@ fn coded_bodies_are_decoded_where_the_file_holds_them_coded_and_left_where_it_do
     assert_eq!(body_of("br", odd, ""), (true, "{\"a\":\"\u{1}ä\"}".to_owned()));
     assert!(body_of("", r"\u0001\ufffd", "").0);
     assert!(body_of("IDENTITY", r"\u0001\ufffd", "").0);
+    for coding in ["br", "deflate", "zstd", "gzip, br"] {
+        assert!(body_of(coding, r#"{\"a\":\"Grüße – “so”\"}"#, "").0, "{coding}");
+    }
     for coding in ["gzip", "br"] {
         assert!(body_of(coding, r"\u001b[32mok\u001b[0m caf\ufffd", "").0, "{coding}");
     }

@@ -70,6 +70,10 @@ fn undo_coding(body: Body, headers: &Headers) -> Body {
     // Codings are case-insensitive (RFC 9110, section 8.4.1).
     let coding = headers.get_str("content-encoding").unwrap_or_default().trim().to_ascii_lowercase();
     let text = std::str::from_utf8(&body.content).ok();
+    let decoded = |body: Body| body.decode(headers, DecodeLimits::default());
+    // A text was compressed if what its characters stand for can be decoded.
+    let is_coded = |bytes: Vec<u8>| decoded(Body::whole(bytes)).is_whole();
+    let is_mangled = |text: &str| is_mangled(text) || bytes_of(text).is_some_and(is_coded);
     let (coded, mangled) = match &*coding {
         "" | "identity" => return body,
         "gzip" | "x-gzip" => {
@@ -84,18 +88,32 @@ fn undo_coding(body: Body, headers: &Headers) -> Body {
     if !coded {
         return body;
     }
-    let decoded = body.clone().decode(headers, DecodeLimits::default());
+    let decoded = decoded(body.clone());
     // Bytes that are not text and not coded either: an image under a coding that was undone.
     if decoded.is_whole() || coding.ends_with("gzip") { decoded } else { body }
 }
 
 /// Whether a text was compressed, and its producer read the bytes as characters. Hardly a text has both a control
 /// character (but that of colours) and what stands for bytes that are none of UTF-8: U+FFFD, or the characters that
-/// Latin-1 has for them.
+/// Latin-1 and windows-1252 have for them.
 fn is_mangled(text: &str) -> bool {
     let is_control = |byte: u8| byte < b' ' && !byte.is_ascii_whitespace() && byte != 0x1b;
-    let stands_for_byte = |character| matches!(character, '\u{80}'..='\u{9f}' | char::REPLACEMENT_CHARACTER);
+    let stands_for_byte = |character| {
+        matches!(character, '\u{80}'..='\u{9f}' | char::REPLACEMENT_CHARACTER) || WINDOWS_1252.contains(character)
+    };
     text.bytes().any(is_control) && text.contains(stands_for_byte)
+}
+
+/// The characters that windows-1252 has for the bytes from 0x80 to 0x9f; where it has none, that of Latin-1.
+const WINDOWS_1252: &str = "€\u{81}‚ƒ„…†‡ˆ‰Š‹Œ\u{8d}Ž\u{8f}\u{90}‘’“”•–—˜™š›œ\u{9d}žŸ";
+
+/// The bytes that a text stands for in Latin-1 or windows-1252; `None` where it has only characters of ASCII, or others.
+fn bytes_of(text: &str) -> Option<Vec<u8>> {
+    let byte = |character: char| {
+        let place = || WINDOWS_1252.chars().position(|held| held == character);
+        u8::try_from(character).ok().or_else(|| u8::try_from(0x80 + place()?).ok())
+    };
+    if text.is_ascii() { None } else { text.chars().map(byte).collect() }
 }
 
 /// Whether the text is JSON that ends in the middle.
