@@ -17,12 +17,13 @@ use super::{
     ContractArgs, Failure, Outcome,
     options::{OutputArgs, contract::plan},
     printer::warn,
+    redact,
     report_files::{self, Used},
     sources::NamedFiles,
 };
 use crate::{
     plural::plural,
-    recording,
+    recording::{self, ReadError},
     redact::{Cleaned, Redactor, Sighting},
     report::{
         Exit, Reason, ReportFormat,
@@ -85,12 +86,13 @@ fn scan(args: &Args) -> Result<Outcome, Failure> {
     }
     let files = expand(&args.files)?;
     let mut undone = Vec::new();
-    let mut contents = Vec::new();
+    let (mut contents, mut paths) = (Vec::new(), Vec::new());
     for path in files {
         match Content::read(&path) {
             Ok(content) => {
                 content.parts(&redactor, |_, _| {});
                 contents.push(content);
+                paths.push(path);
             }
             Err(error) => undone.push(error.to_string()),
         }
@@ -136,7 +138,8 @@ fn scan(args: &Args) -> Result<Outcome, Failure> {
     scanned.exit = Exit { status: outcome.status(), reasons };
     report_files::write_all(&wanted, |kind, to, _| scanned.write(kind, to))?;
     if wanted.iter().any(|request| request.file.is_none() && request.kind == ReportFormat::Text) {
-        summarise(&scanned);
+        let refused = || paths.iter().zip(&contents).find_map(|(path, content)| redact::head(path, content).err());
+        summarise(&scanned, refused);
     }
     if let Some(unread) = unread {
         let _ = writeln!(io::stderr(), "{unread}; `contrail redact` empties such a body");
@@ -144,18 +147,19 @@ fn scan(args: &Args) -> Result<Outcome, Failure> {
     Ok(outcome)
 }
 
-/// What was found in all, on standard error.
-fn summarise(scanned: &Scanned) {
+/// What was found in all, on standard error; `refused` is why `redact` would not clean the files.
+fn summarise(scanned: &Scanned, refused: impl FnOnce() -> Option<ReadError>) {
     let found = scanned.in_words();
+    let them = if scanned.distinct() == 1 { "it" } else { "them" };
     let _ = match scanned.hits.len() {
         // Why none was searched is printed already.
         0 if scanned.files == 0 => Ok(()),
         // `contrail redact` refuses what cannot be searched, too.
         places if places == 0 || scanned.exit.status == 2 => writeln!(io::stderr(), "{found}"),
-        _ => {
-            let them = if scanned.distinct() == 1 { "it" } else { "them" };
-            writeln!(io::stderr(), "{found}; `contrail redact` removes {them}")
-        }
+        _ => match refused() {
+            Some(error) => writeln!(io::stderr(), "{found}; `contrail redact` cannot remove {them}: {error}"),
+            None => writeln!(io::stderr(), "{found}; `contrail redact` removes {them}"),
+        },
     };
 }
 

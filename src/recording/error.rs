@@ -48,6 +48,8 @@ pub enum ReadFault {
         /// The version as it stands in the file.
         found: String,
     },
+    /// `log._contrail.tokens` is none that contrail writes.
+    Tokens,
     /// An entry that cannot be an exchange.
     Entry {
         /// Its index in the file, from 0.
@@ -55,7 +57,7 @@ pub enum ReadFault {
         /// What is wrong with it.
         reason: String,
     },
-    /// An entry whose `_contrail` is none that contrail writes.
+    /// An entry whose `_contrail` is none that contrail writes, or whose token the file does not explain.
     Note {
         /// Its index in the file, from 0.
         index: usize,
@@ -119,6 +121,9 @@ impl fmt::Display for ReadError {
                     "restore the file from a copy"
                 }
             ),
+            ReadFault::Tokens => {
+                write!(f, "`{name}`: `log._contrail.tokens` cannot be read; restore the file from a copy")
+            }
             ReadFault::Entry { index, reason } | ReadFault::Note { index, reason } => {
                 write!(f, "`{name}`, entry {index}: {reason}")
             }

@@ -3,7 +3,7 @@
 
 use std::{
     cell::RefCell,
-    collections::BTreeSet,
+    collections::{BTreeSet, HashMap},
     fs,
     io::Write as _,
     path::{Path, PathBuf},
@@ -34,19 +34,12 @@ pub(super) struct Own {
 }
 
 impl Own {
-    /// The fixture that `named` is: a file, or a folder with one; `None` for anything else.
-    pub(super) fn at(named: &Path) -> Option<Self> {
+    /// The fixture that `named` is: a file, or a folder with one; `None` for anything else. `heads` are what the files
+    /// state about themselves that can be read.
+    pub(super) fn at(named: &Path, heads: &HashMap<PathBuf, Head>) -> Option<Self> {
         let inside = recording::sources(named).ok()?;
         let [har] = inside.as_slice() else { return None };
-        let mut opened = recording::open(har).ok()?;
-        // What follows the entries is about the file, too.
-        if opened.by_ref().any(|entry| entry.is_err()) {
-            return None;
-        }
-        let head = opened.head().clone();
-        if !head.by_contrail || head.journal {
-            return None;
-        }
+        let head = heads.get(har).filter(|head| head.by_contrail && !head.journal)?.clone();
         let parent = har.parent().unwrap_or(Path::new(""));
         let mut files: BTreeSet<PathBuf> = recording::body_files(har).into_iter().collect();
         let folder = (named.is_dir() || !files.is_empty()).then(|| parent.to_path_buf());

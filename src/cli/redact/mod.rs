@@ -12,7 +12,7 @@ mod summary;
 
 use std::{
     cell::RefCell,
-    collections::BTreeMap,
+    collections::{BTreeMap, HashMap},
     fs,
     io::{self, Write as _},
     path::{Path, PathBuf},
@@ -36,7 +36,7 @@ use super::{
 };
 use crate::{
     plural::plural,
-    recording::{self, Changes, ReadError, ReadFault, Recording},
+    recording::{self, Changes, Head, ReadError, ReadFault, Recording},
     redact::Redactor,
 };
 
@@ -60,12 +60,18 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     if let Some((name, reason)) = unsearched(&contents).first() {
         return Err(format!("`{name}` cannot be searched for secrets, so nothing was written: {reason}").into());
     }
-    items.iter().try_for_each(refuse_unread_note)?;
+    let mut heads = HashMap::new();
+    for Item { path, content, .. } in items.iter().filter(|item| !is_read_later(item)) {
+        // What was read from standard input cannot be read again.
+        heads.extend(head(path, content)?.filter(|_| path.as_os_str() != "-").map(|head| (path.clone(), head)));
+    }
+    let fixtures: Vec<Own> = args.files.iter().filter_map(|named| Own::at(named, &heads)).collect();
+    refuse_bodies(args, &items, &fixtures)?;
     let mut summary = Summary::default();
     let cleaned = search(&items, &redactor, &mut summary);
     summary.edited = edited(&items);
     if !args.check {
-        write(args, &redactor, items.as_mut_slice(), &cleaned, &mut summary)?;
+        write(args, &redactor, (items.as_mut_slice(), &fixtures), &cleaned, &mut summary)?;
     }
     summary.print(&redactor, items.len(), args.check);
     let findings = summary.left > 0 || summary.lost > 0 || (args.check && !summary.is_empty());
@@ -105,11 +111,10 @@ fn edited(items: &[Item]) -> usize {
 fn write(
     args: &Args,
     redactor: &Redactor,
-    items: &mut [Item],
+    (items, fixtures): (&mut [Item], &[Own]),
     cleaned: &BTreeMap<PathBuf, Bytes>,
     summary: &mut Summary,
 ) -> Result<(), Failure> {
-    let fixtures: Vec<Own> = args.files.iter().filter_map(|named| Own::at(named)).collect();
     if let Some(out) = &args.out {
         recording::FixturePath::writable(out)?;
         sources::refuse_journals(out, &[])?;
@@ -142,7 +147,7 @@ fn write(
         proof.parts(redactor, |_, cleaned| summary.left += cleaned.sightings.len());
         put(args, item, &proof.bytes, &mut changes.borrow_mut())?;
     }
-    for fixture in &fixtures {
+    for fixture in fixtures {
         fixture.write(args, redactor, &changes, summary)?;
     }
     changes.into_inner().commit()?;
@@ -150,20 +155,39 @@ fn write(
     Ok(())
 }
 
-/// Refuses a HAR file whose `_contrail` cannot be read, as a journal is refused by its line.
-fn refuse_unread_note(item: &Item) -> Result<(), Failure> {
-    let bytes = &item.content.bytes;
-    if recording::is_journal(bytes) || memchr::memmem::find(bytes, b"\"_contrail\"").is_none() {
-        return Ok(());
+/// What a recording states about itself, if all of it can be read; `None` for any other file.
+///
+/// # Errors
+///
+/// [`ReadError`] where contrail wrote something that cannot be read: an entry of a journal, or a `_contrail` of a HAR
+/// file. Such a file is not edited as another tool's is.
+pub(super) fn head(path: &Path, content: &Content) -> Result<Option<Head>, ReadError> {
+    let holds = |text: &[u8]| memchr::memmem::find(&content.bytes, text).is_some();
+    // A name may have escapes.
+    if !recording::is_journal(&content.bytes) && !holds(b"contrail") && !holds(br"\u00") {
+        return Ok(None);
     }
-    let folder = item.path.parent().map(Path::to_path_buf);
-    let input = Box::new(io::Cursor::new(bytes.clone()));
-    let is_of_note = |error: &ReadError| matches!(error.fault, ReadFault::Note { .. } | ReadFault::Version { .. });
-    let fault = match Recording::new(item.content.name.clone(), input, folder) {
-        Ok(entries) => entries.filter_map(Result::err).find(is_of_note),
-        Err(error) => Some(error).filter(is_of_note),
+    let opened = if path.as_os_str() == "-" {
+        Recording::new(content.name.clone(), Box::new(io::Cursor::new(content.bytes.clone())), None)
+    } else {
+        recording::open(path)
     };
-    fault.map_or(Ok(()), |error| Err(error.into()))
+    let is_own = |error: &ReadError| {
+        matches!(
+            error.fault,
+            ReadFault::Note { .. } | ReadFault::Version { .. } | ReadFault::Tokens | ReadFault::Line { .. }
+        )
+    };
+    let read = opened.and_then(|mut recording| {
+        // What follows the entries is about the file, too.
+        let fault = recording.find_map(Result::err);
+        fault.map_or_else(|| Ok(recording.head().clone()), Err)
+    });
+    match read {
+        Ok(head) => Ok(Some(head)),
+        Err(error) if is_own(&error) => Err(error),
+        Err(_) => Ok(None),
+    }
 }
 
 /// Whether a copy at `out` would replace something: a file, or what is in a folder.
@@ -225,7 +249,7 @@ fn targets(args: &Args) -> Result<Vec<(PathBuf, Destination)>, Failure> {
     let Some(out) = &args.out else {
         return match <[PathBuf; 1]>::try_from(files) {
             Ok([only]) => Ok(vec![(only, Destination::Output)]),
-            Err(files) if is_one_file(&args.files) => with_bodies(&args.files[0], files, Destination::Output),
+            Err(files) if is_one_file(&args.files) => Ok(with_bodies(files, Destination::Output)),
             Err(files) => Err(format!(
                 "{} to clean: give `--in-place`, or `--out FOLDER` with one folder",
                 plural(files.len(), "file")
@@ -247,7 +271,7 @@ fn targets(args: &Args) -> Result<Vec<(PathBuf, Destination)>, Failure> {
             })
             .collect();
     }
-    with_bodies(named, files, Destination::File(out.clone()))
+    Ok(with_bodies(files, Destination::File(out.clone())))
 }
 
 /// Whether one file is named, and no folder.
@@ -255,23 +279,29 @@ fn is_one_file(named: &[PathBuf]) -> bool {
     matches!(named, [named] if !named.is_dir())
 }
 
-/// The targets of one HAR file and its body files: a fixture of contrail's own is packed into one file, another tool's
-/// recording cannot be.
-fn with_bodies(named: &Path, files: Vec<PathBuf>, target: Destination) -> Result<Vec<(PathBuf, Destination)>, Failure> {
-    let bodies = files.len().saturating_sub(1);
-    if bodies > 0 && Own::at(named).is_none() {
-        let folder = named.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        return Err(format!(
-            "`{}` keeps bodies in {} beside it, which belong to the copy; redact its folder, \
-             `contrail redact {} --out FOLDER`, or give `--in-place`",
-            named.display(),
-            plural(bodies, "file"),
-            folder.display()
-        )
-        .into());
-    }
+/// The targets of one file and the body files that belong to it.
+fn with_bodies(files: Vec<PathBuf>, target: Destination) -> Vec<(PathBuf, Destination)> {
     let targets = std::iter::once(target).chain(std::iter::repeat_with(|| Destination::Nowhere));
-    Ok(files.into_iter().zip(targets).collect())
+    files.into_iter().zip(targets).collect()
+}
+
+/// Refuses to copy one file of a recording with body files, unless it is a fixture of contrail's own: that is packed
+/// into one file, and another tool's recording cannot be.
+fn refuse_bodies(args: &Args, items: &[Item], fixtures: &[Own]) -> Result<(), Failure> {
+    let bodies = items.len().saturating_sub(1);
+    let [named] = args.files.as_slice() else { return Ok(()) };
+    if args.check || args.in_place || named.is_dir() || bodies == 0 || !fixtures.is_empty() {
+        return Ok(());
+    }
+    let folder = named.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    Err(format!(
+        "`{}` keeps bodies in {} beside it, which belong to the copy; redact its folder, \
+         `contrail redact {} --out FOLDER`, or give `--in-place`",
+        named.display(),
+        plural(bodies, "file"),
+        folder.display()
+    )
+    .into())
 }
 
 /// Writes by rename, so that a file is either the old one or the new one; 0600.

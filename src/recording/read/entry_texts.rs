@@ -219,9 +219,8 @@ impl EntryTexts {
                     self.head.recorded = own.recorded;
                     self.head.unproven = own.unproven.unwrap_or_default();
                     if let Some(raw) = own.tokens {
-                        let wrong = || ReadFault::NotHar { reason: "`log._contrail.tokens` cannot be read".to_owned() };
                         let tokens = HeadTokens::parse(raw.get().as_bytes());
-                        self.tokens = tokens.ok_or_else(|| Begin::Fault(wrong()))?;
+                        self.tokens = tokens.ok_or(Begin::Fault(ReadFault::Tokens))?;
                     }
                 }
                 _ => scanner.value(None)?,

@@ -38,8 +38,8 @@ impl Reader {
         position: EntryPosition,
     ) -> Result<Option<Entry>, ReadError> {
         let index = position.index;
-        let in_place = |reason| match position.line {
-            None => ReadFault::Entry { index, reason },
+        let note = |reason| match position.line {
+            None => ReadFault::Note { index, reason },
             Some(line) => ReadFault::Line { line, reason },
         };
         let fault = match decode::entry(text, &mut self.shared) {
@@ -50,9 +50,9 @@ impl Reader {
             }
             Err(EntryFault::Version(found)) => ReadFault::Version { found },
             Err(EntryFault::BodyFile { file, reason }) => ReadFault::BodyFile { index, file, reason },
-            Err(EntryFault::Token(label)) => in_place(self.unlisted(&label, position.line.is_some())),
-            Err(EntryFault::Note(reason)) if position.line.is_none() => ReadFault::Note { index, reason },
-            Err(EntryFault::Entry(reason) | EntryFault::Note(reason)) => in_place(reason),
+            Err(EntryFault::Token(label)) => note(self.unlisted(&label, position.line.is_some())),
+            Err(EntryFault::Entry(reason)) if position.line.is_none() => ReadFault::Entry { index, reason },
+            Err(EntryFault::Entry(reason) | EntryFault::Note(reason)) => note(reason),
         };
         Err(self.fail(fault))
     }

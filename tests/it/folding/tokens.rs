@@ -155,6 +155,6 @@ fn a_token_that_the_head_does_not_list_is_refused_by_its_name() {
     assert_error(
         &ran,
         2,
-        "contrail: `FOLDER/one.har` is neither a HAR file nor a journal: `log._contrail.tokens` cannot be read",
+        "contrail: `FOLDER/one.har`: `log._contrail.tokens` cannot be read; restore the file from a copy",
     );
 }

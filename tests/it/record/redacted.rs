@@ -254,6 +254,36 @@ fn a_har_file_whose_own_member_cannot_be_read_is_refused_as_a_journal_is() {
         assert!(!workspace.has("out"), "{file}");
     }
     assert_eq!(workspace.run(&["redact", "--check", "bad.har"]).status, 2);
+    let mut unread: Value = serde_json::from_str(&har).unwrap();
+    let mut unlisted = unread.clone();
+    unread["log"]["_contrail"]["tokens"] = serde_json::json!(["!token-1!"]);
+    unlisted["log"]["entries"][0]["_contrail"]["token"] = "!token-9!".into();
+    let escaped = broken(&har).replace("\"_contrail\"", "\"\\u005fcontr\\u0061il\"");
+    // A secret that `scan` finds.
+    let secret =
+        "\"comment\": \"Bearer eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ4In0.c2lnbmF0dXJlLW9mLWl0\", \"version\": \"1.2\"";
+    for (file, text, said) in [
+        ("unread.har", unread.to_string(), "`unread.har`: `log._contrail.tokens` cannot be read; restore the file"),
+        (
+            "unlisted.har",
+            unlisted.to_string(),
+            "`unlisted.har`, entry 0: its token `!token-9!` is not in `log._contrail.tokens`;",
+        ),
+        ("escaped.har", escaped, "`escaped.har`, entry 0: `_contrail.operation` is a number"),
+    ] {
+        let text = text.replacen("\"version\": \"1.2\"", secret, 1).replacen("\"version\":\"1.2\"", secret, 1);
+        fs::write(workspace.path().join(file), text).unwrap();
+        let ran = workspace.run(&["redact", file, "--out", "out"]);
+        assert_eq!(ran.status, 2, "{file}: {}", ran.stderr);
+        assert!(ran.stderr.contains(said), "{}", ran.stderr);
+        let scanned = workspace.run(&["scan", file]);
+        assert_eq!(scanned.status, 1, "{}", scanned.stderr);
+        assert!(
+            scanned.stderr.contains(&format!("; `contrail redact` cannot remove it: {said}")),
+            "{}",
+            scanned.stderr
+        );
+    }
     let newer = har.replacen("\"version\": 1,", "\"version\": 99,", 1);
     assert_ne!(newer, har);
     fs::write(workspace.path().join("newer.har"), newer).unwrap();
