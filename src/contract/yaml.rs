@@ -25,9 +25,8 @@ pub(super) fn read(text: &str) -> Result<Value, String> {
     for event in Parser::new_from_str(text) {
         let (event, span) = event.map_err(|error| {
             let (what, at) = (error.info(), error.marker());
-            let at = (at.line(), at.col() + 1);
-            let is_of_tab = what.split(' ').any(|word| matches!(word, "tab" | "tabs"));
-            let (line, column) = is_of_tab.then(|| indenting_tab(text, at.0)).flatten().unwrap_or(at);
+            let (what, (line, column)) =
+                indenting_tab(text, &what, at.line()).unwrap_or((&what, (at.line(), at.col() + 1)));
             format!("{what} at line {line} column {column}")
         })?;
         builder.event(event, span)?;
@@ -388,12 +387,32 @@ fn string(text: &str, key: bool, out: &mut String) {
     }
 }
 
-/// Line and column of the first tab that a line begins with, from this line on, but for blank lines. The parser names the
-/// place where the value before it starts, or the one behind it.
-fn indenting_tab(text: &str, line: usize) -> Option<(usize, usize)> {
-    let lines = text.lines().enumerate().skip(line.saturating_sub(1));
-    let mut indented = lines.filter(|(_, line)| line.starts_with('\t') && !line.trim().is_empty());
-    indented.next().map(|(index, _)| (index + 1, 1))
+/// What is wrong with the tab that an error is about, with its line and column. The parser names the place where the
+/// value before it starts, or the one behind it, and behind a comment or a block scalar it speaks of no tab.
+fn indenting_tab<'w>(text: &str, what: &'w str, line: usize) -> Option<(&'w str, (usize, usize))> {
+    let lines: Vec<&str> = text.lines().collect();
+    let at = line.saturating_sub(1);
+    let spaces = |index: usize| lines[index].len() - lines[index].trim_start_matches(' ').len();
+    let is_blank = |index: &usize| lines[*index].trim().is_empty();
+    let is_comment = |index: &usize| lines[*index].trim_start().starts_with('#');
+    let is_tab = |index: &usize| lines[*index].as_bytes().get(spaces(*index)) == Some(&b'\t');
+    let place = |index: usize| (index + 1, spaces(index) + 1);
+    let (mut below, mut above) = (at..lines.len(), (0..lines.len().min(line)).rev());
+    if what.split(' ').any(|word| matches!(word, "tab" | "tabs")) {
+        let is_scalar = what.contains("block scalar");
+        let is_meant = |index: &usize| is_tab(index) && !is_comment(index) && (is_scalar || !is_blank(index));
+        let found = below.find(|index| is_meant(index) && spaces(*index) <= spaces(at))?;
+        return Some((what, place(found)));
+    }
+    let found = if what.starts_with("comment intercepting") {
+        below.skip(1).find(|index| !is_blank(index) && !is_comment(index)).filter(is_tab)?
+    } else if what.starts_with("while parsing a block") {
+        // The line itself, or a blank one that ends a block scalar before it.
+        above.find(|index| is_tab(index) || *index != at && !is_blank(index)).filter(is_tab)?
+    } else {
+        return None;
+    };
+    Some(("tab cannot be used as indentation", place(found)))
 }
 
 #[cfg(test)]
@@ -454,6 +473,17 @@ mod tests {
     }
 
     #[test]
+    fn tabs_separate_and_are_part_of_texts_where_spaces_indent() {
+        for (yaml, expected) in [
+            ("a:\t1\t# b\n\t# c\nd: 2\n\t\n", r#"{"a":1,"d":2}"#),
+            ("a: |\t# b\n  \tc\n  d\te\n  \t\n  f\n", r#"{"a":"\tc\nd\te\n\t\nf\n"}"#),
+            ("a: b\n \tc\nd: [\n \t1,\t2]\n", r#"{"a":"b c","d":[1,2]}"#),
+        ] {
+            assert_eq!(json(yaml), expected, "{yaml}");
+        }
+    }
+
+    #[test]
     fn keys_are_the_text_of_their_scalar() {
         assert_eq!(json("200: a\n'201': b\n2XX: c\ntrue: d\n"), r#"{"200":"a","201":"b","2XX":"c","true":"d"}"#);
     }
@@ -472,6 +502,14 @@ mod tests {
             ("a: 1\nb:\n\tc: 1\n", "tabs disallowed within this context (block indentation) at line 3 column 1"),
             ("a: b\n  c\n \td\n\te: f\n", "while scanning a plain scalar, found a tab at line 4 column 1"),
             ("a: b\n\t\n\n\te: f\n", "while scanning a plain scalar, found a tab at line 4 column 1"),
+            ("a:\n  b: 1\n  \tc: 1\n", "while scanning a plain scalar, found a tab at line 3 column 3"),
+            ("a: b\n\t# c\n\te: f\n", "while scanning a plain scalar, found a tab at line 3 column 1"),
+            ("a: 1 # b\n\tc: 1\n", "tab cannot be used as indentation at line 2 column 1"),
+            ("a: |\n  b\n # c\n\td: 1\n", "tab cannot be used as indentation at line 4 column 1"),
+            ("a: |\n  b\n\n\t\n\n  c\n", "tab cannot be used as indentation at line 4 column 1"),
+            ("a: |\n  b\n \tc\n", "tab cannot be used as indentation at line 3 column 2"),
+            ("a: >\n\t\n  b\n", "a block scalar content cannot start with a tab at line 2 column 1"),
+            ("a: |\n  b\n c\n", "while parsing a block mapping, did not find expected key at line 3 column 2"),
             ("a: 1\n---\nb: 2\n", "a second document starts at line 2 column 1"),
             ("a: &x [1]\nb:\n  <<: *x\n", "found a merge key (`<<`) without mappings at line 4 column 1"),
             ("b:\n  <<: {}\n  <<: {}\n", "duplicate key `<<` at line 3 column 3"),
