@@ -364,8 +364,14 @@ fn scalar(value: &Value, out: &mut String) {
 
 /// Plain where that is surely read back as this string, else double-quoted (JSON's literals are YAML's, too).
 fn string(text: &str, key: bool, out: &mut String) {
-    let starts = text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '/' || (key && first == '$'));
-    let inside = |character: char| character.is_ascii_alphanumeric() || " _-./()^$|;+=~<>".contains(character);
+    // Words are no number, whatever they begin with.
+    let starts = text.starts_with(|first: char| {
+        first.is_ascii_alphabetic()
+            || first == '/'
+            || (key && first == '$')
+            || first.is_ascii_digit() && text.contains(' ')
+    });
+    let inside = |character: char| character.is_ascii_alphanumeric() || " _-./()^$|;+=~<>,".contains(character);
     // What another reader may take for a number, a boolean (YAML 1.1) or null is quoted.
     let word = matches!(
         text.to_ascii_lowercase().as_str(),
@@ -556,7 +562,7 @@ mod tests {
 
     #[test]
     fn a_written_document_reads_back_as_the_same_value() {
-        let text = r##"{"a":"2.0","b":"no","c":"null","d":"1e3","e":"","f":" x ","g":"a: b","h":"# c","i":[[],{},[{"k":[1],"l":{"m":2}}]],"j":"l1\nl2\n","k":{"200":"~","y":true,"$ref":"#/x/y","/p/{id}":null,"- x":1},"l":1.50,"m":"0x10","n":"1_000","o":"2026-01-01","p":"\u0007\u2028é\ufeff","q":"'\"\\","r":"- a","s":"!t","t":"{origin}/x","u":"^a$|\\d","v":123456789012345678901234567890,"w":"end\n\n","x":"  lead\nb","y":"a #b","z":"<<","":"-"}"##;
+        let text = r##"{"a":"2.0","b":"no","c":"null","d":"1e3","e":"","f":" x ","g":"a: b","h":"# c","i":[[],{},[{"k":[1],"l":{"m":2}}]],"j":"l1\nl2\n","k":{"200":"~","y":true,"$ref":"#/x/y","/p/{id}":null,"- x":1},"l":1.50,"m":"0x10","n":"1_000","o":"2026-01-01","p":"\u0007\u2028é\ufeff","q":"'\"\\","r":"- a","s":"!t","t":"{origin}/x","u":"^a$|\\d","v":123456789012345678901234567890,"w":"end\n\n","x":"  lead\nb","y":"a #b","z":"<<","":"-","5 is":"5 is, 6","6, 7":"5,6"}"##;
         let value: Value = serde_json::from_str(text).unwrap();
         let yaml = write(&value);
         assert_eq!(json(&yaml), value.to_string(), "{yaml}");
@@ -565,7 +571,11 @@ mod tests {
     #[test]
     fn what_is_written_is_readable() {
         let value: Value =
-            serde_json::from_str(r##"{"a":{"b":[{"c":"some text","d":5},"x"]},"e":[],"f":{"$ref":"#/a"}}"##).unwrap();
-        assert_eq!(write(&value), "a:\n  b:\n    - c: some text\n      d: 5\n    - x\ne: []\nf:\n  $ref: \"#/a\"\n");
+            serde_json::from_str(r##"{"a":{"b":[{"c":"5 texts, or 6","d":5},"x"]},"e":[],"f":{"$ref":"#/a"}}"##)
+                .unwrap();
+        assert_eq!(
+            write(&value),
+            "a:\n  b:\n    - c: 5 texts, or 6\n      d: 5\n    - x\ne: []\nf:\n  $ref: \"#/a\"\n"
+        );
     }
 }

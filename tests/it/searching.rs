@@ -38,6 +38,14 @@ fn read(folder: &Path, name: &str) -> Vec<u8> {
 }
 
 #[test]
+fn the_built_in_contract_holds_no_secret_where_it_is_exported_as_yaml() {
+    let folder = tempfile::tempdir().unwrap();
+    assert_eq!(run_in(folder.path(), ["contract", "--export", "contract.yaml"]).status, 0);
+    let ran = run_in(folder.path(), ["scan", "contract.yaml"]);
+    assert_eq!((ran.status, ran.stdout.as_str(), ran.stderr.as_str()), (0, "", "no secret in 1 file\n"));
+}
+
+#[test]
 fn a_har_that_is_read_leniently_is_searched_by_its_structure() {
     for (fault, body) in [
         ("half of a surrogate pair", &br#"{"size":9,"mimeType":"text/plain","text":"\"cut \ud83d\""}"#[..]),

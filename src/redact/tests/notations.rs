@@ -154,6 +154,7 @@ fn what_only_looks_like_the_name_of_a_secret_stays() {
         ("application/x-www-form-urlencoded", "name=take&value=a1b2c3d4e5f6"),
         ("text/plain", "The password is too short, and the token was 'not valid'."),
         ("text/plain", "usage: login --password PASSWORD --token <token>"),
+        ("text/plain", "send `Bearer <ACCESS_TOKEN>`, which is a JWT, with a scope `<verb>:<resource>`"),
     ] {
         let kept = message(&[("content-type", media)], body);
         assert_eq!(kept, format!("content-type: {media}\n{body}"));
