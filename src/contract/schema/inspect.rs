@@ -509,8 +509,7 @@ impl Inspector<'_> {
             return held.clone();
         }
         self.found.backtracks |= pattern::backtracks(pattern);
-        let affords = self.affords(pattern);
-        let usable = pattern::usable(pattern).filter(|form| affords && compiles(form));
+        let usable = pattern::usable(pattern).filter(|form| self.affords(form) && compiles(form));
         // A message shows the pattern of a form, and names may have several, so no two have the same.
         let usable = usable.and_then(|form| {
             let mut alike = (0..MAX_ALIKE).map(|count| form.clone() + &"(?:)".repeat(count));
