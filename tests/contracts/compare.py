@@ -71,7 +71,7 @@ def base(document):
 def operations(document):
     """(path, path item, method, operation, path of the server) of each operation that a request can have."""
     for path, item in (document.get("paths") or {}).items():
-        if "?" in path or "#" in path:
+        if not path.startswith("/") or "?" in path or "#" in path:
             continue
         item = follow(document, item)
         for method in METHODS:
@@ -192,7 +192,8 @@ def parametrised(path, name, document, arguments, explained):
     for (label, parameter, sent, says), exchange in zip(cases, verify(path, entries) if entries else [], strict=True):
         counts["parameters"] += 1
         rule = parameters.RULES[parameter.place]
-        findings = [one for one in exchange["findings"] if one["rule"] == rule and one["at"].split("[")[0] == parameter.name]
+        is_own = re.compile(re.escape(parameter.name) + r"(\[.*)?$", re.DOTALL).match
+        findings = [one for one in exchange["findings"] if one["rule"] == rule and is_own(one["at"])]
         counts["invalid"] += bool(findings)
         if "request-parameters" in exchange["unchecked"] and not findings:
             counts["unchecked"] += 1
