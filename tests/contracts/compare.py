@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from urllib.parse import unquote
 
 import yaml
 from jsonschema import Draft202012Validator, FormatChecker
@@ -55,7 +56,11 @@ def follow(document, value):
             return value
         value = document
         for token in target[2:].split("/"):
-            value = value[token.replace("~1", "/").replace("~0", "~")]
+            token = unquote(token).replace("~1", "/").replace("~0", "~")
+            try:
+                value = value[int(token) if isinstance(value, list) else token]
+            except (KeyError, IndexError, TypeError, ValueError):
+                return {}
     return {}
 
 

@@ -269,7 +269,7 @@ def verdict(parameter, document, validator, sent):
     # Members of an exploded object come under names of their own, and not under the parameter's.
     spread = parameter.style == "form" and parameter.explode and parameter.place == "query" and allowed == ["object"]
     if sent is None or parameter.place == "query" and not spread and not any(
-            name.split("[")[0] == parameter.name for name, _ in sent):
+            name == parameter.name or name.startswith(parameter.name + "[") for name, _ in sent):
         return "the parameter is missing" if parameter.required else None
     fault = "no value has this notation"
     for value in parameter.readings(sent, allowed):
