@@ -221,6 +221,12 @@ fn draft(
             sample.body = body::encode(request_body, media_type, &value);
         }
     }
+    // One that is documented has the length that a client sends, whatever the example is.
+    let length = sample.body.len();
+    let stated = sample.headers.iter_mut().find(|(name, _)| name.eq_ignore_ascii_case("content-length"));
+    if let Some((_, stated)) = stated {
+        *stated = length.to_string();
+    }
     Some(sample)
 }
 

@@ -175,6 +175,17 @@ fn posted(mock: &Mock) -> Option<String> {
 }
 
 #[test]
+fn a_request_states_the_length_that_its_body_has() {
+    let length = json!({"name": "Content-Length", "in": "header", "required": true,
+        "schema": {"type": "integer", "example": 262144}});
+    let operation = json!({"parameters": [length], "requestBody": {"required": true, "content": {"text/plain": {
+        "example": "twelve bytes"}}}, "responses": {"204": {"description": "x"}}});
+    let mock = mock(json!({"openapi": "3.1.0", "info": {}, "paths": {"/a": {"put": operation}}}));
+    let sample = mock.samples().remove(0).1.unwrap();
+    assert_eq!(sample.headers[0], ("Content-Length".to_owned(), "12".to_owned()));
+}
+
+#[test]
 fn a_request_of_a_form_has_the_styles_of_its_encodings() {
     let text = json!({"type": "string"});
     let object = json!({"type": "object", "additionalProperties": false, "required": ["in", "list"], "properties": {
