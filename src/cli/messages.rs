@@ -50,6 +50,7 @@ pub(super) fn error_chain(error: &(dyn Error + 'static)) -> String {
         Some(io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory) => {
             "a file is in the way: choose another path"
         }
+        Some(io::ErrorKind::IsADirectory) => "name a file in it",
         _ => "",
     };
     if !remedy.is_empty() && !line.contains(';') {
@@ -124,7 +125,14 @@ fn conflict(error: &clap::Error, sources: &Sources) -> Option<String> {
 fn unknown_argument(error: &clap::Error) -> Option<String> {
     let argument = string(error, ContextKind::InvalidArg)?;
     let what = if argument.starts_with('-') { "unknown option" } else { "unexpected argument" };
-    Some(format!("{what} `{argument}`{}", did_you_mean(error, ContextKind::SuggestedArg)))
+    let is_document = [".json", ".yaml", ".yml"].iter().any(|end| argument.ends_with(end));
+    let remedy = match did_you_mean(error, ContextKind::SuggestedArg) {
+        none if none.is_empty() && is_document && !argument.starts_with('-') => {
+            format!("; a contract is named by `--contract {}`", quoted(argument.as_ref()))
+        }
+        suggested => suggested,
+    };
+    Some(format!("{what} `{argument}`{remedy}"))
 }
 
 fn did_you_mean(error: &clap::Error, kind: ContextKind) -> String {
@@ -174,6 +182,8 @@ mod tests {
             "cannot read `a\\u{1b}.yaml`: permission denied; check the permissions of the file and its folder, or choose \
              another path"
         );
+        let error = io::Error::from(io::ErrorKind::IsADirectory);
+        assert_eq!(error_chain(&error), "is a directory; name a file in it");
         let error = io::Error::from(io::ErrorKind::NotFound);
         assert_eq!(error_chain(&error), "entity not found");
     }
@@ -189,6 +199,10 @@ mod tests {
             ),
             (&["watch", "--bogus"], "unknown option `--bogus`; see `contrail watch --help`"),
             (&["explain", "a", "b"], "unexpected argument `b`; see `contrail explain --help`"),
+            (
+                &["contract", "a b.yaml"],
+                "unexpected argument `a b.yaml`; a contract is named by `--contract 'a b.yaml'`; see `contrail contract --help`",
+            ),
             (&["recrod"], "unknown command `recrod`; did you mean `record`? see `contrail --help`"),
             (
                 &["contract", "--format", "jsn"],

@@ -36,6 +36,10 @@ fn explain_states_what_a_rule_means_and_suggests_the_nearest_for_an_unknown_one(
         "contrail: `auth.scop` is not a rule; did you mean `auth.scope`? `contrail explain` lists them all\n"
     );
     assert_eq!(
+        run_in(folder.path(), ["explain", "path.param"]).stderr,
+        "contrail: `path.param` is not a rule; did you mean `path.parameter`? `contrail explain` lists them all\n"
+    );
+    assert_eq!(
         run_in(folder.path(), ["explain", "AUTH.SCOPE"]).stderr,
         "contrail: `AUTH.SCOPE` is not a rule; did you mean `auth.scope`? `contrail explain` lists them all\n"
     );

@@ -165,7 +165,7 @@ fn a_file_that_is_no_har_is_refused_in_one_line() {
         (r#"{"log":{}}"#, "it has no array `log.entries`; name a HAR file, or export it as one"),
         (r#"{"log":[]}"#, "it has no array `log.entries`; name a HAR file, or export it as one"),
         (r#"{"log":{"entries":{}}}"#, "it has no array `log.entries`; name a HAR file, or export it as one"),
-        (r#"{"openapi":"3.1.0"}"#, "it has no array `log.entries`; name a HAR file, or export it as one"),
+        (r#"{"other":"3.1.0"}"#, "it has no array `log.entries`; name a HAR file, or export it as one"),
         (r#"{"log":"#, "it ends before `log.entries` begins; export or copy it again"),
         (r#"{"log" 1}"#, "expected a colon at byte 7; export or copy it again"),
         (
@@ -206,6 +206,10 @@ fn the_message_names_how_to_unpack_or_convert_a_file_first() {
             "it is UTF-16, and HAR is UTF-8; convert it first (iconv -f UTF-16 -t UTF-8)",
         ),
         (utf16(b"", u16::to_be_bytes), "it is UTF-16, and HAR is UTF-8; convert it first (iconv -f UTF-16 -t UTF-8)"),
+        (
+            br#"{"openapi":"3.1.0","paths":{}}"#.to_vec(),
+            "it is an OpenAPI document; name a recording, and the document by `--contract`",
+        ),
     ] {
         let opened = Recording::new("x.har".into(), Box::new(io::Cursor::new(bytes)), None);
         assert_eq!(opened.unwrap_err().to_string(), format!("`x.har` is neither a HAR file nor a journal: {reason}"));

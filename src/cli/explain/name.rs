@@ -28,8 +28,9 @@ impl std::fmt::Display for UnknownName {
 
 impl std::error::Error for UnknownName {}
 
-/// The known name that needs the fewest changes to become, if that is few.
+/// The known name that needs the fewest changes to become, if that is few, else the first that it is a part of.
 pub(super) fn nearest(name: &str) -> Option<&'static str> {
-    let names = Rule::ALL.iter().map(|rule| rule.id()).chain(Unchecked::ALL.into_iter().map(Unchecked::name));
-    crate::suggest::nearest(name, names)
+    let names = || Rule::ALL.iter().map(|rule| rule.id()).chain(Unchecked::ALL.into_iter().map(Unchecked::name));
+    let is_part = |known: &&str| name.len() > 2 && known.contains(name);
+    crate::suggest::nearest(name, names()).or_else(|| names().find(is_part))
 }

@@ -182,9 +182,16 @@ impl EntryTexts {
         let mut first = true;
         while scanner.next(b'}', first)? {
             first = false;
-            if scanner.name()? != "log" {
-                scanner.value(None)?;
-                continue;
+            match scanner.name()?.as_str() {
+                "log" => {}
+                "openapi" | "swagger" => {
+                    let reason = "it is an OpenAPI document; name a recording, and the document by `--contract`";
+                    return Err(Begin::Fault(ReadFault::NotHar { reason: reason.to_owned() }));
+                }
+                _ => {
+                    scanner.value(None)?;
+                    continue;
+                }
             }
             match scanner.peek()? {
                 Some(b'{') => {}
