@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use super::{ContractArgs, Failure, Outcome, options::contract::plan, printer::line, sources};
+use super::{ContractArgs, Failure, Outcome, messages::quoted, options::contract::plan, printer::line, sources};
 use crate::{
     contract::{CheckOptions, Contract},
     exchange::Exchange,
@@ -93,7 +93,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     if folded.nothing {
         return Err(nothing(&folded, &args.out, there).into());
     }
-    print_summary(&folded, &origin, &args.out, &redactor);
+    print_summary(&folded, &origin, args, &redactor);
     Ok(Outcome::CLEAN)
 }
 
@@ -191,7 +191,7 @@ fn sites(elsewhere: &BTreeMap<String, usize>) -> String {
 /// Sites that are named.
 const MAX_LISTED: usize = 10;
 
-fn print_summary(folded: &Folded, origin: &str, out: &Path, redactor: &Redactor) {
+fn print_summary(folded: &Folded, origin: &str, args: &Args, redactor: &Redactor) {
     for (journal, bytes) in &folded.torn {
         super::verify::report_torn(journal, *bytes);
     }
@@ -229,5 +229,6 @@ fn print_summary(folded: &Folded, origin: &str, out: &Path, redactor: &Redactor)
         let list: Vec<String> = counters.secrets.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
         let _ = writeln!(told, "secrets replaced: {}", list.join(", "));
     }
-    line(&format!("next: contrail verify {0}, contrail replay {0}", out.display()));
+    let named = quoted(&args.out) + &args.contract.command_line();
+    line(&format!("next: contrail verify {named}, contrail replay {named}"));
 }

@@ -92,7 +92,7 @@ fn watch(args: &Args) -> Result<Outcome, Failure> {
         None => Vec::new(),
     };
     args.trail.forwarded(forwarder.as_ref(), patience, &mut kept, &mut undone);
-    let next = args.trail.verifying();
+    let next = args.trail.verifying().map(|next| next + &args.judge.contract.command_line());
     let mut exit = Outcome {
         findings: outcome.collector.fails(),
         misses: args.judge.policy.denies_hosts(&mut outcome.collector),

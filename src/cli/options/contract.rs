@@ -8,6 +8,7 @@ use std::{
 };
 
 use crate::{
+    cli::messages::quoted,
     contract::{BUILT_IN, Contract, ContractError, UnusablePlace, model::ParameterIn},
     redact::{Plan, PlanError},
     report::Title,
@@ -58,6 +59,12 @@ impl ContractArgs {
     #[must_use]
     pub fn is_built_in(&self) -> bool {
         self.overlay.is_empty() && self.contract.iter().all(|file| file == Path::new(BUILT_IN))
+    }
+
+    /// The options as they end a command line, each behind a space.
+    pub(in crate::cli) fn command_line(&self) -> String {
+        let contracts = self.contract.iter().map(|file| [" --contract ".to_owned(), quoted(file)]);
+        contracts.chain(self.overlay.iter().map(|file| [" --overlay ".to_owned(), quoted(file)])).flatten().collect()
     }
 
     /// [`Self::load`] without the warnings.

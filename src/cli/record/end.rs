@@ -181,7 +181,9 @@ impl Ending<'_> {
         let good = proof.as_ref().is_some_and(|proof| proof.good);
         End {
             rows,
-            next: good.then(|| format!("contrail replay {}", quoted(&self.args.out))),
+            next: good.then(|| {
+                format!("contrail replay {}{}", quoted(&self.args.out), self.args.judge.contract.command_line())
+            }),
             proof,
             undone: nothing::unanswered(&folded).map(|why| nothing::not_anew(&why)).into_iter().collect(),
             fate: Fate::Replaced,

@@ -250,11 +250,14 @@ fn targets(args: &Args) -> Result<Vec<(PathBuf, Destination)>, Failure> {
         return match <[PathBuf; 1]>::try_from(files) {
             Ok([only]) => Ok(vec![(only, Destination::Output)]),
             Err(files) if is_one_file(&args.files) => Ok(with_bodies(files, Destination::Output)),
-            Err(files) => Err(format!(
-                "{} to clean: give `--in-place`, or `--out FOLDER` with one folder",
-                plural(files.len(), "file")
-            )
-            .into()),
+            Err(files) => {
+                let files = plural(files.len(), "file");
+                Err(match args.files.len() {
+                    1 => format!("{files} to clean: give `--out FOLDER`, or `--in-place`"),
+                    _ => format!("{files} to clean: give `--in-place`, or `--out FOLDER` with one folder"),
+                }
+                .into())
+            }
         };
     };
     let [named] = args.files.as_slice() else {

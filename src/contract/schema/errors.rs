@@ -248,7 +248,7 @@ impl<'w> Places<'w> {
                         texts.push(text);
                     }
                 }
-                let text = joined(texts.into_iter(), " or ");
+                let text = joined(texts, " or ");
                 self.push(at.clone(), if wrong_type { Clause::Type(text) } else { Clause::Other(text) });
             } else {
                 self.push(at.clone(), Clause::Other(one_of(values)));
