@@ -69,13 +69,15 @@ impl Kind {
     }
 }
 
-/// Values that are not secret although a field may hold them: to replace them everywhere would spoil everything.
+/// Values that are not secret although a field may hold them: to replace them everywhere would spoil everything. They
+/// are without `-` and `_`.
 const TRIVIAL: &[&str] = &[
     "accept",
-    "access-token",
+    "accesstoken",
     "action",
     "actions",
     "anonymous",
+    "apikey",
     "application",
     "application/json",
     "authorization",
@@ -84,8 +86,8 @@ const TRIVIAL: &[&str] = &[
     "changeme",
     "client",
     "clients",
-    "client-secret",
-    "client_secret",
+    "clientsecret",
+    "currentpassword",
     "default",
     "disabled",
     "enabled",
@@ -93,18 +95,22 @@ const TRIVIAL: &[&str] = &[
     "groups",
     "hidden",
     "https",
+    "idtoken",
     "invalid",
     "localhost",
     "missing",
+    "newpassword",
+    "oldpassword",
     "optional",
     "passwd",
     "password",
     "payload",
     "policy",
     "private",
-    "private-key",
+    "privatekey",
     "public",
     "redacted",
+    "refreshtoken",
     "removed",
     "required",
     "secret",
@@ -134,9 +140,9 @@ pub(in crate::redact) enum MatchScope {
 
 /// How far `secret` is spread. A value of fewer than six bytes, of one byte repeated, or a common word is not.
 pub(in crate::redact) fn match_scope(secret: &[u8]) -> MatchScope {
-    let lower = secret.to_ascii_lowercase();
     let uniform = secret.iter().all(|byte| Some(byte) == secret.first());
-    if secret.len() < 6 || uniform || TRIVIAL.iter().any(|word| word.as_bytes() == lower) {
+    let letters = || secret.iter().filter(|byte| !matches!(byte, b'-' | b'_')).map(u8::to_ascii_lowercase);
+    if secret.len() < 6 || uniform || TRIVIAL.iter().any(|word| word.bytes().eq(letters())) {
         MatchScope::Field
     } else if secret.len() < 12 && secret.iter().all(u8::is_ascii_alphabetic) {
         MatchScope::Word
@@ -164,7 +170,7 @@ mod tests {
 
     #[test]
     fn short_and_common_values_are_not_spread() {
-        for value in ["", "abc", "12345", "password", "Bearer", "aaaaaaaaaa"] {
+        for value in ["", "abc", "12345", "password", "Bearer", "aaaaaaaaaa", "new_password", "ApiKey"] {
             assert_eq!(match_scope(value.as_bytes()), MatchScope::Field, "{value}");
         }
         assert_eq!(match_scope(b"hunter"), MatchScope::Word);
