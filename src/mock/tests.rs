@@ -177,7 +177,7 @@ fn posted(mock: &Mock) -> Option<String> {
 #[test]
 fn a_request_states_the_length_that_its_body_has() {
     let length = json!({"name": "Content-Length", "in": "header", "required": true,
-        "schema": {"type": "integer", "example": 262144}});
+        "schema": {"type": "integer", "example": 262_144}});
     let operation = json!({"parameters": [length], "requestBody": {"required": true, "content": {"text/plain": {
         "example": "twelve bytes"}}}, "responses": {"204": {"description": "x"}}});
     let mock = mock(json!({"openapi": "3.1.0", "info": {}, "paths": {"/a": {"put": operation}}}));

@@ -23,8 +23,9 @@ pub fn markdown() -> String {
          A finding is a *violation* if the documentation states something and the exchange contradicts it,\n\
          and a *gap* if the documentation is silent. Sections are those of the tenant's documentation.\n\
          `contrail explain RULE` prints the same text; with `--contract` it cites that contract.\n\n\
-         At the token endpoint (section 5) contrail reports gaps and `transport.incomplete` only. What would\n\
-         be a violation of its request body leaves `request-body` unchecked.\n\n\
+         At a token endpoint of whose responses the document shows no body (section 5), contrail reports gaps\n\
+         and `transport.incomplete` only. What would be a violation of its request body leaves `request-body`\n\
+         unchecked. Any other token endpoint is judged like any other operation.\n\n\
          | rule | kind | when |\n|---|---|---|\n",
     );
     for rule in Rule::ALL {
