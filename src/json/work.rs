@@ -68,9 +68,12 @@ pub(crate) fn settle(steps: u64) {
 /// Counts steps of the judging under way, and ends it beyond its bound.
 #[inline]
 pub(crate) fn take(steps: u64) {
-    let left = LEFT.get();
-    LEFT.set(left.saturating_sub(steps));
-    if left < steps {
+    let is_within = LEFT.with(|left| {
+        let before = left.get();
+        left.set(before.saturating_sub(steps));
+        steps <= before
+    });
+    if !is_within {
         exceeded();
     }
 }
