@@ -116,14 +116,19 @@ impl<'w> Places<'w> {
             text.truncate(text.floor_char_boundary(MAX_LIST));
             text.push('…');
         }
-        if self.clauses.len() >= MAX_VIOLATIONS && !self.clauses.contains_key(&at) {
-            self.cut = true;
-            return;
-        }
-        let clauses = self.clauses.entry(at).or_default();
+        let Some(clauses) = self.place(at) else { return };
         if !clauses.contains(&clause) {
             clauses.push(clause);
         }
+    }
+
+    /// The clauses of a place; `None` where there are more places than are reported.
+    fn place(&mut self, at: String) -> Option<&mut Vec<Clause>> {
+        if self.clauses.len() >= MAX_VIOLATIONS && !self.clauses.contains_key(&at) {
+            self.cut = true;
+            return None;
+        }
+        Some(self.clauses.entry(at).or_default())
     }
 
     fn expect(&mut self, error: &ValidationError<'_>, text: impl Into<String>) {
@@ -205,7 +210,13 @@ impl<'w> Places<'w> {
             .map(|branch| {
                 let mut places = Self::new(self.written);
                 for error in *branch {
-                    places.add(error);
+                    match error.kind() {
+                        // Its values are listed below, those of all branches together.
+                        Rule::Constant { .. } | Rule::Enum { .. } => {
+                            places.place(error.instance_path().as_str().to_owned());
+                        }
+                        _ => places.add(error),
+                    }
                 }
                 places.clauses
             })
@@ -279,7 +290,7 @@ fn shown(value: &Value) -> String {
 /// Lists values, each once, as far as a message has room for them.
 pub(super) fn one_of<'v>(values: impl Iterator<Item = &'v Value>) -> String {
     let mut seen = HashSet::new();
-    let listed = joined(values.map(shown).filter(|value| seen.insert(value.clone())), ", ");
+    let listed = joined(values.filter(|value| seen.insert(*value)).map(shown), ", ");
     if seen.len() == 1 { listed } else { format!("one of {listed}") }
 }
 
