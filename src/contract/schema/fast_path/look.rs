@@ -34,6 +34,14 @@ pub(in crate::contract::schema) enum Outcome {
     Violates,
 }
 
+/// What becomes of a choice.
+#[derive(Clone, Copy)]
+struct Chosen {
+    outcome: Outcome,
+    /// The shapes of two branches that hold where only one may.
+    both: Option<[usize; 2]>,
+}
+
 impl Outcome {
     fn of(holds: bool) -> Self {
         if holds { Self::Conforms } else { Self::Violates }
@@ -91,8 +99,8 @@ impl FastPath {
 pub(in crate::contract::schema) struct Look<'g> {
     pub(super) shapes: &'g [Shape],
     is_origin: &'g dyn Fn(&str) -> bool,
-    /// Outcomes of choices, by shape and place of the value, so that no depth of choices multiplies the work.
-    decided: RefCell<AHashMap<(usize, usize), Outcome>>,
+    /// What became of choices, by shape and place of the value, so that no depth of choices multiplies the work.
+    decided: RefCell<AHashMap<(usize, usize), Chosen>>,
     /// What made values [`Outcome::Valid`], or undecided.
     suspects: RefCell<Vec<Range<usize>>>,
     /// Something may be undecided in a value that is [`Outcome::Valid`].
@@ -110,10 +118,17 @@ impl Look<'_> {
         self.suspects.into_inner()
     }
 
-    /// Leaves it to the walker whether this value has a gap, or is undecided.
+    /// Leaves it to the walker whether this value has a gap, or is undecided. It stands for what was found in it.
     pub(super) fn suspect(&self, value: Node<'_>, outcome: Outcome) -> Outcome {
-        self.suspects.borrow_mut().push(value.span());
+        let (span, mut suspects) = (value.span(), self.suspects.borrow_mut());
+        while suspects.pop_if(|last| span.start <= last.start && last.end <= span.end).is_some() {}
+        suspects.push(span);
         outcome
+    }
+
+    /// The shapes of two branches that hold for a value of a choice that was looked at, where only one may.
+    pub(super) fn both(&self, index: usize, value: Node<'_>) -> Option<[usize; 2]> {
+        self.decided.borrow().get(&(index, value.span().start))?.both
     }
 
     /// The fast path's outcome for a value. Recurses as deep as the value is.
@@ -149,7 +164,7 @@ impl Look<'_> {
         }
         match choice.decided(value) {
             Decided::Branch(index) => {
-                return self.several(choice.holding, [&choice.branches[index]].into_iter(), value);
+                return self.several(choice.holding, [&choice.branches[index]].into_iter(), value).outcome;
             }
             Decided::Nothing => return Outcome::Violates,
             Decided::Open => {}
@@ -159,24 +174,28 @@ impl Look<'_> {
         let branches =
             choice.branches.iter().enumerate().filter(|(index, _)| likely >> index & 1 == 1).map(|(_, branch)| branch);
         if likely.count_ones() < 2 || !matches!(kind, Kind::Array | Kind::Object) {
-            return self.several(choice.holding, branches, value);
+            return self.several(choice.holding, branches, value).outcome;
         }
         let key = (index, value.span().start);
         if let Some(decided) = self.decided.borrow().get(&key) {
-            return *decided;
+            return decided.outcome;
         }
-        let decided = self.several(choice.holding, branches, value);
-        self.decided.borrow_mut().insert(key, decided);
-        decided
+        let chosen = self.several(choice.holding, branches, value);
+        self.decided.borrow_mut().insert(key, chosen);
+        chosen.outcome
     }
 
-    fn several<'b>(&self, holding: Holding, branches: impl Iterator<Item = &'b Branch>, value: Node<'_>) -> Outcome {
+    fn several<'b>(&self, holding: Holding, branches: impl Iterator<Item = &'b Branch>, value: Node<'_>) -> Chosen {
         let (mut count, mut doubt, mut frees, mut worst) = (0, false, false, Outcome::Conforms);
+        let mut only = None;
         for branch in branches {
             match self.outcome(branch.shape, value) {
                 Outcome::Violates => {}
                 Outcome::Doubt => doubt = true,
                 held => {
+                    if let (Holding::One, Some(first)) = (holding, only.replace(branch.shape)) {
+                        return Chosen { outcome: Outcome::Violates, both: Some([first, branch.shape]) };
+                    }
                     count += 1;
                     frees |= branch.silent;
                     worst = worst.max(held);
@@ -186,8 +205,7 @@ impl Look<'_> {
         if doubt || holding == Holding::Undecided && count > 1 {
             self.is_open.set(true);
         }
-        match (holding, count) {
-            (Holding::One, 2..) => Outcome::Violates,
+        let outcome = match (holding, count) {
             (Holding::Any | Holding::Undecided, 1..) if doubt => self.suspect(value, Outcome::Valid),
             _ if doubt => Outcome::Doubt,
             (_, 0) => Outcome::Violates,
@@ -196,7 +214,8 @@ impl Look<'_> {
             _ if worst == Outcome::Undecided && (count > 1 || frees) => self.suspect(value, Outcome::Valid),
             (Holding::Undecided, 2..) => self.suspect(value, Outcome::Valid),
             _ => worst,
-        }
+        };
+        Chosen { outcome, both: None }
     }
 
     fn select(&self, select: &Select, value: Node<'_>) -> Outcome {

@@ -36,6 +36,11 @@ impl Way {
     fn below(self) -> Self {
         Self { by_parts: self.by_parts.saturating_sub(1), ..self }
     }
+
+    /// No choice led to it.
+    fn is_direct(self) -> bool {
+        self.by_parts == 0 && !self.compared
+    }
 }
 
 impl Look<'_> {
@@ -87,7 +92,9 @@ impl Look<'_> {
                     return self.settle(Others::Shape(choice.branches[index].shape), value, way, parts);
                 }
                 // The gap walker looks at what any branch documents, so the whole value stays a suspect.
-                if let Some(shape) = choice.only(value) {
+                if let Some(both) = self.both_by_parts(others, value).filter(|_| way.is_direct()) {
+                    Self::leave_out_of(both, value, parts);
+                } else if let Some(shape) = choice.only(value) {
                     let way = Way { by_parts: way.by_parts.max(1), compared: true };
                     self.settle(Others::Shape(shape), value, way, parts);
                 }
@@ -98,6 +105,26 @@ impl Look<'_> {
             self.suspect(value, Outcome::Doubt);
         }
         false
+    }
+
+    /// Two branches of a choice that hold for a container by its parts, where only one may.
+    fn both_by_parts(&self, others: Others, value: Node<'_>) -> Option<[&Plain; 2]> {
+        let (Others::Shape(index) | Others::Unnamed(index)) = others else { return None };
+        let plain = |shape: usize| match &self.shapes[shape] {
+            Shape::Plain(plain) => plain.is_settled_by_parts(value.kind()).then_some(&**plain),
+            _ => None,
+        };
+        let [first, second] = self.both(index, value)?;
+        Some([plain(first)?, plain(second)?])
+    }
+
+    /// Adds the parts of a value without which both still hold.
+    fn leave_out_of(both: [&Plain; 2], value: Node<'_>, parts: &mut Vec<Part>) {
+        let part = |part: Node<'_>| Part { span: part.span(), certain: true };
+        let is_required = |name: Node<'_>| both.iter().any(|plain| plain.members.about(name, &mut 0).1 != 0);
+        parts.extend(value.items().map(part));
+        let members = value.entries().filter(|(name, _)| !is_required(*name));
+        parts.extend(members.map(|(_, member)| part(member)));
     }
 
     /// Whether nothing about a value that breaks this can be undocumented: no schema looks into a container of a type

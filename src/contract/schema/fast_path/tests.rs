@@ -426,6 +426,15 @@ fn a_schema_that_others_extend_is_judged_some_parts_at_a_time() {
 }
 
 #[test]
+fn a_value_that_two_branches_accept_is_judged_without_its_parts() {
+    let named = |name: &str| json!({"type": "object", "properties": {name: {}}, "required": [name]});
+    let list = json!({"type": "array", "items": {"oneOf": [named("a"), named("b"), {"type": "null"}]}});
+    assert_eq!(certain(&of(&list.to_string()), r#"[{"a":[1],"b":2,"c":3},null,{"c":4}]"#), ["3", "null"]);
+    let either = of(&json!({"oneOf": [list, {"type": "array"}]}).to_string());
+    assert_eq!(certain(&either, r#"[{"a":1},null]"#), [r#"{"a":1}"#, "null"]);
+}
+
+#[test]
 fn what_decides_a_choice_of_one_branch_is_judged_with_every_part() {
     let one = of(&json!({"oneOf": [{"type": "object", "properties": {"a": {"enum": ["x", "y"]}},
         "additionalProperties": {"items": {"type": "object"}}}]})
