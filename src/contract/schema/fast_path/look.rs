@@ -145,7 +145,12 @@ impl Look<'_> {
 
     /// The same for a branch of a choice, which the value breaks more often than not: what decides comes first.
     pub(in crate::contract::schema) fn outcome_of_branch(&self, index: usize, value: Node<'_>) -> Outcome {
-        if let Shape::Plain(plain) = &self.shapes[index] {
+        let asked = match &self.shapes[index] {
+            // What breaks it breaks every schema that extends it.
+            Shape::Select(select) if select.children => select.otherwise,
+            _ => index,
+        };
+        if let Shape::Plain(plain) = &self.shapes[asked] {
             let members = &plain.members;
             for named in members.deciding.iter().map(|index| &members.named[*index]) {
                 let member = value.get(&named.name);
@@ -221,8 +226,9 @@ impl Look<'_> {
     fn select(&self, select: &Select, value: Node<'_>) -> Outcome {
         let otherwise = || self.outcome(select.otherwise, value);
         let Some(selector) = value.get(&select.property) else { return otherwise() };
-        let Some(selector) = selector.plain_text() else { return Outcome::Doubt };
-        match select.case(selector).map(|shape| self.outcome(shape, value)) {
+        let text = (selector.kind() == Kind::String).then(|| plain_or_unescaped(selector));
+        let selected = text.and_then(|text| select.case(&text));
+        match selected.map(|shape| self.outcome(shape, value)) {
             Some(outcome) if !select.children || outcome <= Outcome::Valid => outcome,
             None if select.has_default => otherwise(),
             _ => {

@@ -435,6 +435,19 @@ fn a_value_that_two_branches_accept_is_judged_without_its_parts() {
 }
 
 #[test]
+fn a_discriminator_that_is_no_text_selects_nothing() {
+    let members = |kind: &str| json!({"type": "object", "properties": {"kind": {}, kind: {}}});
+    let document = json!({
+        "s": {"oneOf": [{"$ref": "#/components/schemas/a"}, {"$ref": "#/components/schemas/b"}],
+            "discriminator": {"propertyName": "kind"}},
+        "components": {"schemas": {"a": members("a"), "b": members("b")}},
+    });
+    let selected = schema(&document, "/s");
+    assert_eq!(outcome(&selected, r#"{"kind":"\u0061","a":1}"#), Outcome::Conforms);
+    assert_eq!(outcome(&selected, r#"{"kind":5}"#), Outcome::Violates, "both hold");
+}
+
+#[test]
 fn what_decides_a_choice_of_one_branch_is_judged_with_every_part() {
     let one = of(&json!({"oneOf": [{"type": "object", "properties": {"a": {"enum": ["x", "y"]}},
         "additionalProperties": {"items": {"type": "object"}}}]})
