@@ -106,7 +106,7 @@ impl Touch<'_> {
         &mut self,
         parameter: &Parameter,
         raw: &[(&str, &str)],
-        query: &[(String, &[u8])],
+        query: &[(Cow<'_, str>, &[u8])],
         exchange: &Exchange,
     ) {
         let Parameter { part, name, place, separator, schema } = parameter;
@@ -121,7 +121,7 @@ impl Touch<'_> {
                 let is_own = |held: &str| {
                     held.strip_prefix(&**name).is_some_and(|rest| rest.is_empty() || rest.starts_with('['))
                 };
-                query.iter().filter(|(name, _)| is_own(name)).map(|(_, value)| decoded(value).into()).collect()
+                query.iter().filter(|(name, _)| is_own(name)).map(|(_, value)| decoded(value)).collect()
             }
             "header" => request.headers.get_all(name).map(|value| String::from_utf8_lossy(value.as_bytes())).collect(),
             "cookie" => {
@@ -208,7 +208,8 @@ impl Touch<'_> {
         for field in media::fields(&body.content) {
             let name = decoded(&body.content[field.name]);
             self.member(0..own, &name);
-            if self.schemas.len() > own && !is_redacted(&body.redacted, &below("", &[&name])) {
+            let is_redacted = || !body.redacted.is_empty() && is_redacted(&body.redacted, &below("", &[&name]));
+            if self.schemas.len() > own && !is_redacted() {
                 let text = decoded(&body.content[field.value]);
                 for at in own..self.schemas.len() {
                     self.texts(Some(self.schemas[at]), &[&*text], &[&*text], 0);
@@ -365,10 +366,14 @@ impl Touch<'_> {
     }
 }
 
-/// Whether a scalar, or a text of an object, is none of those that a branch lists for it: most choices tell their
-/// branches apart so, and the judge takes longest for what it refuses.
+/// Whether a value has a type that a branch excludes, or a scalar or a text of an object is none of those that the branch
+/// lists for it: most choices tell their branches apart so, and the judge takes longest for what it refuses.
 fn rules_out(nodes: &[SchemaNode], branch: &Branch, value: Option<Node<'_>>) -> bool {
-    let (Some(schema), Some(value)) = (branch.schema, value) else { return false };
+    let Some(value) = value else { return false };
+    if branch.judge.excludes(value.kind()) {
+        return true;
+    }
+    let Some(schema) = branch.schema else { return false };
     let lacks = |schema: NodeNumber, value: Node<'_>| {
         let values = &nodes[schema].values;
         values.are_all && values.parts.get(value).is_none()
@@ -383,6 +388,9 @@ fn rules_out(nodes: &[SchemaNode], branch: &Branch, value: Option<Node<'_>>) -> 
 }
 
 /// A name or a value of a query or a form.
-fn decoded(text: &[u8]) -> String {
-    String::from_utf8_lossy(&media::decoded(text)).into_owned()
+fn decoded(text: &[u8]) -> Cow<'_, str> {
+    match media::decoded(text) {
+        Cow::Borrowed(text) => String::from_utf8_lossy(text),
+        Cow::Owned(text) => String::from_utf8_lossy(&text).into_owned().into(),
+    }
 }

@@ -9,7 +9,7 @@ use super::{
     fast_path::{Look, Outcome, Part},
     set::{Build, Schemas},
 };
-use crate::json::{Document, Leaf, Narrowed, Node, Suspects, work};
+use crate::json::{Document, Kind, Leaf, Narrowed, Node, Suspects, work};
 
 /// Nesting up to which the stack of any thread suffices.
 const MAX_SHALLOW_DEPTH: usize = 64;
@@ -112,6 +112,12 @@ impl Schema {
             Outcome::Violates => Some(false),
             Outcome::Undecided | Outcome::Valid | Outcome::Doubt => None,
         }
+    }
+
+    /// Whether a value of this type breaks it for certain.
+    pub(crate) fn excludes(&self, kind: Kind) -> bool {
+        let (build, place) = self.build();
+        build.fast_path.excludes(build.roots[place].shape, kind)
     }
 
     /// Whether the judge and the gap walker come to a verdict, too, if they come to any.
