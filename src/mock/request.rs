@@ -198,7 +198,10 @@ fn draft(
                 sample.target = sample.target.replace(&format!("{{{name}}}"), &written);
             }
             "query" => query.extend(query_pairs(&name, parameter, &value)),
-            "header" if !["accept", "content-type", "authorization"].contains(&&*name.to_ascii_lowercase()) => {
+            "header"
+                if !["accept", "content-type", "authorization"].contains(&&*name.to_ascii_lowercase())
+                    && HeaderName::from_bytes(name.as_bytes()).is_ok() =>
+            {
                 sample.headers.push((name, simple(&value)));
             }
             "cookie" => add_cookie(&mut sample, &format!("{name}={}", simple(&value))),

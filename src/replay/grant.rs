@@ -22,7 +22,7 @@ pub(super) struct Learned {
 #[derive(Debug)]
 pub(super) struct Grant {
     pub(super) client: Option<String>,
-    /// `None` if it was refused.
+    /// `None` if it was refused, or if the answer has no `access_token` in which another one could stand.
     pub(super) granted: Option<Map<String, Value>>,
 }
 
@@ -96,11 +96,33 @@ fn basic_user(authorization: &str) -> Option<String> {
     percent_encoding::percent_decode_str(user).decode_utf8().ok().map(std::borrow::Cow::into_owned)
 }
 
-/// What a token request got; `None` if it was refused.
+/// What a token request got; `None` as in [`Grant::granted`].
 fn granted(response: Option<&Response>) -> Option<Map<String, Value>> {
     let response = response.filter(|response| (200..300).contains(&response.status))?;
     match Document::parse(response.body.content.clone()).ok().map(|document| document.root().to_value()) {
-        Some(Value::Object(members)) => Some(members),
+        Some(Value::Object(members)) => members.contains_key("access_token").then_some(members),
         _ => Some(Map::new()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::Version;
+
+    use super::*;
+    use crate::exchange::{Body, Headers};
+
+    #[test]
+    fn an_answer_without_a_place_for_a_token_is_no_grant() {
+        for (status, body, grants) in [
+            (200, r#"{"access_token":"!token-1!"}"#, true),
+            (200, "", true),
+            (201, r#"{"data":{"access_token":"!token-1!"}}"#, false),
+            (401, r#"{"access_token":"!token-1!"}"#, false),
+        ] {
+            let body = Body::whole(body);
+            let response = Response { status, version: Version::HTTP_11, headers: Headers::default(), body };
+            assert_eq!(granted(Some(&response)).is_some(), grants, "{status}");
+        }
     }
 }

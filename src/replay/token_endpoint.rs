@@ -38,7 +38,7 @@ pub(super) struct TokenEndpoint {
 #[derive(Debug, Default)]
 struct Grants {
     entries: Vec<u32>,
-    /// What the last one that was granted got; `None` if all were refused.
+    /// What the last one that was granted got; `None` if none was.
     granted: Option<Map<String, Value>>,
 }
 
@@ -46,7 +46,7 @@ struct Grants {
 pub(super) enum Reply {
     /// A fresh token; the recorded exchanges that it stands for; remarks to print.
     Token { answer: Answer, stands_for: Vec<u32>, remarks: Vec<String> },
-    /// This client was only ever refused: answer as recorded.
+    /// This client was only ever refused, or got answers of another form: answer as recorded.
     AsRecorded,
 }
 

@@ -181,6 +181,7 @@ impl<'d> Compiler<'d> {
             compiled.token_endpoint = self.token_templates.get(&group).is_some_and(|held| held.contains(path));
             if compiled.token_endpoint {
                 token_endpoints.push((group, operations.len()));
+                compiled.security = security::before_a_token(&compiled.security);
             }
             if let Some(twin) = self.by_id.get(&compiled.id).map(|index| &operations[*index]) {
                 let reason = format!("the operation id `{}` is also that of `{}`", twin.id, twin.path);

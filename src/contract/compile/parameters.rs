@@ -133,6 +133,7 @@ impl<'d> Compiler<'d> {
             return Ok(None);
         }
         members(header, at)?;
+        field_name(at, name)?;
         let required = self.usable(flag(header, at, "required"));
         let notation = self.notation(at, header, Style::Simple, &[Style::Simple]);
         let definition = if notation.is_some() { self.definition(at, header)? } else { Definition::NotRead };

@@ -64,8 +64,9 @@ impl<'d> Compiler<'d> {
             let Some(other) = other else {
                 let at = child(at, name);
                 let needed = needed.as_array().into_iter().flatten().filter_map(Value::as_str);
-                if let Some(scope) = needed.clone().find(|scope| scope.contains(' ')) {
-                    self.unusable(&at, format!("no scope has a space, as `{scope}` does (RFC 6749, section 3.3)"));
+                let is_none = |scope: &&str| scope.is_empty() || scope.contains(char::is_whitespace);
+                if let Some(scope) = needed.clone().find(is_none) {
+                    self.unusable(&at, format!("`{scope}` is no scope: one has no blank (RFC 6749, section 3.3)"));
                     alternative.others.push(Scheme::Unseen(name.as_str().into()));
                     continue;
                 }
@@ -138,6 +139,16 @@ impl Compiler<'_> {
             self.undeclared_scopes.push(UndeclaredScope { at: at.to_owned(), scope: scope.to_owned() });
         }
     }
+}
+
+/// What a token endpoint asks of a client, which has no token yet (RFC 6749, section 3.2.1): a token is unseen.
+pub(super) fn before_a_token(security: &Security) -> Arc<Security> {
+    let alternative = |stated: &Alternative| {
+        let unseen = stated.bearer.as_ref().map(|_| Scheme::Unseen("a token".into()));
+        Alternative { bearer: None, others: stated.others.iter().cloned().chain(unseen).collect() }
+    };
+    let alternatives = security.alternatives.iter().map(alternative).collect();
+    Arc::new(Security { required: false, scopes: Vec::new(), alternatives })
 }
 
 /// The security scheme that a requirement names, with its JSON pointer.

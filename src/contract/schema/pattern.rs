@@ -297,7 +297,7 @@ pub(super) fn backtracks(pattern: &str) -> bool {
 const MAX_BACKTRACKING: usize = 10_000;
 
 /// Bound on the memory of one compiled pattern, in bytes.
-const MAX_SIZE: usize = 8 << 20;
+const MAX_SIZE: usize = 2 << 20;
 
 /// The engine of the judge, and its bounds.
 pub(super) fn engine() -> PatternOptions<FancyRegex> {

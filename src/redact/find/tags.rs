@@ -38,12 +38,15 @@ fn find_elements(text: &[u8], emit: &mut Emit<'_>) {
         // What is inside of it may be an element, too.
         from = name.end();
         let name = std::str::from_utf8(name.as_bytes()).unwrap_or_default();
-        // Words up to another tag: the first one was no tag, but `Bearer <token>` in prose.
-        let ends = hit.get(2).is_some() || text[value.end()..].starts_with(b"</");
-        let is_prose = || value.as_bytes().trim_ascii().iter().any(u8::is_ascii_whitespace);
+        // `Bearer <token>` in prose, with words up to another such place.
+        let is_prose = || {
+            let stands_for_token = hit.get(0).is_some_and(|tag| text[..tag.start()].ends_with(b"Bearer "));
+            let is_closed = hit.get(2).is_some() || text[value.end()..].starts_with(b"</");
+            stands_for_token && !is_closed && value.as_bytes().trim_ascii().iter().any(u8::is_ascii_whitespace)
+        };
         if let Some(kind) = names::by_name(name, FieldContext::Text)
             && !value.as_bytes().trim_ascii().is_empty()
-            && (ends || !is_prose())
+            && !is_prose()
             && !label::holds(value.as_bytes())
         {
             emit(value.range(), kind);

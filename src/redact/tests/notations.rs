@@ -72,6 +72,8 @@ fn a_secret_is_masked_in_a_body_of_any_notation_that_names_it() {
         ("application/xml", "<client_secret><![CDATA[@]]></client_secret>".to_owned()),
         ("application/xml", "<password>\n  <value>@</value></password>".to_owned()),
         ("application/xml", "<password><!-- new -->@</password>".to_owned()),
+        ("application/xml", "<r><password>correct @ battery<!-- old --></password></r>".to_owned()),
+        ("application/xml", "<client_secret>correct @ <b>battery</b></client_secret>".to_owned()),
         ("application/xml", "<averyveryverylongprefix:password>@</averyveryverylongprefix:password>".to_owned()),
         ("application/yaml", "client_secret: |\n  @\n".to_owned()),
         ("application/yaml", "client_secret: >-\n  @\n".to_owned()),

@@ -91,14 +91,13 @@ fn patterns_are_left_out_where_all_together_would_be_too_large() {
 
 #[test]
 fn patterns_that_repeat_a_set_as_often_as_vendors_do_are_run() {
-    let patterns =
-        [r"^[\w-]{0,255}$", r"^(\w|\.|-){1,255}$", r"^\S{1,2000}$", "^.{1,2048}$", r"^[^\u0085\r\n]{1,4096}$"];
+    let patterns = [r"^[\w-]{0,255}$", r"^(\w|\.|-){1,255}$", r"^[\w.@() -]{1,2000}$", "^.{1,1000}$"];
     let members: Map<String, Value> =
         patterns.iter().map(|text| ((*text).to_owned(), json!({"pattern": text}))).collect();
     let schemas = Schemas::new(&std::sync::Arc::new(json!({"s": {"type": "object", "properties": members}})));
     let schema = schemas.at("/s");
     assert_eq!(schemas.unusable(), []);
-    for (pattern, most) in patterns.iter().zip([255, 255, 2000, 2048, 4096]) {
+    for (pattern, most) in patterns.iter().zip([255, 255, 2000, 1000]) {
         assert_eq!(judged(&schema, &json!({*pattern: "a".repeat(most)})), Ok(0), "{pattern}");
         assert_eq!(judged(&schema, &json!({*pattern: "a".repeat(most + 1)})), Ok(1), "{pattern}");
     }
