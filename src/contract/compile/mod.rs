@@ -178,7 +178,9 @@ impl<'d> Compiler<'d> {
                 }
             };
             self.shared.operations.entry(at.clone()).or_insert(operations.len());
-            compiled.token_endpoint = self.token_templates.get(&group).is_some_and(|held| held.contains(path));
+            // Other methods at its path ask for no token (RFC 6749, section 3.2).
+            compiled.token_endpoint =
+                method == Method::POST && self.token_templates.get(&group).is_some_and(|held| held.contains(path));
             if compiled.token_endpoint {
                 token_endpoints.push((group, operations.len()));
                 compiled.security = security::before_a_token(&compiled.security);
