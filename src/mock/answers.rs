@@ -147,7 +147,11 @@ impl Mock {
 
     fn succeed(&self, call: &Call<'_>) -> Answer {
         let Some(status) = call.status() else { return Answer::empty(StatusCode::OK) };
-        let cannot = |reason| problem(StatusCode::NOT_IMPLEMENTED, reason);
+        let cannot = |reason| {
+            let documented = self.respond(call, StatusCode::NOT_IMPLEMENTED);
+            documented
+                .map_or_else(|| problem(StatusCode::NOT_IMPLEMENTED, reason), |answer| with_reason(answer, reason))
+        };
         if status.is_informational() {
             return cannot("the contract documents an interim response, and the sandbox sends final ones only");
         }

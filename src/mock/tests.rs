@@ -262,11 +262,19 @@ fn a_token_has_the_requested_scopes_and_nothing_that_a_request_creates_is_found(
 #[test]
 fn where_no_value_fits_the_schema_the_answer_is_501_with_the_reason() {
     let never = json!({"type": "object", "required": ["a"], "properties": {"a": false}});
-    let mock = mock(json!({"openapi": "3.1.0", "info": {}, "paths": {"/a": {"get": {"responses": {"200": {
-        "description": "x", "content": {"application/json": {"schema": never}}}}}}}}));
-    let answered = answer(&mock, &Method::GET, "/a", &[], "");
-    assert_eq!(answered.status, 501);
-    assert!(answered.headers.contains_key("contrail-sandbox"));
+    let of = |schema: &Value| json!({"description": "x", "content": {"application/json": {"schema": schema}}});
+    let error = json!({"const": "an error"});
+    for (responses, expected) in [
+        (json!({"200": of(&never)}), "no value that the sandbox can make conforms"),
+        (json!({"200": of(&never), "default": of(&error)}), "\"an error\""),
+    ] {
+        let mock = getting(&responses);
+        let answered = answer(&mock, &Method::GET, "/a", &[], "");
+        assert_eq!(answered.status, 501);
+        assert!(answered.headers.contains_key("contrail-sandbox"));
+        let body = String::from_utf8(answered.body.to_vec()).unwrap();
+        assert!(body.contains(expected), "{body}");
+    }
 }
 
 /// A mock of `GET /a` with these responses.
