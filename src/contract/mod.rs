@@ -42,6 +42,6 @@ pub use model::Operation;
 pub use options::CheckOptions;
 pub use passage::{Passage, Subject};
 pub(crate) use refs::{below, follow, reference, target};
-pub(crate) use route::encoded_path;
+pub(crate) use route::{encoded_path, has_no_request};
 pub use unusable::UnusablePlace;
 pub(crate) use yaml::write as yaml_text;

@@ -2,7 +2,10 @@
 
 use serde_json::Value;
 
-use super::{ContractDocument, refs, route::shape};
+use super::{
+    ContractDocument, refs,
+    route::{has_no_request, shape},
+};
 
 impl ContractDocument {
     /// Operations, path parameters and discriminators without effect: JSON pointer of each, and why.
@@ -34,7 +37,7 @@ fn of_paths(contract: &ContractDocument) -> Vec<(String, String)> {
             let reason = format!("it has the same requests as `{}`, which comes first", other.path);
             found.push((operation.at.to_string(), reason));
         }
-        if alike.contains(['?', '#']) {
+        if has_no_request(path) {
             found
                 .push((operation.at.to_string(), "no request has its path: a path ends before `?` and `#`".to_owned()));
         }

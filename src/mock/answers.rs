@@ -161,11 +161,7 @@ impl Mock {
 
     /// A token in the shape that the document gives to the response of its token endpoint.
     fn grant(&self, call: &Call<'_>, token: Answer) -> Answer {
-        let breaks = |answer: &Answer| {
-            let options = CheckOptions { request: false, auth: false, ..CheckOptions::default() };
-            let verdict = self.contract.check(&exchange_of(call.request, Some(answer)), &options);
-            verdict.conclusion() == Conclusion::Violates
-        };
+        let breaks = |answer: &Answer| self.conclusion(call, answer) == Conclusion::Violates;
         if !breaks(&token) {
             return token;
         }
@@ -197,9 +193,14 @@ impl Mock {
         made
     }
 
+    /// What an answer to the request comes to.
+    fn conclusion(&self, call: &Call<'_>, answer: &Answer) -> Conclusion {
+        let options = CheckOptions { request: false, auth: false, ..CheckOptions::default() };
+        self.contract.check(&exchange_of(call.request, Some(answer)), &options).conclusion()
+    }
+
     /// The first of the candidates that conforms, else the first that only has gaps.
     fn make(&self, call: &Call<'_>, status: StatusCode, response: &Value, media_type: Option<&str>) -> Option<Answer> {
-        let options = CheckOptions { request: false, auth: false, ..CheckOptions::default() };
         let mut gap = None;
         for attempt in 0..MAX_ATTEMPTS {
             let style = Style::of(attempt, self.seed_number);
@@ -219,8 +220,7 @@ impl Mock {
             if let Some(media_type) = media_type.and_then(|media_type| body::sent(media_type).parse().ok()) {
                 answer.headers.insert(header::CONTENT_TYPE, media_type);
             }
-            let exchange = exchange_of(call.request, Some(&answer));
-            match self.contract.check(&exchange, &options).conclusion() {
+            match self.conclusion(call, &answer) {
                 Conclusion::Conforms => return Some(answer),
                 Conclusion::Gap => gap = gap.or(Some(answer)),
                 Conclusion::Violates => {}

@@ -14,7 +14,7 @@ use super::{
     text::{escaped, path_value, query_pairs, simple},
 };
 use crate::{
-    contract::{CheckOptions, ContractDocument, encoded_path, model::Operation, refs},
+    contract::{CheckOptions, ContractDocument, encoded_path, has_no_request, model::Operation, refs},
     exchange::{Body, Credential, Headers, Request, Target},
     finding::Kind,
 };
@@ -51,7 +51,7 @@ impl Mock {
                 if operation.is_bare_token_endpoint() {
                     continue;
                 }
-                if operation.path.contains(['?', '#']) {
+                if has_no_request(&operation.path) {
                     samples.push((operation.id.to_string(), None));
                     continue;
                 }
@@ -93,6 +93,8 @@ impl Mock {
                 continue;
             }
             self.sign_in(document.document(), operation, &mut sample);
+            // The document may name headers that no request can have.
+            sample.headers.retain(|(name, _)| HeaderName::from_bytes(name.as_bytes()).is_ok());
             if verdict.findings.is_empty() {
                 return Some(sample);
             }
@@ -111,7 +113,6 @@ impl Mock {
             let text = |key: &str| scheme.get(key).and_then(Value::as_str).unwrap_or_default();
             match (text("type"), text("in"), &*text("scheme").to_ascii_lowercase()) {
                 ("apiKey", place, _) if has_key(sample, place, text("name")) => {}
-                ("apiKey", "header", _) if HeaderName::from_bytes(text("name").as_bytes()).is_err() => {}
                 ("apiKey", "header", _) => sample.headers.push((text("name").to_owned(), "key".to_owned())),
                 ("apiKey", "cookie", _) => add_cookie(sample, &format!("{}=key", text("name"))),
                 ("apiKey", "query", _) => {
@@ -198,10 +199,7 @@ fn draft(
                 sample.target = sample.target.replace(&format!("{{{name}}}"), &written);
             }
             "query" => query.extend(query_pairs(&name, parameter, &value)),
-            "header"
-                if !["accept", "content-type", "authorization"].contains(&&*name.to_ascii_lowercase())
-                    && HeaderName::from_bytes(name.as_bytes()).is_ok() =>
-            {
+            "header" if !["accept", "content-type", "authorization"].contains(&&*name.to_ascii_lowercase()) => {
                 sample.headers.push((name, simple(&value)));
             }
             "cookie" => add_cookie(&mut sample, &format!("{name}={}", simple(&value))),

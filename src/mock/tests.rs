@@ -140,12 +140,14 @@ fn a_request_goes_to_the_servers_of_its_operation_and_not_to_those_of_another_on
 #[test]
 fn no_request_is_made_for_a_path_that_none_has_nor_with_a_key_in_a_header_that_none_has() {
     let get = json!({"operationId": "get", "responses": {"204": {"description": "x"}}});
+    let id = json!({"name": "id?", "in": "path", "required": true, "schema": {"const": "b"}});
+    let optional = json!({"parameters": [id], "responses": {"204": {"description": "x"}}});
     let mock = mock(json!({"openapi": "3.1.0", "info": {}, "security": [{"key": []}],
-        "paths": {"/a": {"get": get}, "/a?more=1": {"get": get}, "/a#more": {"get": get}},
+        "paths": {"/a": {"get": get}, "/a?more=1": {"get": get}, "/a#more": {"get": get}, "/{id?}": {"get": optional}},
         "components": {"securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": "The API key"}}}}));
     let samples = mock.samples();
     let headers: Vec<_> = samples.iter().map(|(_, sample)| Some(&*sample.as_ref()?.headers)).collect();
-    assert_eq!(headers, [Some(&[][..]), None, None]);
+    assert_eq!(headers, [Some(&[][..]), None, None, Some(&[][..])]);
 }
 
 #[test]

@@ -14,7 +14,7 @@ use std::{
     collections::{HashMap, HashSet},
 };
 
-pub(crate) use self::template::encoded_path;
+pub(crate) use self::template::{encoded_path, has_no_request};
 pub(super) use self::{
     servers::{base_path, open_bases, urls},
     template::{Divided, divided, shape},

@@ -22,6 +22,11 @@ pub(super) fn encoded(template: &str) -> String {
     out
 }
 
+/// Whether no request has a path of this template: a path ends before `?` and `#`.
+pub(crate) fn has_no_request(template: &str) -> bool {
+    shape(template).contains(['?', '#'])
+}
+
 /// A template with `{}` for each parameter.
 pub(in crate::contract) fn shape(template: &str) -> String {
     let mut out = String::new();

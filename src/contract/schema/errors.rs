@@ -270,12 +270,12 @@ impl<'w> Places<'w> {
 
 /// All clauses of a place as one.
 fn together(clauses: &[Clause]) -> Clause {
-    let types = || clauses.iter().filter(|clause| matches!(clause, Clause::Type(_)));
-    let texts = |clauses: &mut dyn Iterator<Item = &Clause>| {
-        let texts = clauses.map(|(Clause::Type(text) | Clause::Other(text))| text.as_str());
-        texts.collect::<Vec<_>>().join(" and ")
-    };
-    if types().next().is_some() { Clause::Type(texts(&mut types())) } else { Clause::Other(texts(&mut clauses.iter())) }
+    let is_type = |clause: &&Clause| matches!(clause, Clause::Type(_));
+    let wrong_type = clauses.iter().any(|clause| is_type(&clause));
+    let stated = clauses.iter().filter(|clause| !wrong_type || is_type(clause));
+    let texts: Vec<&str> = stated.map(|(Clause::Type(text) | Clause::Other(text))| text.as_str()).collect();
+    let text = texts.join(" and ");
+    if wrong_type { Clause::Type(text) } else { Clause::Other(text) }
 }
 
 fn shown(value: &Value) -> String {
