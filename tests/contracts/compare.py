@@ -203,8 +203,7 @@ def parametrised(path, name, document, arguments, explained):
     for (label, parameter, sent, says), exchange in zip(cases, verify(path, entries) if entries else [], strict=True):
         counts["parameters"] += 1
         rule = parameters.RULES[parameter.place]
-        is_own = re.compile(re.escape(parameter.name) + r"(\[.*)?$", re.DOTALL).match
-        findings = [one for one in exchange["findings"] if one["rule"] == rule and is_own(one["at"])]
+        findings = [one for one in exchange["findings"] if one["rule"] == rule and parameter.has_name(one["at"])]
         counts["invalid"] += bool(findings)
         if "request-parameters" in exchange["unchecked"] and not findings:
             counts["unchecked"] += 1

@@ -123,6 +123,10 @@ class Parameter:
         for kind in kinds:
             yield from getattr(self, "read_" + kind)(sent)
 
+    def has_name(self, name):
+        """Whether it is the parameter's, or that of a member in brackets."""
+        return name == self.name or name.startswith(self.name + "[")
+
     def texts(self, sent):
         return [text for name, text in sent if name == self.name]
 
@@ -269,7 +273,7 @@ def verdict(parameter, document, validator, sent):
     # Members of an exploded object come under names of their own, and not under the parameter's.
     spread = parameter.style == "form" and parameter.explode and parameter.place == "query" and allowed == ["object"]
     if sent is None or parameter.place == "query" and not spread and not any(
-            name == parameter.name or name.startswith(parameter.name + "[") for name, _ in sent):
+            parameter.has_name(name) for name, _ in sent):
         return "the parameter is missing" if parameter.required else None
     fault = "no value has this notation"
     for value in parameter.readings(sent, allowed):
