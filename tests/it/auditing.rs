@@ -214,9 +214,10 @@ fn call_by(client: &str) -> Value {
 #[test]
 fn a_client_is_apart_from_what_the_audit_calls_requests_without_one() {
     let beyond = "callers beyond the first 10000, counted together";
-    let clients = ["no token", "", r#""no token""#, "gaps", "  holds", beyond, "me"];
+    let clients = ["no token", "", r#""no token""#, "gaps", "  holds", beyond, "me", "no token (Basic)"];
     let mut entries: Vec<Value> = clients.into_iter().map(call_by).collect();
     entries.push(har::get("/x", None, 200, "{}"));
+    entries.push(har::get("/x", Some("basic dXNlcjpwYXNz"), 200, "{}"));
     let (text, json) = audited(&entries);
     let callers = json["callers"].as_array().unwrap().iter().map(|caller| caller["caller"].as_str().unwrap());
     let quoted = [
@@ -225,16 +226,18 @@ fn a_client_is_apart_from_what_the_audit_calls_requests_without_one() {
         r#""\"no token\"""#.to_owned(),
         format!("\"{beyond}\""),
         r#""gaps""#.to_owned(),
+        r#""no token (Basic)""#.to_owned(),
         r#""no token""#.to_owned(),
         "me".to_owned(),
         "no token".to_owned(),
+        "no token (Basic)".to_owned(),
     ];
     assert_eq!(callers.collect::<Vec<_>>(), quoted);
     assert!(text.contains("\n\"gaps\"\n  undocumented  "), "{text}");
 
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("a.har"), har::har(&entries)).unwrap();
-    for (client, entry) in [("no token", 7), (r#""no token""#, 0)] {
+    for (client, entry) in [("no token", 8), ("no token (Basic)", 9), (r#""no token""#, 0)] {
         let ran = run_in(folder.path(), ["audit", "a.har", "--client", client, "--format", "json"]);
         let audit: Value = serde_json::from_str(&ran.stdout).unwrap();
         let calls = &audit["callers"][0]["calls"][0];

@@ -7,6 +7,8 @@ use crate::{
 
 const NO_CLIENT: &str = "a token without a client";
 const NO_TOKEN: &str = "no token";
+/// With the scheme behind it: `no token (Basic)`.
+const OTHER_SCHEME: &str = "no token (";
 const NO_JWT: &str = "a token that is not a JWT";
 const ENCRYPTED: &str = "an encrypted token";
 const UNKNOWN: &str = "unknown (the file lacks Authorization)";
@@ -69,6 +71,7 @@ pub(super) fn caller_name(client: Option<&str>, credential: &Credential) -> Stri
     }
     let without = match credential {
         Credential::Token(_) => NO_CLIENT,
+        Credential::OtherScheme(scheme) if !scheme.is_empty() => return format!("{OTHER_SCHEME}{scheme})"),
         Credential::Missing | Credential::OtherScheme(_) => NO_TOKEN,
         Credential::Malformed(_) => NO_JWT,
         Credential::Encrypted => ENCRYPTED,
@@ -79,7 +82,9 @@ pub(super) fn caller_name(client: Option<&str>, credential: &Credential) -> Stri
 
 /// The same of a client.
 pub(super) fn name_of_client(client: &str) -> String {
-    let is_taken =
-        client.is_empty() || client.starts_with(['"', ' ']) || client.starts_with(BEYOND) || TAKEN.contains(&client);
+    let is_taken = client.is_empty()
+        || client.starts_with(['"', ' '])
+        || [BEYOND, OTHER_SCHEME].iter().any(|name| client.starts_with(name))
+        || TAKEN.contains(&client);
     if is_taken { serde_json::Value::from(client).to_string() } else { client.to_owned() }
 }
