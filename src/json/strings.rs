@@ -58,19 +58,10 @@ pub(super) fn no_digits(bytes: &[u8; LANES]) -> u32 {
     (u8x16::new(*bytes) - u8x16::splat(b'0')).simd_gt(u8x16::splat(9)).to_bitmask()
 }
 
-/// How many of eight bytes come before the first quote or backslash.
+/// How many of these bytes come before the first backslash.
 #[inline]
-pub(super) fn plain(word: [u8; 8]) -> usize {
-    marks(u64::from_le_bytes(word)).trailing_zeros() as usize / 8
-}
-
-/// The high bit of the first of eight bytes, counted from the least, that is a quote or a backslash; bits above it mean
-/// nothing. Plain arithmetic, so that it costs the same however it is compiled.
-#[inline]
-fn marks(word: u64) -> u64 {
-    let quotes = word ^ (ONES * 0x22);
-    let backslashes = word ^ (ONES * 0x5C);
-    (quotes.wrapping_sub(ONES) & !quotes | backslashes.wrapping_sub(ONES) & !backslashes) & HIGH
+pub(super) fn plain(bytes: &[u8; LANES]) -> usize {
+    (u8x16::new(*bytes).simd_eq(u8x16::splat(b'\\')).to_bitmask() | 1 << LANES).trailing_zeros() as usize
 }
 
 /// The high bit of each byte of a word that a string literal cannot hold as it is: below a space, a quote, a backslash.

@@ -180,6 +180,23 @@ proptest! {
     }
 
     #[test]
+    fn an_entry_is_the_same_whatever_was_read_before_it(
+        exchanges in prop::collection::vec(exchange(), 1..4),
+        order in prop::collection::vec(any::<prop::sample::Index>(), 1..12),
+    ) {
+        let lines: Vec<Vec<u8>> =
+            exchanges.iter().map(|exchange| journal_line(exchange, &Verdict::default(), None)).collect();
+        let chosen: Vec<&Vec<u8>> = order.iter().map(|index| index.get(&lines)).collect();
+        let journal: Vec<u8> = chosen.iter().flat_map(|line| line.iter().copied()).collect();
+        let entries = Recording::new("x.journal".into(), Box::new(io::Cursor::new(journal)), None).unwrap();
+        for (entry, line) in entries.zip(chosen) {
+            let (entry, alone) = (entry.unwrap(), read_back(line.clone()));
+            prop_assert_eq!(format!("{:?}", entry.exchange), format!("{:?}", alone.exchange));
+            prop_assert_eq!(format!("{:?}", entry.note), format!("{:?}", alone.note));
+        }
+    }
+
+    #[test]
     fn what_is_held_of_a_token_is_what_its_line_says(
         exchange in exchange(), credentials in prop::collection::vec(credential(), 1..9),
         order in prop::collection::vec(any::<prop::sample::Index>(), 1..40),

@@ -1,55 +1,45 @@
 //! Decodes the escapes of a string.
 
 use super::error::LenientError;
-use crate::json::strings;
+use crate::json::strings::{self, LANES};
 
-/// Appends a string from the escape at `at` on, and gives the position after its closing quote.
-pub(super) fn unescape(text: &[u8], mut at: usize, out: &mut Vec<u8>) -> Result<usize, LenientError> {
-    const PIECE: usize = 512;
-    // With room for what the last escape stands for.
-    let (mut piece, mut length) = ([0; PIECE + 4], 0);
-    loop {
-        // A word is taken whole; what of it is not plain is written over.
-        let Some(room) = piece[..PIECE].get_mut(length..).and_then(<[u8]>::first_chunk_mut) else {
-            out.extend_from_slice(&piece[..length]);
-            length = 0;
-            continue;
+/// The inside of a string whose escapes were found good, with them undone.
+pub(super) fn unescape(inside: &[u8]) -> Vec<u8> {
+    // No escape stands for more bytes than it has. A block is taken whole; what of it is not plain is written over.
+    let mut out = vec![0; inside.len() + LANES];
+    let (mut at, mut length) = (0, 0);
+    while at < inside.len() {
+        let rest = &inside[at..];
+        let plain = match (rest.first_chunk::<LANES>(), out[length..].first_chunk_mut()) {
+            (Some(block), Some(room)) => {
+                *room = *block;
+                strings::plain(block)
+            }
+            _ => {
+                let plain = memchr::memchr(b'\\', rest).unwrap_or(rest.len());
+                out[length..length + plain].copy_from_slice(&rest[..plain]);
+                plain
+            }
         };
-        *room = match text.get(at..).and_then(<[u8]>::first_chunk) {
-            Some(word) => *word,
-            None => last_word(text, at)?,
-        };
-        let plain = strings::plain(*room);
         (at, length) = (at + plain, length + plain);
-        if plain == room.len() {
+        if plain == LANES {
             continue;
         }
-        match (text.get(at), text.get(at + 1)) {
-            (Some(b'"'), _) => {
-                out.extend_from_slice(&piece[..length]);
-                return Ok(at + 1);
-            }
+        match inside.get(at..) {
             // Most escapes.
-            (_, Some(byte @ (b'"' | b'\\'))) => {
-                piece[length] = *byte;
+            Some([_, byte @ (b'"' | b'\\'), ..]) => {
+                out[length] = *byte;
                 (at, length) = (at + 2, length + 1);
             }
             _ => {
-                let code;
-                (code, at) = escape(text, at)?;
-                length += encode(code, &mut piece[length..]);
+                let Ok((code, after)) = escape(inside, at) else { break };
+                length += encode(code, &mut out[length..]);
+                at = after;
             }
         }
     }
-}
-
-/// The bytes from `at` on, fewer than a word, with nothing behind them.
-#[cold]
-fn last_word(text: &[u8], at: usize) -> Result<[u8; 8], LenientError> {
-    let rest = text.get(at..).filter(|rest| !rest.is_empty()).ok_or(LenientError::Cut)?;
-    let mut word = [0; 8];
-    word[..rest.len()].copy_from_slice(rest);
-    Ok(word)
+    out.truncate(length);
+    out
 }
 
 /// What the escape at `at` stands for, half of a surrogate pair for itself, and the position after it.

@@ -1,36 +1,45 @@
-//! An object, where the text may hold another value.
+//! Objects with members of known names.
 
-use std::{fmt, marker::PhantomData};
-
-use serde::{Deserialize, Deserializer, de::Visitor};
-
-/// The name under which [`Reader`](super::reader) is asked for an object or nothing.
-pub(super) const OBJECT: &str = "contrail::json::object";
-
-/// For `#[serde(deserialize_with)]`: an object, or `None` in place of every other value. Only [`read`](super::read)
-/// makes one.
-///
-/// # Errors
-///
-/// Those of the object, and of JSON's grammar.
-pub fn object<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
-    struct Object<T>(PhantomData<T>);
-
-    impl<'de, T: Deserialize<'de>> Visitor<'de> for Object<T> {
-        type Value = Option<T>;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("JSON text")
+/// Reads an object into the fields of `held`, each by its type or by a function, and skips all other members.
+macro_rules! object {
+    ($reader:expr, $held:ident { $($field:ident: $name:literal $(= $read:expr)?),* $(,)? }) => {{
+        #[derive(Default)]
+        struct Seen {
+            $($field: bool,)*
         }
-
-        fn visit_none<E>(self) -> Result<Option<T>, E> {
-            Ok(None)
-        }
-
-        fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Option<T>, D::Error> {
-            T::deserialize(deserializer).map(Some)
-        }
-    }
-
-    deserializer.deserialize_newtype_struct(OBJECT, Object(PhantomData))
+        let mut seen = Seen::default();
+        $reader.object(|name, reader| match name {
+            $($name => {
+                if std::mem::replace(&mut seen.$field, true) {
+                    return Err($crate::json::lenient::LenientError::Duplicate($name));
+                }
+                $held.$field = $crate::json::lenient::object!(@read reader $(, $read)?)?;
+                Ok(())
+            })*
+            _ => reader.skip(),
+        })
+    }};
+    (@read $reader:ident) => { $crate::json::lenient::Read::read($reader) };
+    (@read $reader:ident, $read:expr) => { $read($reader) };
 }
+
+/// Makes types readable that are objects in JSON. What the text lacks is as it is by default; what a type needs is an
+/// `Option` that must not be left out.
+macro_rules! read_objects {
+    ($($type:ty $(where $($needed:ident),+)? { $($members:tt)* })*) => {
+        $(impl<'a> $crate::json::lenient::Read<'a> for $type {
+            fn read(
+                reader: &mut $crate::json::lenient::Reader<'a>,
+            ) -> Result<Self, $crate::json::lenient::LenientError> {
+                let mut held = Self::default();
+                $crate::json::lenient::object!(reader, held { $($members)* })?;
+                $($(if held.$needed.is_none() {
+                    return Err($crate::json::lenient::LenientError::Shape);
+                })+)?
+                Ok(held)
+            }
+        })*
+    };
+}
+
+pub(crate) use {object, read_objects};

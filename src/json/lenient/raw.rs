@@ -1,15 +1,8 @@
 //! A value whose text is read later, or never.
 
-use std::fmt;
+use super::{error::LenientError, read::Read, reader::Reader};
 
-use serde::{Deserialize, Deserializer, de::Visitor};
-
-use super::{
-    error::LenientError,
-    reader::{RAW, read},
-};
-
-/// The text of a value, as it stands there. Only [`read`] makes one.
+/// The text of a value, as it stands there. Only a [`Reader`] makes one.
 #[derive(Debug, Clone, Copy)]
 pub struct Raw<'a>(&'a str);
 
@@ -23,35 +16,16 @@ impl<'a> Raw<'a> {
     /// The number that it is, however it is written (`12`, `12.0`, `"12"`); `None` if it is none.
     #[must_use]
     pub fn number(self) -> Option<f64> {
+        // Most are counts. Below 2^53, each is a number of its own.
+        if self.0.len() < 16 && self.0.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Some(self.0.bytes().fold(0.0, |number, digit| number * 10.0 + f64::from(digit - b'0')));
+        }
         self.0.trim_matches('"').trim().parse().ok().filter(|number: &f64| number.is_finite())
-    }
-
-    /// What it stands for.
-    ///
-    /// # Errors
-    ///
-    /// As [`read`].
-    pub fn read<T: Deserialize<'a>>(self) -> Result<T, LenientError> {
-        read(self.0.as_bytes())
     }
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Raw<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Text;
-
-        impl<'de> Visitor<'de> for Text {
-            type Value = Raw<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("JSON text")
-            }
-
-            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Raw<'de>, E> {
-                Ok(Raw(text))
-            }
-        }
-
-        deserializer.deserialize_newtype_struct(RAW, Text)
+impl<'a> Read<'a> for Raw<'a> {
+    fn read(reader: &mut Reader<'a>) -> Result<Self, LenientError> {
+        reader.raw().map(Raw)
     }
 }

@@ -1,53 +1,249 @@
 //! The pass over the text, value by value.
 
-use std::ops::Range;
+use std::{borrow::Cow, ops::Range};
 
-use serde::{
-    Deserialize, Deserializer,
-    de::{self, DeserializeSeed, Visitor},
-    forward_to_deserialize_any,
-};
-
-use super::{
-    error::LenientError,
-    escapes::{escape, unescape},
-    object::OBJECT,
-};
+use super::{error::LenientError, escapes::escape, quoted::Quoted};
 use crate::json::{parse, strings};
 
-/// Tells [`Reader`] that the text itself is asked for.
-pub(super) const RAW: &str = "contrail::json::Raw";
-
-/// Makes a value of JSON text. Its strings borrow from the text where they hold no escape.
-///
-/// # Errors
-///
-/// [`LenientError`]: the first thing that is wrong.
-pub fn read<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, LenientError> {
-    // A line of a journal ends with a line feed.
-    let controls = strings::control(text.trim_ascii_end()).is_some();
-    let unicode = std::str::from_utf8(text).ok();
-    let mut reader = Reader { text, unicode, at: 0, controls, scratch: Vec::new() };
-    let value = T::deserialize(&mut reader)?;
-    match parse::next(text, reader.at) {
-        (_, None) => Ok(value),
-        (_, Some(_)) => Err(LenientError::Grammar),
-    }
-}
-
-/// A place in the text.
-struct Reader<'de> {
-    text: &'de [u8],
+/// A place in JSON text.
+pub struct Reader<'a> {
+    text: &'a [u8],
     /// The text again, if it is Unicode.
-    unicode: Option<&'de str>,
+    unicode: Option<&'a str>,
     at: usize,
     /// There are control characters, if only white space.
     controls: bool,
-    /// The last string that had escapes.
-    scratch: Vec<u8>,
 }
 
-impl<'de> Reader<'de> {
+impl<'a> Reader<'a> {
+    /// At the beginning of a text.
+    #[must_use]
+    pub fn new(text: &'a [u8]) -> Self {
+        // A line of a journal ends with a line feed.
+        let controls = strings::control(text.trim_ascii_end()).is_some();
+        let unicode = simdutf8::basic::from_utf8(text).ok();
+        Self { text, unicode, at: 0, controls }
+    }
+
+    /// Whether nothing but white space follows.
+    #[must_use]
+    pub fn is_at_end(&self) -> bool {
+        parse::next(self.text, self.at).1.is_none()
+    }
+
+    /// Takes an object; `member` takes the value of each member.
+    ///
+    /// # Errors
+    ///
+    /// The first thing that is wrong, or that `member` says.
+    pub fn object(
+        &mut self,
+        mut member: impl FnMut(&str, &mut Self) -> Result<(), LenientError>,
+    ) -> Result<(), LenientError> {
+        self.open(b'{')?;
+        if self.peek()? == b'}' {
+            self.at += 1;
+            return Ok(());
+        }
+        loop {
+            if self.peek()? != b'"' {
+                return Err(LenientError::Grammar);
+            }
+            let name = self.string()?;
+            self.colon()?;
+            member(&name, self)?;
+            if self.closes(b'}')? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Takes an array; `item` takes each item.
+    ///
+    /// # Errors
+    ///
+    /// The first thing that is wrong, or that `item` says.
+    pub fn array(&mut self, mut item: impl FnMut(&mut Self) -> Result<(), LenientError>) -> Result<(), LenientError> {
+        self.open(b'[')?;
+        if self.peek()? == b']' {
+            self.at += 1;
+            return Ok(());
+        }
+        loop {
+            item(self)?;
+            if self.closes(b']')? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Takes a string that has to be text.
+    ///
+    /// # Errors
+    ///
+    /// It is another value, or holds what is no text.
+    pub fn string(&mut self) -> Result<Cow<'a, str>, LenientError> {
+        self.peek()?;
+        let start = self.at;
+        if let Some(text) = self.plain() {
+            self.check_controls(start..self.at)?;
+            return Ok(Cow::Borrowed(text));
+        }
+        let quoted = self.quoted()?;
+        self.check_controls(start..self.at)?;
+        // What is no text around the escapes is none before them.
+        let error = if self.unicode.is_some() { LenientError::Surrogate } else { LenientError::Grammar };
+        quoted.strict().ok_or(error)
+    }
+
+    /// Takes a string that need not be text: half of a surrogate pair, and what is not UTF-8, become U+FFFD.
+    ///
+    /// # Errors
+    ///
+    /// It is another value.
+    pub fn lossy(&mut self) -> Result<Cow<'a, str>, LenientError> {
+        self.peek()?;
+        match self.plain() {
+            Some(text) => Ok(Cow::Borrowed(text)),
+            None => self.quoted().map(Quoted::lossy),
+        }
+    }
+
+    /// As [`Reader::lossy`], with its escapes left for later.
+    ///
+    /// # Errors
+    ///
+    /// It is another value.
+    pub fn quoted(&mut self) -> Result<Quoted<'a>, LenientError> {
+        if self.peek()? != b'"' {
+            return Err(self.misfit());
+        }
+        if let Some(text) = self.plain() {
+            return Ok(Quoted::Text(text));
+        }
+        let (span, is_escaped) = self.span()?;
+        let inside = &self.text[span];
+        Ok(if is_escaped { Quoted::Escaped(inside) } else { Quoted::Bytes(inside) })
+    }
+
+    /// Takes `true` or `false`.
+    ///
+    /// # Errors
+    ///
+    /// It is another value.
+    pub fn boolean(&mut self) -> Result<bool, LenientError> {
+        match self.peek()? {
+            b't' | b'f' => Ok(self.word()? == Word::True),
+            _ => Err(self.misfit()),
+        }
+    }
+
+    /// Takes a natural number, written as one.
+    ///
+    /// # Errors
+    ///
+    /// It is another value.
+    pub fn natural(&mut self) -> Result<u64, LenientError> {
+        match self.peek()? {
+            b'-' | b'0'..=b'9' => self.number()?.parse().map_err(|_| LenientError::Shape),
+            _ => Err(self.misfit()),
+        }
+    }
+
+    /// Takes `null` if it stands there; whether it does.
+    ///
+    /// # Errors
+    ///
+    /// What begins like it is something else.
+    pub fn null(&mut self) -> Result<bool, LenientError> {
+        let is_null = self.peek()? == b'n';
+        if is_null {
+            self.word()?;
+        }
+        Ok(is_null)
+    }
+
+    /// Whether an object begins there.
+    ///
+    /// # Errors
+    ///
+    /// Nothing follows.
+    pub fn is_object(&mut self) -> Result<bool, LenientError> {
+        Ok(self.peek()? == b'{')
+    }
+
+    /// Takes the next value, whatever it is; its text.
+    pub(super) fn raw(&mut self) -> Result<&'a str, LenientError> {
+        if matches!(self.peek()?, b'-' | b'0'..=b'9') {
+            return self.number();
+        }
+        let start = self.at;
+        self.skip()?;
+        self.unicode(start..self.at)
+    }
+
+    /// Where it is in the text.
+    pub(super) fn at(&self) -> usize {
+        self.at
+    }
+
+    /// The text between two places; none where they stand the other way round.
+    pub(super) fn between(&self, start: usize, end: usize) -> &'a [u8] {
+        self.text.get(start..end).unwrap_or_default()
+    }
+
+    /// Takes this text if it stands there; whether it does.
+    pub(super) fn pass(&mut self, text: &[u8]) -> bool {
+        let stands_there = self.text[self.at..].starts_with(text);
+        if stands_there {
+            self.at += text.len();
+        }
+        stands_there
+    }
+
+    /// Where the first brace that follows ends, which may close the object that begins there.
+    #[must_use]
+    pub fn first_brace(&self) -> Option<usize> {
+        memchr::memchr(b'}', &self.text[self.at..]).map(|found| self.at + found + 1)
+    }
+
+    /// Where the last brace but one ends, which may close the last member of the outermost object.
+    #[must_use]
+    pub fn last_member(&self) -> Option<usize> {
+        let members = self.text.trim_ascii_end().strip_suffix(b"}")?;
+        Some(members.trim_ascii_end().len())
+    }
+
+    /// What is wrong where another value was asked for: its own fault, if it has one.
+    #[cold]
+    fn misfit(&mut self) -> LenientError {
+        let taken = match self.text.get(self.at) {
+            Some(b'{' | b'[') => Ok(()),
+            Some(b'"') => self.string().map(drop),
+            _ => self.skip(),
+        };
+        taken.err().unwrap_or(LenientError::Shape)
+    }
+
+    /// Takes the bracket that opens what was asked for.
+    fn open(&mut self, bracket: u8) -> Result<(), LenientError> {
+        if self.peek()? != bracket {
+            return Err(self.misfit());
+        }
+        self.at += 1;
+        Ok(())
+    }
+
+    /// Takes what follows a member or item; whether it closes what they stand in.
+    fn closes(&mut self, close: u8) -> Result<bool, LenientError> {
+        let byte = self.peek()?;
+        if byte != b',' && byte != close {
+            return Err(LenientError::Grammar);
+        }
+        self.at += 1;
+        Ok(byte == close)
+    }
+
     /// The next byte that is no white space, without taking it.
     #[inline]
     fn peek(&mut self) -> Result<u8, LenientError> {
@@ -56,21 +252,36 @@ impl<'de> Reader<'de> {
         byte.ok_or(LenientError::Cut)
     }
 
-    /// Takes a string; where its inside stands, or `None` if it had escapes and is in the scratch.
-    fn string(&mut self) -> Result<Option<Range<usize>>, LenientError> {
+    /// Takes a string that is text without escapes, as most are.
+    #[inline]
+    fn plain(&mut self) -> Option<&'a str> {
+        if self.text.get(self.at) != Some(&b'"') {
+            return None;
+        }
         let start = self.at + 1;
         let end = strings::special(self.text, start);
-        match self.text.get(end) {
-            None => return Err(LenientError::Cut),
-            Some(b'"') => self.at = end + 1,
-            Some(_) => {
-                self.scratch.clear();
-                self.scratch.extend_from_slice(&self.text[start..end]);
-                self.at = unescape(self.text, end, &mut self.scratch)?;
-                return Ok(None);
-            }
+        if self.text.get(end) != Some(&b'"') {
+            return None;
         }
-        Ok(Some(start..end))
+        let text = self.unicode?.get(start..end)?;
+        self.at = end + 1;
+        Some(text)
+    }
+
+    /// Takes a string; where its inside stands, and whether it has escapes.
+    fn span(&mut self) -> Result<(Range<usize>, bool), LenientError> {
+        let start = self.at + 1;
+        let mut end = strings::special(self.text, start);
+        let is_escaped = self.text.get(end) == Some(&b'\\');
+        while self.text.get(end) == Some(&b'\\') {
+            let (_, after) = escape(self.text, end)?;
+            end = strings::special(self.text, after);
+        }
+        if end == self.text.len() {
+            return Err(LenientError::Cut);
+        }
+        self.at = end + 1;
+        Ok((start..end, is_escaped))
     }
 
     /// Checks that what stands there can stand in a string that is text.
@@ -83,7 +294,7 @@ impl<'de> Reader<'de> {
     }
 
     /// What stands there, which has to be text.
-    fn unicode(&self, span: Range<usize>) -> Result<&'de str, LenientError> {
+    fn unicode(&self, span: Range<usize>) -> Result<&'a str, LenientError> {
         match self.unicode {
             Some(text) => text.get(span).ok_or(LenientError::Grammar),
             None => unicode(&self.text[span]),
@@ -91,19 +302,12 @@ impl<'de> Reader<'de> {
     }
 
     /// Takes a number; its text.
-    fn number(&mut self) -> Result<&'de str, LenientError> {
+    fn number(&mut self) -> Result<&'a str, LenientError> {
         let start = self.at;
         let number = parse::number(self.text, start);
         (self.at, _) = number
             .map_err(|error| if error.offset < self.text.len() { LenientError::Grammar } else { LenientError::Cut })?;
         self.unicode(start..self.at)
-    }
-
-    /// The last string that had escapes, which has to be text.
-    fn unescaped(&self) -> Result<&str, LenientError> {
-        // What is no text around the escapes is none before them.
-        let error = if self.unicode.is_some() { LenientError::Surrogate } else { LenientError::Grammar };
-        std::str::from_utf8(&self.scratch).map_err(|_| error)
     }
 
     /// Takes `null`, `true` or `false`.
@@ -122,7 +326,11 @@ impl<'de> Reader<'de> {
     }
 
     /// Takes the next value, whatever it is.
-    fn skip(&mut self) -> Result<(), LenientError> {
+    ///
+    /// # Errors
+    ///
+    /// It is not JSON.
+    pub fn skip(&mut self) -> Result<(), LenientError> {
         // What closes the containers that are open.
         let mut open = Vec::new();
         loop {
@@ -179,30 +387,8 @@ impl<'de> Reader<'de> {
     }
 
     fn skip_string(&mut self) -> Result<(), LenientError> {
-        let start = self.at + 1;
-        let mut end = strings::special(self.text, start);
-        while self.text.get(end) == Some(&b'\\') {
-            let (_, after) = escape(self.text, end)?;
-            end = strings::special(self.text, after);
-        }
-        self.check_controls(start..end)?;
-        if end == self.text.len() {
-            return Err(LenientError::Cut);
-        }
-        self.at = end + 1;
-        Ok(())
-    }
-
-    /// Gives what is in a container to `visit`, which has to take all of it.
-    fn container<T>(
-        &mut self,
-        visit: impl FnOnce(&mut Inside<'_, 'de>) -> Result<T, LenientError>,
-    ) -> Result<T, LenientError> {
-        let close = closing(self.text[self.at]);
-        self.at += 1;
-        let mut inside = Inside { reader: self, close, first: true, ended: false };
-        let value = visit(&mut inside)?;
-        if inside.ended || !inside.step()? { Ok(value) } else { Err(LenientError::Grammar) }
+        let (span, _) = self.span()?;
+        self.check_controls(span)
     }
 }
 
@@ -220,158 +406,4 @@ enum Word {
     Null,
     True,
     False,
-}
-
-/// The members or items of a container.
-struct Inside<'r, 'de> {
-    reader: &'r mut Reader<'de>,
-    close: u8,
-    first: bool,
-    ended: bool,
-}
-
-impl Inside<'_, '_> {
-    /// Steps to the next member or item; false (and the bracket taken) at the end.
-    fn step(&mut self) -> Result<bool, LenientError> {
-        let first = std::mem::take(&mut self.first);
-        match self.reader.peek()? {
-            byte if byte == self.close => self.ended = true,
-            _ if first => return Ok(true),
-            b',' => {}
-            _ => return Err(LenientError::Grammar),
-        }
-        self.reader.at += 1;
-        Ok(!self.ended)
-    }
-}
-
-impl<'de> de::SeqAccess<'de> for Inside<'_, 'de> {
-    type Error = LenientError;
-
-    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, LenientError> {
-        if self.step()? { seed.deserialize(&mut *self.reader).map(Some) } else { Ok(None) }
-    }
-}
-
-impl<'de> de::MapAccess<'de> for Inside<'_, 'de> {
-    type Error = LenientError;
-
-    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, LenientError> {
-        if !self.step()? {
-            return Ok(None);
-        }
-        match self.reader.peek()? {
-            b'"' => seed.deserialize(&mut *self.reader).map(Some),
-            _ => Err(LenientError::Grammar),
-        }
-    }
-
-    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, LenientError> {
-        self.reader.colon()?;
-        seed.deserialize(&mut *self.reader)
-    }
-}
-
-impl<'de> Deserializer<'de> for &mut Reader<'de> {
-    type Error = LenientError;
-
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, LenientError> {
-        match self.peek()? {
-            b'"' => {
-                let start = self.at;
-                let span = self.string()?;
-                self.check_controls(start..self.at)?;
-                match span {
-                    Some(span) => visitor.visit_borrowed_str(self.unicode(span)?),
-                    None => visitor.visit_str(self.unescaped()?),
-                }
-            }
-            b'{' => self.container(|members| visitor.visit_map(members)),
-            b'[' => self.container(|items| visitor.visit_seq(items)),
-            b'-' | b'0'..=b'9' => {
-                let number = self.number()?;
-                if let Ok(natural) = number.parse::<u64>() {
-                    visitor.visit_u64(natural)
-                } else if let Ok(integer) = number.parse::<i64>() {
-                    visitor.visit_i64(integer)
-                } else {
-                    visitor.visit_f64(number.parse().map_err(|_| LenientError::Grammar)?)
-                }
-            }
-            _ => match self.word()? {
-                Word::Null => visitor.visit_unit(),
-                word => visitor.visit_bool(word == Word::True),
-            },
-        }
-    }
-
-    fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, LenientError> {
-        if self.peek()? != b'"' {
-            return self.deserialize_any(visitor);
-        }
-        match self.string()? {
-            Some(span) => match self.unicode {
-                Some(_) => visitor.visit_borrowed_str(self.unicode(span)?),
-                None => visitor.visit_borrowed_bytes(&self.text[span]),
-            },
-            None => visitor.visit_bytes(&self.scratch),
-        }
-    }
-
-    /// A member's name: where all is text, its bytes suffice to compare it.
-    fn deserialize_identifier<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, LenientError> {
-        if self.unicode.is_none() || self.peek()? != b'"' {
-            return self.deserialize_any(visitor);
-        }
-        let start = self.at;
-        let span = self.string()?;
-        self.check_controls(start..self.at)?;
-        match span {
-            Some(span) => visitor.visit_borrowed_bytes(&self.text[span]),
-            None => visitor.visit_str(self.unescaped()?),
-        }
-    }
-
-    fn deserialize_byte_buf<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, LenientError> {
-        self.deserialize_bytes(visitor)
-    }
-
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, LenientError> {
-        if self.peek()? == b'n' {
-            self.word()?;
-            return visitor.visit_none();
-        }
-        visitor.visit_some(self)
-    }
-
-    fn deserialize_newtype_struct<V: Visitor<'de>>(
-        self,
-        name: &'static str,
-        visitor: V,
-    ) -> Result<V::Value, LenientError> {
-        match name {
-            RAW => {
-                self.peek()?;
-                let start = self.at;
-                self.skip()?;
-                visitor.visit_borrowed_str(self.unicode(start..self.at)?)
-            }
-            OBJECT if self.peek()? != b'{' => {
-                self.skip()?;
-                visitor.visit_none()
-            }
-            OBJECT => visitor.visit_some(self),
-            _ => visitor.visit_newtype_struct(self),
-        }
-    }
-
-    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, LenientError> {
-        self.skip()?;
-        visitor.visit_unit()
-    }
-
-    forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string unit unit_struct
-        seq tuple tuple_struct map struct enum
-    }
 }

@@ -5,43 +5,63 @@ use serde::{Deserialize, Deserializer, de::Visitor};
 use serde_json::error::Category;
 
 use super::*;
-use crate::json::strings;
 
 /// Each way in which a member is read.
-#[derive(Debug, PartialEq, Deserialize)]
-struct Members<'a> {
-    #[serde(borrow)]
-    text: Option<&'a str>,
+#[derive(Debug, Default, PartialEq, Deserialize)]
+struct Members {
     owned: Option<String>,
-    bytes: Option<Lossless>,
+    lossy: Option<Lossy>,
     #[serde(default)]
-    list: Vec<Members<'a>>,
-    map: Option<BTreeMap<String, bool>>,
+    list: Vec<Members>,
+    map: Option<Map>,
     count: Option<u64>,
-    signed: Option<i32>,
-    real: Option<f64>,
+    place: Option<usize>,
+}
+
+#[derive(Debug, PartialEq, Deserialize)]
+struct Map(BTreeMap<String, bool>);
+
+impl Read<'_> for Map {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, LenientError> {
+        let mut members = BTreeMap::new();
+        reader.object(|name, reader| {
+            members.insert(name.to_owned(), bool::read(reader)?);
+            Ok(())
+        })?;
+        Ok(Self(members))
+    }
 }
 
 #[derive(Debug, PartialEq)]
-struct Lossless(Vec<u8>);
+struct Lossy(String);
 
-impl<'de> Deserialize<'de> for Lossless {
+impl Read<'_> for Lossy {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, LenientError> {
+        Ok(Self(reader.lossy()?.into_owned()))
+    }
+}
+
+read_objects! {
+    Members { owned: "owned", lossy: "lossy", list: "list", map: "map", count: "count", place: "place" }
+}
+
+impl<'de> Deserialize<'de> for Lossy {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Bytes;
 
         impl Visitor<'_> for Bytes {
-            type Value = Lossless;
+            type Value = Lossy;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a string")
             }
 
-            fn visit_str<E>(self, text: &str) -> Result<Lossless, E> {
-                Ok(Lossless(text.into()))
+            fn visit_str<E>(self, text: &str) -> Result<Lossy, E> {
+                Ok(Lossy(text.into()))
             }
 
-            fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Lossless, E> {
-                Ok(Lossless(bytes.to_vec()))
+            fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Lossy, E> {
+                Ok(Lossy(String::from_utf8_lossy(bytes).into_owned()))
             }
         }
 
@@ -51,19 +71,20 @@ impl<'de> Deserialize<'de> for Lossless {
 
 #[track_caller]
 fn same(text: &[u8]) {
-    let theirs = serde_json::from_slice::<Members<'_>>(text).map_err(|error| match error.classify() {
+    let theirs = serde_json::from_slice::<Members>(text).map_err(|error| match error.classify() {
         Category::Eof => LenientError::Cut,
         Category::Data => LenientError::Shape,
         Category::Syntax | Category::Io => LenientError::Grammar,
     });
-    let ours = read::<Members<'_>>(text).map_err(|misfit| match misfit {
+    let ours = read::<Members>(text).map_err(|misfit| match misfit {
         LenientError::Duplicate(_) => LenientError::Shape,
         LenientError::Surrogate => LenientError::Grammar,
         other => other,
     });
-    // A number that breaks off is wrong for them, not cut, and so is a string that does behind a control character.
-    let wrong = text.last().is_some_and(|last| b"-+.eE".contains(last)) || strings::control(text).is_some();
-    if !(wrong && ours == Err(LenientError::Cut) && theirs.is_err()) {
+    // They take an array for an object with these members. Where text breaks off in a number, behind a control
+    // character or after a name that was there before, that is what is wrong with it for us.
+    let is_array = text.trim_ascii_start().starts_with(b"[") || memchr::memmem::find(text, b"[[").is_some();
+    if !(is_array && ours == Err(LenientError::Shape) || ours == Err(LenientError::Cut) && theirs.is_err()) {
         assert_eq!(ours, theirs, "{}", text.escape_ascii());
     }
 }
@@ -71,14 +92,15 @@ fn same(text: &[u8]) {
 #[test]
 fn it_reads_what_serde_json_reads_and_agrees_with_it_on_the_rest() {
     for text in [
-        r#" { "text" : "a" , "owned":"\"\\\/\b\f\n\r\té😀", "bytes":"\ud800 \udc00\ud83d\ude00\ud800A" } "#,
-        r#"{"text":null,"list":[{"count":1},{"count":0,"signed":-3,"real":1.5e3}],"map":{"a":true,"\u0062":false}}"#,
+        r#" { "lossy" : "a" , "owned":"\"\\\/\b\f\n\r\té😀", "other":"\ud800 \udc00\ud83d\ude00\ud800A" } "#,
+        r#"{"owned":null,"list":[{"count":1},{"count":0,"place":3}],"map":{"a":true,"\u0062":false}}"#,
         r#"{"other":[{},[],[{"a":[null,true,false,-0.5e-3,"\ud800"]}],{"a":1,"a":2}],"count":18446744073709551615}"#,
         r#"["a","b",null,[],null,1,2,3]"#,
         r#"["a"]"#,
         r#"["a","b",null,[],null,1,2,3,4]"#,
         r#"{"count":1,"count":1}"#,
-        r#"{"text":"a\n"}"#,
+        r#"{"owned":"a\n"}"#,
+        r#"{"lossy":"\ud800 \udc00\ud83d\ude00\ud800A"}"#,
         r#"{"owned":"\ud800"}"#,
         r#"{"owned":1}"#,
         r#"{"count":"1"}"#,
@@ -86,7 +108,7 @@ fn it_reads_what_serde_json_reads_and_agrees_with_it_on_the_rest() {
         r#"{"count":-1}"#,
         r#"{"list":{}}"#,
         r#"{"map":[]}"#,
-        r#"{"bytes":[1]}"#,
+        r#"{"lossy":[1]}"#,
         r#"{"x":"\u12g4"}"#,
         r#"{"x":"\x"}"#,
         r#"{"x":01}"#,
@@ -110,7 +132,7 @@ fn it_reads_what_serde_json_reads_and_agrees_with_it_on_the_rest() {
     }
     for odd in [&b"\xff"[..], b"\t", b"\0"] {
         for (before, after) in
-            [("{\"bytes\":\"", "\"}"), ("{\"owned\":\"", "\"}"), ("{\"", "\":1}"), ("{\"x\":\"", "\"}")]
+            [("{\"lossy\":\"", "\"}"), ("{\"owned\":\"", "\"}"), ("{\"", "\":1}"), ("{\"x\":\"", "\"}")]
         {
             same(&[before.as_bytes(), odd, after.as_bytes()].concat());
         }
@@ -127,41 +149,71 @@ fn long_strings_lose_nothing_wherever_their_escapes_stand() {
     for length in 490..530 {
         for escape in ["\\n", "\\\"", "\\u00e9", "\\ud83d\\ude00", "\\ud83d"] {
             let inside = format!("\\t{}{escape}{escape}é{escape}", "x".repeat(length));
-            same(format!(r#"{{"bytes":"{inside}"}}"#).as_bytes());
+            same(format!(r#"{{"lossy":"{inside}"}}"#).as_bytes());
         }
     }
 }
 
 #[test]
 fn a_value_gives_its_own_text() {
-    let held: BTreeMap<String, Option<Raw<'_>>> = read(br#"{"a": [1.50, "\ud800"] ,"b":null,"c":"x"}"#).unwrap();
-    let texts: Vec<_> = held.values().map(|raw| raw.map(Raw::get)).collect();
+    let mut texts = Vec::new();
+    let text = br#"{"a": [1.50, "\ud800"] ,"b":null,"c":"x"}"#;
+    let read_each = |reader: &mut Reader<'static>| {
+        reader.object(|_, reader| {
+            texts.push(Option::<Raw<'_>>::read(reader)?.map(Raw::get));
+            Ok(())
+        })
+    };
+    read_by(text, read_each).unwrap();
     assert_eq!(texts, [Some(r#"[1.50, "\ud800"]"#), None, Some(r#""x""#)]);
     assert_eq!(read::<Raw<'_>>(b"{\"a\":\"\xff\"}").unwrap_err(), LenientError::Grammar);
 }
 
 #[test]
-fn every_value_but_an_object_gives_none_where_an_object_is_asked_for() {
-    #[derive(Deserialize)]
-    struct Holder<'a> {
-        #[serde(borrow, default, deserialize_with = "object")]
-        held: Option<Members<'a>>,
-    }
+fn a_value_that_is_known_is_not_read_again_and_no_other_is_taken_for_it() {
+    let mut known = Known::default();
+    let mut held = |text: &'static str| {
+        let mut read = 0;
+        let values = read_by(text.as_bytes(), |reader| {
+            let mut values = Vec::new();
+            reader.array(|reader| {
+                let at = known.object(reader, Reader::first_brace, |reader| {
+                    read += 1;
+                    Members::read(reader)
+                })?;
+                values.push(known.get(at).count);
+                Ok(())
+            })?;
+            Ok(values)
+        });
+        (values, read)
+    };
+    assert_eq!(held(r#"[{"count":1}, {"count":1},{"count":2}]"#), (Ok(vec![Some(1), Some(1), Some(2)]), 2));
+    assert_eq!(held(r#"[ {"count":1}]"#), (Ok(vec![Some(1)]), 0));
+    assert_eq!(held(r#"[{ "count":1}]"#), (Ok(vec![Some(1)]), 1));
+    let nested = r#"[{"x":{"count":1},"count":3},{"count":1,"x":"}"},{"count":4}]"#;
+    assert_eq!(held(nested), (Ok(vec![Some(3), Some(1), Some(4)]), 3));
+    assert_eq!(held(nested), (Ok(vec![Some(3), Some(1), Some(4)]), 2));
+    assert_eq!(held(r#"[{"count":1}"#), (Err(LenientError::Cut), 0));
+    assert_eq!(held(r#"[{"count":"1"}]"#), (Err(LenientError::Shape), 1));
+    assert_eq!(held("[1]"), (Err(LenientError::Shape), 1));
+}
 
-    let held = |text: &'static str| read::<Holder<'_>>(text.as_bytes()).map(|holder| holder.held);
-    for none in ["{}", r#"{"held":null}"#, r#"{"held":"{"}"#, r#"{"held":[{"count":1}]}"#, r#"{"held": -1.5e3 }"#] {
-        assert_eq!(held(none), Ok(None), "{none}");
+#[test]
+fn few_values_are_known_at_a_time() {
+    let mut known = Known::default();
+    for number in 0..100_000_u32 {
+        let text = format!("{number:0>100}");
+        assert_eq!(known.value(text.as_bytes(), || Ok::<_, ()>(number)), Ok(&number));
+        assert_eq!(known.value(text.as_bytes(), || Err(())), Ok(&number));
     }
-    assert_eq!(held(r#"{"held": {"count":1}}"#).unwrap().unwrap().count, Some(1));
-    assert_eq!(held(r#"{"held":{"count":"1"}}"#), Err(LenientError::Shape));
-    assert_eq!(held(r#"{"held":[1"#), Err(LenientError::Cut));
-    assert_eq!(held(r#"{"held":tru}"#), Err(LenientError::Grammar));
+    assert!(format!("{known:?}").len() < "Known { values: 10000, .. }".len(), "{known:?}");
 }
 
 #[test]
 fn depth_does_not_matter_where_nobody_reads() {
     let deep = format!(r#"{{"x":{}{},"count":1}}"#, "[".repeat(100_000), "]".repeat(100_000));
-    assert_eq!(read::<Members<'_>>(deep.as_bytes()).unwrap().count, Some(1));
+    assert_eq!(read::<Members>(deep.as_bytes()).unwrap().count, Some(1));
 }
 
 proptest! {
@@ -169,7 +221,7 @@ proptest! {
     fn it_agrees_with_serde_json_about_any_text(
         owned in ".{0,30}", key in ".{0,9}", at in any::<prop::sample::Index>(), byte: u8, what in 0..4_u8,
     ) {
-        let value = serde_json::json!({"owned": owned, "bytes": owned, key: [owned, {"a": -1.5}], "list": [{"count": 7}]});
+        let value = serde_json::json!({"owned": owned, "lossy": owned, key: [owned, {"a": -1.5}], "list": [{"count": 7}]});
         let mut text = value.to_string().into_bytes();
         let at = at.index(text.len());
         match what {

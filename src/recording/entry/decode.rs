@@ -5,20 +5,21 @@
 
 use std::{borrow::Cow, path::PathBuf, sync::Arc, time::Duration, time::SystemTime};
 
-use http::{HeaderName, HeaderValue, Method, Version};
+use http::{HeaderValue, Method, Version};
 
 use super::{
     decode_body::{form, missing, present, stored},
     fault::EntryFault,
+    fields::Fields,
     files::{BodyFiles, Expecting},
     har::{self, Text},
     misshapen::misshapen,
-    note::{self, HeadTokens, KnownTokens, Record},
+    note::{self, HeadTokens, Record},
 };
 use crate::recording::{LaidOut, Note};
 use crate::{
     exchange::{Body, Credential, Exchange, Headers, Request, Response, Target, Timings, is_bodiless},
-    json::lenient::{self, LenientError, Raw},
+    json::lenient::{Known, LenientError, Raw},
     redact::is_label,
     token::{self, TokenCache},
 };
@@ -46,7 +47,9 @@ pub(in crate::recording) struct Shared {
     /// Tokens whose facts stand in the file's head.
     pub(in crate::recording) head: HeadTokens,
     /// Tokens whose facts stand beside them.
-    known: KnownTokens,
+    known_tokens: Known<Credential>,
+    known_fields: Fields,
+    known_records: Known<Record>,
 }
 
 impl Shared {
@@ -56,22 +59,24 @@ impl Shared {
             files: BodyFiles::new(folder),
             tokens: Arc::new(TokenCache::new(Duration::ZERO, None)),
             head: HeadTokens::default(),
-            known: KnownTokens::default(),
+            known_tokens: Known::default(),
+            known_fields: Fields::default(),
+            known_records: Known::default(),
         }
     }
 }
 
 /// Reads one entry from its text.
 pub(in crate::recording) fn entry(text: &[u8], shared: &mut Shared) -> Result<Converted, EntryFault> {
-    let files = &mut shared.files;
-    let entry: har::Entry<'_> = lenient::read(text).map_err(|error| unread(error, text))?;
+    let Shared { files, known_tokens, known_fields, known_records, .. } = shared;
+    let entry = har::Entry::read(text, known_fields, known_records).map_err(|error| unread(error, text))?;
     let request = entry.request.ok_or("it has no `request`")?;
     let Some(target) = target(&request)? else { return Ok(Converted::NotHttp) };
-    let record = entry.contrail;
-    if let Some(found) = record.as_ref().and_then(|record| record.version) {
-        note::check_version(found.get()).map_err(EntryFault::Version)?;
+    let record = entry.contrail.map(|at| known_records.get(at));
+    if let Some(found) = record.and_then(|record| record.version.as_ref()) {
+        note::check_version(found).map_err(EntryFault::Version)?;
     }
-    let laid_out = record.as_ref().map(Record::laid_out).unwrap_or_default();
+    let laid_out = record.map(Record::laid_out).unwrap_or_default();
     let started = entry.started_date_time.as_ref().and_then(|text| instant(text.as_str()));
     let response = entry.response.unwrap_or_default();
     let mut timings = timings(&entry.timings.unwrap_or_default());
@@ -85,24 +90,24 @@ pub(in crate::recording) fn entry(text: &[u8], shared: &mut Shared) -> Result<Co
         .flatten()
         .map(|text| text.as_str().to_owned())
         .find(|text| !text.is_empty());
-    let (sent, answered) = match &record {
+    let (sent, answered) = match record {
         Some(record) => (record.sha256.request.as_deref(), record.sha256.response.as_deref()),
         None => (None, None),
     };
     let foreign = record.is_none();
     let mut request = self::request(request, target, &mut files.expecting(sent), laid_out, foreign)?;
     let mut response = self::response(response, &request.method, &mut files.expecting(answered), laid_out, foreign)?;
-    let mut transport = record.as_ref().map(Record::transport).unwrap_or_default();
+    let mut transport = record.map(Record::transport).unwrap_or_default();
     if foreign {
         transport.answered_by_contrail = response.as_ref().and_then(own_answer);
     }
-    if let Some(record) = &record {
+    if let Some(record) = record {
         record.complete(&mut request.body, false);
         if let Some(response) = &mut response {
             record.complete(&mut response.body, true);
         }
     }
-    let shown = record.as_ref().map_or(Ok(None), |record| record.credential(&shared.head, &mut shared.known));
+    let shown = record.map_or(Ok(None), |record| record.credential(&shared.head, known_tokens));
     request.credential = match shown? {
         Some(credential) => credential,
         None => match started {
@@ -208,14 +213,14 @@ fn request(
     let method = request.method.as_ref().map(Text::as_str).unwrap_or_default();
     let method =
         Method::from_bytes(method.as_bytes()).map_err(|_| EntryFault::from("its method is not an HTTP method"))?;
-    let mut headers = headers(request.headers.unwrap_or_default());
+    let mut headers = request.headers;
     let wire_size = har::count(request.body_size);
     let mut body = match request.post_data {
         None => missing(wire_size, false, &headers, wire_size, foreign),
         Some(post) => {
             content_type(&mut headers, post.mime_type.as_ref());
             let own = post.own_encoding.or(post.encoding);
-            match stored(post.text.as_ref(), own.as_ref(), post.file.as_ref(), files)? {
+            match stored(post.text, own.as_ref(), post.file.as_ref(), files)? {
                 Some(content) if !content.is_empty() => {
                     present(content, wire_size, &headers, wire_size, laid_out.request, foreign)
                 }
@@ -250,12 +255,12 @@ fn response(
     if status == 0 {
         return Ok(None);
     }
-    let mut headers = headers(response.headers.unwrap_or_default());
+    let mut headers = response.headers;
     let wire_size = har::count(response.body_size);
     let content = response.content.unwrap_or_default();
     let size = har::count(content.size);
     let bodiless = is_bodiless(method, status);
-    let mut body = match stored(content.text.as_ref(), content.encoding.as_ref(), content.file.as_ref(), files)? {
+    let mut body = match stored(content.text, content.encoding.as_ref(), content.file.as_ref(), files)? {
         Some(held) if !held.is_empty() => present(held, size, &headers, wire_size, laid_out.response, foreign),
         _ if bodiless => Body::default(),
         stored => {
@@ -271,42 +276,6 @@ fn response(
     }
     body.wire_size = wire_size.or(body.wire_size.filter(|_| foreign && body.is_whole()));
     Ok(Some(Response { status, version: version(response.http_version.as_ref()), headers, body }))
-}
-
-fn headers(fields: Vec<har::Header<'_>>) -> Headers {
-    let mut headers = Headers::with_capacity(fields.len());
-    for field in fields {
-        let name = field.name.as_ref().map(Text::as_str).unwrap_or_default();
-        // `:authority` and its like are no fields; a name that HTTP does not allow was never on the wire.
-        let Ok(name) = HeaderName::from_bytes(name.trim().as_bytes()) else { continue };
-        let value = field.value.as_ref().map(Text::as_str).unwrap_or_default();
-        if field.encoding.is_some_and(|encoding| encoding.as_str() == "latin-1") {
-            let bytes: Vec<u8> = value.chars().filter_map(|character| u8::try_from(character).ok()).collect();
-            headers.extend(name, &bytes);
-            continue;
-        }
-        // Browsers join repeated fields with line feeds.
-        let mut rest = value;
-        while let Some(end) = memchr::memchr(b'\n', rest.as_bytes()) {
-            headers.extend(name.clone(), trimmed(&rest[..end]));
-            rest = &rest[end + 1..];
-        }
-        headers.extend(name, trimmed(rest));
-    }
-    headers
-}
-
-/// A line of a field's value, without white space around it.
-fn trimmed(line: &str) -> &[u8] {
-    line.trim_matches(['\r', ' ', '\t']).as_bytes()
-}
-
-impl Headers {
-    fn extend(&mut self, name: HeaderName, value: &[u8]) {
-        if let Ok(value) = HeaderValue::from_bytes(value) {
-            self.append(name, value);
-        }
-    }
 }
 
 /// Fills in the type that the producer saved beside the body: as a header where it saved none at all, else as declared.
@@ -325,7 +294,11 @@ fn content_type(headers: &mut Headers, mime: Option<&Text<'_>>) {
 }
 
 fn version(text: Option<&Text<'_>>) -> Version {
-    match text.map(|text| text.as_str().to_ascii_lowercase()).as_deref() {
+    let text = text.map(Text::as_str);
+    if text == Some("HTTP/1.1") {
+        return Version::HTTP_11;
+    }
+    match text.map(str::to_ascii_lowercase).as_deref() {
         Some("http/0.9") => Version::HTTP_09,
         Some("http/1.0") => Version::HTTP_10,
         Some("h2" | "h2c" | "http/2" | "http/2.0") => Version::HTTP_2,

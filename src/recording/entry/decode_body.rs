@@ -10,12 +10,12 @@ use super::{
 };
 use crate::{
     exchange::{Body, DecodeLimits, Headers, Presence, Withheld},
-    json,
+    json::{self, lenient::Quoted},
 };
 
 /// The bytes that the file holds for a body; `None` if it holds none.
 pub(super) fn stored(
-    text: Option<&Text<'_>>,
+    text: Option<Quoted<'_>>,
     encoding: Option<&Text<'_>>,
     file: Option<&Text<'_>>,
     files: &mut Expecting<'_>,
@@ -28,9 +28,9 @@ pub(super) fn stored(
     }
     let Some(text) = text else { return Ok(None) };
     if !encoding.is_some_and(|encoding| encoding.as_str().eq_ignore_ascii_case("base64")) {
-        return Ok(Some(Bytes::copy_from_slice(text.as_str().as_bytes())));
+        return Ok(Some(Bytes::copy_from_slice(text.lossy().as_bytes())));
     }
-    let text: Vec<u8> = text.as_str().bytes().filter(|byte| !byte.is_ascii_whitespace() && *byte != b'=').collect();
+    let text: Vec<u8> = text.lossy().bytes().filter(|byte| !byte.is_ascii_whitespace() && *byte != b'=').collect();
     let decoded = base64::engine::general_purpose::STANDARD_NO_PAD
         .decode(&text)
         .or_else(|_| base64::engine::general_purpose::URL_SAFE_NO_PAD.decode(&text));

@@ -2,185 +2,176 @@
 //!
 //! Strings borrow from the file where they hold no escape. Unneeded members are skipped unread.
 
-use std::{borrow::Cow, fmt};
+use std::borrow::Cow;
 
-use serde::{Deserialize, Deserializer, de};
-
-use super::note::Record;
-use crate::json::lenient::{self, LenientError, Raw};
+pub(in crate::recording) use super::text::Text;
+use super::{
+    fields::{self, Fields},
+    note::{self, Record},
+};
+use crate::{
+    exchange::Headers,
+    json::lenient::{Known, LenientError, Quoted, Raw, Reader, object, read_by, read_objects},
+};
 
 /// `log.entries[]`
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Default)]
 pub(in crate::recording) struct Entry<'a> {
-    #[serde(borrow)]
     pub(in crate::recording) started_date_time: Option<Text<'a>>,
-    #[serde(borrow)]
     pub(in crate::recording) time: Option<Raw<'a>>,
-    #[serde(borrow)]
     pub(in crate::recording) request: Option<Request<'a>>,
-    #[serde(borrow)]
     pub(in crate::recording) response: Option<Response<'a>>,
-    #[serde(borrow)]
     pub(in crate::recording) timings: Option<Timings<'a>>,
-    /// Ours; where it is no object, another tool's.
-    #[serde(borrow, default, rename = "_contrail", deserialize_with = "lenient::object")]
-    pub(in crate::recording) contrail: Option<Record<'a>>,
+    /// Ours, by its place; where it is no object, another tool's.
+    pub(in crate::recording) contrail: Option<usize>,
 }
 
 /// `request`
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Default)]
 pub(in crate::recording) struct Request<'a> {
-    #[serde(borrow)]
     pub(in crate::recording) method: Option<Text<'a>>,
-    #[serde(borrow)]
     pub(in crate::recording) url: Option<Text<'a>>,
-    #[serde(borrow)]
     pub(in crate::recording) http_version: Option<Text<'a>>,
-    #[serde(borrow)]
-    pub(in crate::recording) headers: Option<Vec<Header<'a>>>,
-    #[serde(borrow)]
+    pub(in crate::recording) headers: Headers,
     pub(in crate::recording) post_data: Option<PostData<'a>>,
-    #[serde(borrow)]
     pub(in crate::recording) body_size: Option<Raw<'a>>,
 }
 
 /// `response`
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Default)]
 pub(in crate::recording) struct Response<'a> {
-    #[serde(borrow)]
     pub(in crate::recording) status: Option<Raw<'a>>,
-    #[serde(borrow)]
     pub(in crate::recording) http_version: Option<Text<'a>>,
-    #[serde(borrow)]
-    pub(in crate::recording) headers: Option<Vec<Header<'a>>>,
-    #[serde(borrow)]
+    pub(in crate::recording) headers: Headers,
     pub(in crate::recording) content: Option<Content<'a>>,
-    #[serde(borrow)]
     pub(in crate::recording) body_size: Option<Raw<'a>>,
     /// Chrome: why it failed.
-    #[serde(borrow, rename = "_error")]
     pub(in crate::recording) error: Option<Text<'a>>,
     /// Playwright: why it failed.
-    #[serde(borrow, rename = "_failureText")]
     pub(in crate::recording) failure_text: Option<Text<'a>>,
 }
 
-/// `headers[]`
-#[derive(Debug, Deserialize)]
-pub(in crate::recording) struct Header<'a> {
-    #[serde(borrow)]
-    pub(in crate::recording) name: Option<Text<'a>>,
-    #[serde(borrow)]
-    pub(in crate::recording) value: Option<Text<'a>>,
-    /// Ours: `latin-1` where the value is not UTF-8; each character is one byte.
-    #[serde(borrow, rename = "_encoding")]
-    pub(in crate::recording) encoding: Option<Text<'a>>,
-}
-
 /// `request.postData`
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Default)]
 pub(in crate::recording) struct PostData<'a> {
-    #[serde(borrow)]
     pub(in crate::recording) mime_type: Option<Text<'a>>,
-    #[serde(borrow)]
-    pub(in crate::recording) text: Option<Text<'a>>,
-    #[serde(borrow)]
+    pub(in crate::recording) text: Option<Quoted<'a>>,
     pub(in crate::recording) params: Option<Vec<Param<'a>>>,
     /// Some producers have it here as in `content`.
-    #[serde(borrow)]
     pub(in crate::recording) encoding: Option<Text<'a>>,
     /// Ours: HAR has no member for it in `postData`.
-    #[serde(borrow, rename = "_encoding")]
     pub(in crate::recording) own_encoding: Option<Text<'a>>,
-    #[serde(borrow, rename = "_file")]
     pub(in crate::recording) file: Option<Text<'a>>,
 }
 
 /// `request.postData.params[]`
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Default)]
 pub(in crate::recording) struct Param<'a> {
-    #[serde(borrow)]
     pub(in crate::recording) name: Option<Text<'a>>,
-    #[serde(borrow)]
     pub(in crate::recording) value: Option<Text<'a>>,
-    #[serde(borrow)]
     pub(in crate::recording) file_name: Option<Text<'a>>,
 }
 
 /// `response.content`
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Default)]
 pub(in crate::recording) struct Content<'a> {
-    #[serde(borrow)]
     pub(in crate::recording) size: Option<Raw<'a>>,
-    #[serde(borrow)]
     pub(in crate::recording) mime_type: Option<Text<'a>>,
-    #[serde(borrow)]
-    pub(in crate::recording) text: Option<Text<'a>>,
-    #[serde(borrow)]
+    pub(in crate::recording) text: Option<Quoted<'a>>,
     pub(in crate::recording) encoding: Option<Text<'a>>,
-    #[serde(borrow, rename = "_file")]
     pub(in crate::recording) file: Option<Text<'a>>,
 }
 
 /// `timings`
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default)]
 pub(in crate::recording) struct Timings<'a> {
-    #[serde(borrow)]
     pub(in crate::recording) send: Option<Raw<'a>>,
-    #[serde(borrow)]
     pub(in crate::recording) wait: Option<Raw<'a>>,
-    #[serde(borrow)]
     pub(in crate::recording) receive: Option<Raw<'a>>,
 }
 
-/// A string. Half surrogate pairs and invalid UTF-8, which some producers write, become U+FFFD.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::recording) struct Text<'a>(pub(in crate::recording) Cow<'a, str>);
+read_objects! {
+    PostData<'a> {
+        mime_type: "mimeType",
+        text: "text",
+        params: "params",
+        encoding: "encoding",
+        own_encoding: "_encoding",
+        file: "_file",
+    }
+    Param<'a> { name: "name", value: "value", file_name: "fileName" }
+    Content<'a> { size: "size", mime_type: "mimeType", text: "text", encoding: "encoding", file: "_file" }
+    Timings<'a> { send: "send", wait: "wait", receive: "receive" }
+}
 
-impl Text<'_> {
-    pub(in crate::recording) fn as_str(&self) -> &str {
-        &self.0
+impl<'a> Entry<'a> {
+    /// Reads an entry; what of it was read before is known.
+    pub(in crate::recording) fn read(
+        text: &'a [u8],
+        fields: &mut Fields,
+        records: &mut Known<Record>,
+    ) -> Result<Self, LenientError> {
+        read_by(text, |reader| {
+            let mut held = Self::default();
+            object!(
+                reader,
+                held {
+                    started_date_time: "startedDateTime",
+                    time: "time",
+                    request: "request" = |reader| unless_null(reader, |reader| Request::read(reader, fields)),
+                    response: "response" = |reader| unless_null(reader, |reader| Response::read(reader, fields)),
+                    timings: "timings",
+                    contrail: "_contrail" = |reader| note::read(reader, records),
+                }
+            )?;
+            Ok(held)
+        })
     }
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-
-        impl<'de> de::Visitor<'de> for Visitor {
-            type Value = Text<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a string")
+impl<'a> Request<'a> {
+    fn read(reader: &mut Reader<'a>, fields: &mut Fields) -> Result<Self, LenientError> {
+        let mut held = Self::default();
+        object!(
+            reader,
+            held {
+                method: "method",
+                url: "url",
+                http_version: "httpVersion",
+                headers: "headers" = |reader| fields::read(reader, fields),
+                post_data: "postData",
+                body_size: "bodySize",
             }
-
-            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Text<'de>, E> {
-                Ok(Text(Cow::Borrowed(text)))
-            }
-
-            fn visit_borrowed_bytes<E>(self, bytes: &'de [u8]) -> Result<Text<'de>, E> {
-                Ok(Text(text(bytes)))
-            }
-
-            fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Text<'de>, E> {
-                Ok(Text(Cow::Owned(text(bytes).into_owned())))
-            }
-        }
-
-        // Asked for bytes, the reader takes what is no text, too.
-        deserializer.deserialize_bytes(Visitor)
+        )?;
+        Ok(held)
     }
 }
 
-/// As [`String::from_utf8_lossy`], which looks at every byte by itself even where all is well.
-fn text(bytes: &[u8]) -> Cow<'_, str> {
-    std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
+impl<'a> Response<'a> {
+    fn read(reader: &mut Reader<'a>, fields: &mut Fields) -> Result<Self, LenientError> {
+        let mut held = Self::default();
+        object!(
+            reader,
+            held {
+                status: "status",
+                http_version: "httpVersion",
+                headers: "headers" = |reader| fields::read(reader, fields),
+                content: "content",
+                body_size: "bodySize",
+                error: "_error",
+                failure_text: "_failureText",
+            }
+        )?;
+        Ok(held)
+    }
+}
+
+/// As the reading of an `Option`, by a function.
+fn unless_null<'a, T>(
+    reader: &mut Reader<'a>,
+    read: impl FnOnce(&mut Reader<'a>) -> Result<T, LenientError>,
+) -> Result<Option<T>, LenientError> {
+    if reader.null()? { Ok(None) } else { read(reader).map(Some) }
 }
 
 /// A count; `None` for `-1` and whatever else is no count.

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use crate::json::{
-    Document, Kind, Node,
-    lenient::{LenientError, Raw},
+    Document, Kind, Node, SyntaxFault,
+    lenient::{LenientError, Raw, Read as _, read_by},
 };
 
 /// Members that are read, outer ones first; `*` stands for each item of an array.
@@ -126,7 +126,7 @@ pub(super) fn misshapen(entry: &[u8]) -> Option<String> {
 
 /// What keeps contrail's member at `path` (`_contrail` or `_contrail.token`) from being read; names what is in it where
 /// it can.
-pub(super) fn misfit(path: &str, own: Raw<'_>, error: LenientError) -> String {
+pub(super) fn misfit(path: &str, own: &str, error: LenientError) -> String {
     let named = match error {
         LenientError::Shape => misshapen_own(path, own),
         LenientError::Surrogate => not_text(own).map(|name| format!("`{path}.{name}`")),
@@ -144,8 +144,8 @@ pub(super) fn misfit(path: &str, own: Raw<'_>, error: LenientError) -> String {
     }
 }
 
-fn misshapen_own(path: &str, own: Raw<'_>) -> Option<String> {
-    let text = own.get().as_bytes();
+fn misshapen_own(path: &str, own: &str) -> Option<String> {
+    let text = own.as_bytes();
     let document = Document::parse(text.to_vec()).ok().or_else(|| Document::mended(text))?;
     let (member, found, expected) = find(if path == "_contrail" { OWN } else { TOKEN }, &document)?;
     let dot = if member.is_empty() { "" } else { "." };
@@ -153,10 +153,19 @@ fn misshapen_own(path: &str, own: Raw<'_>) -> Option<String> {
 }
 
 /// The member of an object that holds half of a surrogate pair.
-fn not_text(own: Raw<'_>) -> Option<String> {
-    let members: BTreeMap<String, Raw<'_>> = own.read().ok()?;
-    let found = members.into_iter().find(|(_, raw)| raw.read::<serde_json::Value>() == Err(LenientError::Surrogate));
-    found.map(|(name, _)| name)
+fn not_text(own: &str) -> Option<String> {
+    let members = read_by(own.as_bytes(), |reader| {
+        let mut members = BTreeMap::new();
+        reader.object(|name, reader| {
+            members.insert(name.to_owned(), Raw::read(reader)?);
+            Ok(())
+        })?;
+        Ok(members)
+    });
+    let is_half = |raw: Raw<'_>| {
+        Document::parse(raw.get().to_owned()).is_err_and(|error| error.fault == SyntaxFault::LoneSurrogate)
+    };
+    members.ok()?.into_iter().find(|(_, raw)| is_half(*raw)).map(|(name, _)| name)
 }
 
 /// The first of these members that has another type, what it is, and what it should be. Null stands for nothing.

@@ -5,121 +5,168 @@
 
 use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
-use serde::Deserialize;
-
 use super::{fault::EntryFault, misshapen::misfit};
 use crate::recording::{Attested, LaidOut, Note};
 use crate::{
     exchange::{Body, Credential, Presence, SignatureCheck, TokenFacts, TokenTime, Transport, Withheld},
     finding::{Blame, Finding, Rule, Unchecked, UncheckedSet, Verdict},
-    json::lenient::{self, Raw},
+    json::lenient::{self, Known, LenientError, Raw, Read, Reader, read_by, read_objects},
 };
 
 /// `_contrail`
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(in crate::recording) struct Record<'a> {
-    #[serde(borrow)]
-    pub(in crate::recording) version: Option<Raw<'a>>,
+#[derive(Debug, Clone, Default)]
+pub(in crate::recording) struct Record {
+    /// As it stands there.
+    pub(in crate::recording) version: Option<Box<str>>,
+    /// As it stands there.
+    token: Option<Box<str>>,
+    transport: Transport,
+    pub(in crate::recording) sha256: Digests,
+    request: Option<BodyRecord>,
+    response: Option<BodyRecord>,
+    note: Note,
+}
+
+/// The same as files hold it.
+#[derive(Debug, Default)]
+struct Members<'a> {
+    version: Option<Raw<'a>>,
     operation: Option<String>,
     blame: Option<String>,
-    #[serde(default)]
     findings: Vec<FindingRecord>,
-    #[serde(default)]
     unchecked: Vec<String>,
     contract: Option<String>,
     attested: Option<AttestedRecord>,
-    #[serde(borrow)]
     token: Option<Raw<'a>>,
     upstream: Option<String>,
-    #[serde(default)]
     retried: bool,
     original_audience: Option<String>,
     answered: Option<String>,
     incomplete: Option<String>,
-    #[serde(default)]
     laid_out: Vec<String>,
-    #[serde(default)]
-    pub(in crate::recording) sha256: Digests,
+    sha256: Digests,
     request: Option<BodyRecord>,
     response: Option<BodyRecord>,
 }
 
 /// A finding.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default)]
 struct FindingRecord {
-    rule: String,
-    #[serde(default)]
+    rule: Option<String>,
     at: String,
-    #[serde(default)]
     expected: String,
     seen: Option<String>,
 }
 
 /// See [`Attested`].
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default)]
 struct AttestedRecord {
-    contract: String,
-    #[serde(default)]
+    contract: Option<String>,
     findings: Vec<FindingRecord>,
-    #[serde(default)]
     indexes: Vec<usize>,
-    #[serde(default)]
     cleared: Vec<FindingRecord>,
     unchecked: Option<Vec<String>>,
     blame: Option<String>,
 }
 
 /// See [`Credential`].
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Default)]
 struct TokenRecord<'a> {
     malformed: Option<String>,
     scheme: Option<String>,
-    #[serde(default)]
     encrypted: bool,
-    #[serde(default)]
     unknown: bool,
     client: Option<String>,
     scopes: Option<Vec<String>>,
     issuer: Option<String>,
-    #[serde(default)]
     audience: Vec<String>,
-    #[serde(borrow)]
     issued_at: Option<Raw<'a>>,
-    #[serde(borrow)]
     not_before: Option<Raw<'a>>,
-    #[serde(borrow)]
     expires_at: Option<Raw<'a>>,
-    #[serde(borrow)]
     lifetime: Option<Raw<'a>>,
     outcome: Option<String>,
     signature: Option<String>,
 }
 
 /// The SHA-256 of each body file, hexadecimal.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Clone, Default)]
 pub(in crate::recording) struct Digests {
     pub(in crate::recording) request: Option<String>,
     pub(in crate::recording) response: Option<String>,
 }
 
 /// What is known of a body beside its text.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Default)]
 struct BodyRecord {
     withheld: Option<String>,
     truncated: Option<TruncatedRecord>,
-    #[serde(default)]
     malformed: bool,
-    #[serde(default)]
     redacted: Vec<String>,
 }
 
 /// See [`Presence::Truncated`].
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Default)]
 struct TruncatedRecord {
-    kept: u64,
+    kept: Option<u64>,
     total: Option<u64>,
+}
+
+read_objects! {
+    Members<'a> {
+        version: "version",
+        operation: "operation",
+        blame: "blame",
+        findings: "findings",
+        unchecked: "unchecked",
+        contract: "contract",
+        attested: "attested",
+        token: "token",
+        upstream: "upstream",
+        retried: "retried",
+        original_audience: "originalAudience",
+        answered: "answered",
+        incomplete: "incomplete",
+        laid_out: "laidOut",
+        sha256: "sha256",
+        request: "request",
+        response: "response",
+    }
+    FindingRecord where rule { rule: "rule", at: "at", expected: "expected", seen: "seen" }
+    AttestedRecord where contract {
+        contract: "contract",
+        findings: "findings",
+        indexes: "indexes",
+        cleared: "cleared",
+        unchecked: "unchecked",
+        blame: "blame",
+    }
+    TokenRecord<'a> {
+        malformed: "malformed",
+        scheme: "scheme",
+        encrypted: "encrypted",
+        unknown: "unknown",
+        client: "client",
+        scopes: "scopes",
+        issuer: "issuer",
+        audience: "audience",
+        issued_at: "issuedAt",
+        not_before: "notBefore",
+        expires_at: "expiresAt",
+        lifetime: "lifetime",
+        outcome: "outcome",
+        signature: "signature",
+    }
+    Digests { request: "request", response: "response" }
+    BodyRecord { withheld: "withheld", truncated: "truncated", malformed: "malformed", redacted: "redacted" }
+    TruncatedRecord where kept { kept: "kept", total: "total" }
+}
+
+/// Reads the member, unless it was read before; its place, or `None` where it is no object.
+pub(super) fn read(reader: &mut Reader<'_>, known: &mut Known<Record>) -> Result<Option<usize>, LenientError> {
+    if !reader.is_object()? {
+        return reader.skip().map(|()| None);
+    }
+    known.object(reader, Reader::last_member, Record::read).map(Some)
 }
 
 /// Tokens whose facts stand in the head of a fixture (`log._contrail.tokens`), by their labels.
@@ -129,8 +176,15 @@ pub(in crate::recording) struct HeadTokens(Arc<HashMap<String, Credential>>);
 impl HeadTokens {
     /// Reads the member; `None` if it is not what it should be.
     pub(in crate::recording) fn parse(text: &[u8]) -> Option<Self> {
-        let records: HashMap<String, TokenRecord<'_>> = lenient::read(text).ok()?;
-        Some(Self(Arc::new(records.iter().map(|(label, record)| (label.clone(), record.credential())).collect())))
+        let tokens = read_by(text, |reader| {
+            let mut tokens = HashMap::new();
+            reader.object(|label, reader| {
+                tokens.insert(label.to_owned(), TokenRecord::read(reader)?.credential());
+                Ok(())
+            })?;
+            Ok(tokens)
+        });
+        tokens.ok().map(|tokens| Self(Arc::new(tokens)))
     }
 
     fn credential(&self, label: &str) -> Result<Credential, EntryFault> {
@@ -138,33 +192,12 @@ impl HeadTokens {
     }
 }
 
-/// Tokens that were read lately, by their text in the file: a few callers make most of a recording, and their exchanges
-/// share one value.
-#[derive(Debug, Clone, Default)]
-pub(in crate::recording) struct KnownTokens(HashMap<Box<str>, Credential>);
-
-impl KnownTokens {
-    /// Maximum tokens that are kept; beyond it, all are dropped and read again.
-    const MAX_TOKENS: usize = 256;
-
-    fn credential(&mut self, raw: Raw<'_>) -> Result<Credential, String> {
-        if let Some(known) = self.0.get(raw.get()) {
-            return Ok(known.clone());
-        }
-        let credential = parse::<TokenRecord<'_>>("_contrail.token", raw)?.credential();
-        if self.0.len() >= Self::MAX_TOKENS {
-            self.0.clear();
-        }
-        self.0.insert(raw.get().into(), credential.clone());
-        Ok(credential)
-    }
-}
-
 /// The value of contrail's member at `path` (`_contrail` or `_contrail.token`), otherwise why it cannot be read.
-fn parse<'a, T: Deserialize<'a>>(path: &str, raw: Raw<'a>) -> Result<T, String> {
-    let fault =
-        |error| format!("{}; restore the file from a copy, or read it with a newer contrail", misfit(path, raw, error));
-    raw.read().map_err(fault)
+fn parse<'a, T: Read<'a>>(path: &str, text: &'a str) -> Result<T, String> {
+    let fault = |error| {
+        format!("{}; restore the file from a copy, or read it with a newer contrail", misfit(path, text, error))
+    };
+    lenient::read(text.as_bytes()).map_err(fault)
 }
 
 /// Whether `_contrail.version` is one that is read here; otherwise as it stands in the file, cut for reading.
@@ -178,16 +211,19 @@ pub(in crate::recording) fn check_version(raw: &str) -> Result<(), String> {
 
 /// What is wrong with the `_contrail` of an entry that cannot be read, if something is; without the file's content.
 pub(super) fn fault(entry: &[u8]) -> Option<EntryFault> {
-    #[derive(Deserialize)]
+    #[derive(Default)]
     struct Entry<'a> {
-        #[serde(borrow, rename = "_contrail")]
         contrail: Option<Raw<'a>>,
     }
 
-    #[derive(Deserialize)]
+    #[derive(Default)]
     struct Versioned<'a> {
-        #[serde(borrow)]
         version: Option<Raw<'a>>,
+    }
+
+    read_objects! {
+        Entry<'a> { contrail: "_contrail" }
+        Versioned<'a> { version: "version" }
     }
 
     let raw = lenient::read::<Entry<'_>>(entry).ok()?.contrail?;
@@ -195,34 +231,65 @@ pub(super) fn fault(entry: &[u8]) -> Option<EntryFault> {
         return None;
     }
     // A newer contrail's may hold anything else.
-    let version = raw.read::<Versioned<'_>>().ok().and_then(|held| held.version);
+    let version = lenient::read::<Versioned<'_>>(raw.get().as_bytes()).ok().and_then(|held| held.version);
     let unread = version.and_then(|version| check_version(version.get()).err());
-    unread.map(EntryFault::Version).or_else(|| parse::<Record<'_>>("_contrail", raw).err().map(EntryFault::Note))
+    unread.map(EntryFault::Version).or_else(|| parse::<Record>("_contrail", raw.get()).err().map(EntryFault::Note))
 }
 
-impl Record<'_> {
-    /// The request's credential, if the record shows it; otherwise what is wrong with the record.
+impl Read<'_> for Record {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, LenientError> {
+        let held = Members::read(reader)?;
+        let has = |side: &str| held.laid_out.iter().any(|held| held == side);
+        let laid_out = LaidOut { request: has("request"), response: has("response") };
+        Ok(Self {
+            version: held.version.map(|raw| raw.get().into()),
+            token: held.token.map(|raw| raw.get().into()),
+            transport: Transport {
+                incomplete: held.incomplete,
+                retried: held.retried,
+                original_audience: held.original_audience,
+                answered_by_contrail: held.answered,
+            },
+            sha256: held.sha256,
+            request: held.request,
+            response: held.response,
+            note: Note {
+                verdict: Verdict {
+                    operation: held.operation.map(Arc::from),
+                    findings: findings(held.findings),
+                    unchecked: unchecked(&held.unchecked),
+                    blame: held.blame.as_deref().and_then(Blame::from_name),
+                },
+                contract: held.contract.map(Arc::from),
+                attested: held.attested.map(AttestedRecord::attested),
+                upstream: held.upstream.map(Arc::from),
+                laid_out,
+            },
+        })
+    }
+}
+
+impl Record {
+    /// The request's credential, if the record shows it; otherwise what is wrong with the record. A few callers make
+    /// most of a recording, and their exchanges share one value.
     pub(in crate::recording) fn credential(
         &self,
         head: &HeadTokens,
-        known: &mut KnownTokens,
+        known: &mut Known<Credential>,
     ) -> Result<Option<Credential>, EntryFault> {
-        let Some(raw) = self.token else { return Ok(None) };
-        if raw.get().starts_with('"') {
-            let label = parse::<String>("_contrail.token", raw).map_err(EntryFault::Note)?;
+        const PATH: &str = "_contrail.token";
+        let Some(text) = &self.token else { return Ok(None) };
+        if text.starts_with('"') {
+            let label = parse::<String>(PATH, text).map_err(EntryFault::Note)?;
             return head.credential(&label).map(Some);
         }
-        known.credential(raw).map(Some).map_err(EntryFault::Note)
+        let credential = known.value(text.as_bytes(), || Ok(parse::<TokenRecord<'_>>(PATH, text)?.credential()));
+        credential.map(|credential| Some(credential.clone())).map_err(EntryFault::Note)
     }
 
     /// How the transport ended.
     pub(in crate::recording) fn transport(&self) -> Transport {
-        Transport {
-            incomplete: self.incomplete.clone(),
-            retried: self.retried,
-            original_audience: self.original_audience.clone(),
-            answered_by_contrail: self.answered.clone(),
-        }
+        self.transport.clone()
     }
 
     /// Puts back what the record states about the bodies.
@@ -232,7 +299,7 @@ impl Record<'_> {
         if let Some(reason) = &record.withheld {
             body.presence = Presence::Withheld(Withheld::from_name(reason));
         } else if let Some(cut) = &record.truncated {
-            body.presence = Presence::Truncated { kept: cut.kept, total: cut.total };
+            body.presence = Presence::Truncated { kept: cut.kept.unwrap_or_default(), total: cut.total };
         }
         body.malformed = record.malformed;
         body.redacted.clone_from(&record.redacted);
@@ -240,32 +307,19 @@ impl Record<'_> {
 
     /// Which bodies are laid out.
     pub(in crate::recording) fn laid_out(&self) -> LaidOut {
-        let has = |side: &str| self.laid_out.iter().any(|held| held == side);
-        LaidOut { request: has("request"), response: has("response") }
+        self.note.laid_out
     }
 
     /// What is left.
-    pub(in crate::recording) fn note(self) -> Note {
-        let laid_out = self.laid_out();
-        Note {
-            verdict: Verdict {
-                operation: self.operation.map(Arc::from),
-                findings: findings(self.findings),
-                unchecked: unchecked(&self.unchecked),
-                blame: self.blame.as_deref().and_then(Blame::from_name),
-            },
-            contract: self.contract.map(Arc::from),
-            attested: self.attested.map(AttestedRecord::attested),
-            upstream: self.upstream.map(Arc::from),
-            laid_out,
-        }
+    pub(in crate::recording) fn note(&self) -> Note {
+        self.note.clone()
     }
 }
 
 impl AttestedRecord {
     fn attested(self) -> Attested {
         Attested {
-            contract: self.contract.into(),
+            contract: self.contract.unwrap_or_default().into(),
             findings: findings(self.findings),
             indexes: self.indexes,
             cleared: findings(self.cleared),
@@ -319,7 +373,7 @@ fn findings(records: Vec<FindingRecord>) -> Vec<Finding> {
         .into_iter()
         .filter_map(|record| {
             Some(Finding {
-                rule: record.rule.parse::<Rule>().ok()?,
+                rule: record.rule?.parse::<Rule>().ok()?,
                 at: record.at,
                 expected: Cow::Owned(record.expected),
                 seen: record.seen,
