@@ -41,9 +41,11 @@ impl Mask {
         let mut query: Vec<Vec<u8>> =
             parts.query.iter().filter(|pair| label(&pair.value)).map(|pair| pair.name.clone()).collect();
         query.dedup();
-        let segments = parts
-            .path
-            .split('/')
+        // A label in a segment is one in the path, unless it is encoded.
+        let path = Some(&parts.path).filter(|path| memchr::memchr(b'%', path.as_bytes()).is_some() || has_label(path));
+        let segments = path
+            .into_iter()
+            .flat_map(|path| path.split('/'))
             .enumerate()
             .filter(|(_, segment)| match memchr::memchr(b'%', segment.as_bytes()) {
                 None => has_label(segment),

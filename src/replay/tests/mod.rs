@@ -91,7 +91,7 @@ fn settings() -> Settings {
         exhausted: None,
         operation_of: Arc::new(|_, path| path.starts_with("/actions").then(|| "testAction".into())),
         tenant: Contract::built_in(),
-        has_label: Arc::new(|text| text.starts_with("LABEL")),
+        has_label: Arc::new(|text| text.contains("LABEL")),
         redact: Arc::new(Request::clone),
         redact_failure: Arc::new(str::to_owned),
         max_kept: 1 << 20,
