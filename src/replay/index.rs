@@ -160,6 +160,11 @@ impl Rules {
         IgnoreSet::of(&self.ignore, (self.operation_of)(method, path).as_deref())
     }
 
+    /// Whether further answers are made ready to stay in memory.
+    pub(super) fn wants_answers(&self) -> bool {
+        !self.answers_full.load(Relaxed)
+    }
+
     /// Works an entry out. With an `entry_ref` it is read again when it is asked for, and not kept.
     pub(super) fn prepare(&self, entry: recording::Entry, redact: bool, entry_ref: Option<EntryRef>) -> Prepared {
         let exchange = &entry.exchange;
@@ -174,7 +179,7 @@ impl Rules {
         // Another tool's words for it may hold secrets.
         let clean_failure = failure.filter(|_| entry.note.is_none()).map(|failure| (self.redact_failure)(failure));
         let unfit = serve::unfit(exchange, clean_failure.as_deref().or(failure));
-        let can_stay = entry_ref.is_none() || !self.answers_full.load(Relaxed);
+        let can_stay = entry_ref.is_none() || self.wants_answers();
         let answer = if unfit.is_none() && can_stay { serve::answer(exchange) } else { None };
         let answer = answer.map(|answer| Digested::new(answer, &self.digests));
         Prepared {

@@ -190,10 +190,14 @@ fn load(args: &Args, terms: &Arc<Pending>) -> Result<Replay, Failure> {
                 let redact = entry.note.is_none() || more_rules;
                 if redact { Err((Box::new(entry), entry_ref)) } else { Ok(preparer.prepare(entry, false, entry_ref)) }
             };
-            let ended = recording.each_with_ref(work, |worked| {
-                builder.push(worked.unwrap_or_else(|(entry, entry_ref)| preparer.prepare(*entry, true, entry_ref)));
-                Ok::<(), ReadError>(())
-            })?;
+            let ended = recording.each_with_ref(
+                || !again || preparer.wants_answers(),
+                work,
+                |worked| {
+                    builder.push(worked.unwrap_or_else(|(entry, entry_ref)| preparer.prepare(*entry, true, entry_ref)));
+                    Ok::<(), ReadError>(())
+                },
+            )?;
             if ended.head.torn > 0 {
                 let said = verify::torn(&source, ended.head.torn);
                 summary::event(args.judge.format, "torn", ended.head.torn, &said);

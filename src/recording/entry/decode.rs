@@ -27,6 +27,16 @@ use crate::{
 /// `startedDateTime` of every entry of a fixture, which holds no run-time.
 pub(in crate::recording) const NO_INSTANT: &str = "1970-01-01T00:00:00.000Z";
 
+/// How much of an entry is decoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::recording) enum Extent {
+    /// All of it.
+    Whole,
+    /// The content of a response's body may be left out, which then seems empty: where contrail wrote the entry, the
+    /// method is safe, and the body stands there as text. Nothing can be wrong with such a body.
+    NoAnswer,
+}
+
 /// The outcome of decoding an entry.
 #[derive(Debug)]
 pub(in crate::recording) enum Converted {
@@ -67,7 +77,7 @@ impl Shared {
 }
 
 /// Reads one entry from its text.
-pub(in crate::recording) fn entry(text: &[u8], shared: &mut Shared) -> Result<Converted, EntryFault> {
+pub(in crate::recording) fn entry(text: &[u8], shared: &mut Shared, extent: Extent) -> Result<Converted, EntryFault> {
     let Shared { files, known_tokens, known_fields, known_records, .. } = shared;
     let entry = har::Entry::read(text, known_fields, known_records).map_err(|error| unread(error, text))?;
     let request = entry.request.ok_or("it has no `request`")?;
@@ -96,7 +106,9 @@ pub(in crate::recording) fn entry(text: &[u8], shared: &mut Shared) -> Result<Co
     };
     let foreign = record.is_none();
     let mut request = self::request(request, target, &mut files.expecting(sent), laid_out, foreign)?;
-    let mut response = self::response(response, &request.method, &mut files.expecting(answered), laid_out, foreign)?;
+    let leaves_out = extent == Extent::NoAnswer && !foreign && request.method.is_safe();
+    let files = &mut files.expecting(answered);
+    let mut response = self::response(response, &request.method, files, laid_out, foreign, leaves_out)?;
     let mut transport = record.map(Record::transport).unwrap_or_default();
     if foreign {
         transport.answered_by_contrail = response.as_ref().and_then(own_answer);
@@ -248,6 +260,7 @@ fn response(
     files: &mut Expecting<'_>,
     laid_out: LaidOut,
     foreign: bool,
+    leaves_out: bool,
 ) -> Result<Option<Response>, EntryFault> {
     let Some(status) = har::count(response.status).and_then(|status| u16::try_from(status).ok()) else {
         return Ok(None);
@@ -260,7 +273,9 @@ fn response(
     let content = response.content.unwrap_or_default();
     let size = har::count(content.size);
     let bodiless = is_bodiless(method, status);
-    let mut body = match stored(content.text, content.encoding.as_ref(), content.file.as_ref(), files)? {
+    let is_text = content.file.is_none() && content.encoding.is_none();
+    let text = content.text.filter(|_| !(leaves_out && is_text));
+    let mut body = match stored(text, content.encoding.as_ref(), content.file.as_ref(), files)? {
         Some(held) if !held.is_empty() => present(held, size, &headers, wire_size, laid_out.response, foreign),
         _ if bodiless => Body::default(),
         stored => {

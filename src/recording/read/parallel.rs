@@ -9,6 +9,7 @@ use super::{
 };
 use crate::recording::{
     Entry, EntryRef, Head, ReadError, ReadFault, Recording,
+    entry::decode::Extent,
     ordered::{BATCH, in_order, threads},
 };
 
@@ -93,13 +94,15 @@ impl Recording {
     }
 
     /// As [`Recording::each`], with where each entry stands on the recording's
-    /// [`Rereader`](crate::recording::Rereader).
+    /// [`Rereader`](crate::recording::Rereader). Where `wants_answers` says no, the body of a response to a safe method
+    /// may be left out of the entry.
     ///
     /// # Errors
     ///
     /// As [`Recording::each`].
     pub fn each_with_ref<T, E>(
         self,
+        wants_answers: impl Fn() -> bool + Sync,
         work: impl Fn(Entry, EntryRef) -> T + Sync,
         sink: impl FnMut(T) -> Result<(), E>,
     ) -> Result<ReadEnd, E>
@@ -108,7 +111,8 @@ impl Recording {
         E: From<ReadError>,
     {
         let work = |reader: &mut Reader, text: &[u8], position| {
-            Ok(reader.placed(text, position)?.map(|(entry, entry_ref)| work(entry, entry_ref)))
+            let extent = if wants_answers() { Extent::Whole } else { Extent::NoAnswer };
+            Ok(reader.placed(text, position, extent)?.map(|(entry, entry_ref)| work(entry, entry_ref)))
         };
         self.each_on(threads, work, sink)
     }

@@ -8,7 +8,7 @@ use crate::{
     recording::{
         Entry, ReadError, ReadFault,
         entry::{
-            decode::{self, Converted, Shared},
+            decode::{self, Converted, Extent, Shared},
             fault::EntryFault,
         },
         read::entry_texts::EntryPosition,
@@ -37,12 +37,16 @@ impl Reader {
         text: &[u8],
         position: EntryPosition,
     ) -> Result<Option<Entry>, ReadError> {
+        self.decoded(text, position, Extent::Whole)
+    }
+
+    fn decoded(&mut self, text: &[u8], position: EntryPosition, extent: Extent) -> Result<Option<Entry>, ReadError> {
         let index = position.index;
         let note = |reason| match position.line {
             None => ReadFault::Note { index, reason },
             Some(line) => ReadFault::Line { line, reason },
         };
-        let fault = match decode::entry(text, &mut self.shared) {
+        let fault = match decode::entry(text, &mut self.shared, extent) {
             Ok(Converted::NotHttp) => return Ok(None),
             Ok(Converted::Exchange(converted)) => {
                 let (exchange, note) = *converted;
@@ -72,14 +76,15 @@ impl Reader {
         }
     }
 
-    /// As [`Reader::entry`], with where to find it again.
+    /// As [`Reader::entry`], to an extent, with where to find it again.
     pub(in crate::recording) fn placed(
         &mut self,
         text: &[u8],
         position: EntryPosition,
+        extent: Extent,
     ) -> Result<Option<(Entry, EntryRef)>, ReadError> {
         let asked = self.shared.files.asked();
-        let entry = self.entry(text, position)?;
+        let entry = self.decoded(text, position, extent)?;
         Ok(entry.map(|entry| {
             let has_files = self.shared.files.asked() != asked;
             let digest = digest(&self.digests, text, &entry, has_files);

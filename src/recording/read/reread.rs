@@ -10,7 +10,7 @@ use std::{
 };
 
 use super::reader::{EntryRef, Reader};
-use crate::recording::{Entry, ReadError, ReadFault};
+use crate::recording::{Entry, ReadError, ReadFault, entry::decode::Extent};
 
 /// A recording whose entries can be read again.
 pub struct Rereader {
@@ -34,7 +34,7 @@ impl Rereader {
         let read = self.file.read_exact_at(&mut text, position.offset);
         let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
         read.map_err(|_| reader.fail(ReadFault::Changed { index: position.index }))?;
-        match reader.placed(&text, position) {
+        match reader.placed(&text, position, Extent::Whole) {
             Ok(Some((entry, found))) if found == *entry_ref => Ok(entry),
             Ok(_) | Err(_) => Err(reader.fail(ReadFault::Changed { index: position.index })),
         }
