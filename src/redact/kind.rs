@@ -163,11 +163,6 @@ pub(in crate::redact) fn is_opaque(value: &[u8]) -> bool {
         && !is_instant()
 }
 
-/// Whether a byte may stand in a token; all of RFC 6750 (section 2.1) but `/`, which ends it in a path.
-pub(in crate::redact) fn is_token_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~' | b'+' | b'=')
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

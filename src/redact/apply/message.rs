@@ -42,7 +42,7 @@ impl Redaction<'_> {
         let method = self.detect_method(&request.method);
         let (path, query) = self.detect_target(&request.target);
         let first = self.read(&request.headers, &request.body, false);
-        let second = response.as_ref().map(|response| self.read_response(request, response));
+        let second = response.as_ref().map(|response| self.read(&response.headers, &response.body, true));
         self.detect_credential(&request.credential);
         let index = self.redactor.memory().index();
         self.write_method(&index, &mut request.method, method);
@@ -61,22 +61,13 @@ impl Redaction<'_> {
         self.detect_credential(&request.credential);
         self.read(&request.headers, &request.body, false);
         if let Some(response) = response {
-            self.read_response(request, response);
+            self.read(&response.headers, &response.body, true);
         }
     }
 
     /// Recognises the secrets of a response's header fields.
     pub(in crate::redact) fn recognise_headers(&mut self, headers: &Headers) {
         self.read_head(headers, true);
-    }
-
-    fn read_response(&mut self, request: &Request, response: &Response) -> Noticed {
-        let mut noticed = self.read(&response.headers, &response.body, true);
-        if let Some(parsed) = noticed.parsed.as_ref().filter(|_| noticed.body.is_empty()) {
-            self.redactor.detect_issued(parsed, &response.body.content, request, &mut noticed.body);
-            noticed.plain &= noticed.body.is_empty();
-        }
-        noticed
     }
 
     fn read(&mut self, headers: &Headers, body: &Body, response: bool) -> Noticed {

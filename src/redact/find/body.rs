@@ -1,7 +1,5 @@
 //! Secrets in a body, by what it is read as.
 
-use memchr::memmem;
-
 use super::{
     detect::MAX_CODINGS,
     fields::{Field, by_field},
@@ -9,12 +7,10 @@ use super::{
     walk::Places,
 };
 use crate::{
-    exchange::{Body, Request},
+    exchange::Body,
     json::Document,
     redact::{
-        Redactor,
-        kind::{self, Kind},
-        label,
+        Redactor, label,
         mark::{self, Mark},
     },
 };
@@ -61,32 +57,6 @@ impl Redactor {
             }
         }
         if is_bytes {
-            mark::in_whole(&mut out[before..]);
-        }
-    }
-
-    /// Recognises a token that is all of an answer, where the request asks for one (RFC 6749, section 4): nothing in such
-    /// a text shows what it is.
-    pub(in crate::redact) fn detect_issued(
-        &self,
-        parsed: &Parsed,
-        content: &[u8],
-        request: &Request,
-        out: &mut Vec<Mark>,
-    ) {
-        let is_edge = |byte: &u8| byte.is_ascii_whitespace() || *byte == b'"';
-        let start = content.iter().take_while(|byte| is_edge(byte)).count();
-        let length = content[start..].iter().take_while(|byte| kind::is_token_byte(**byte) || **byte == b'/').count();
-        let (token, after) = content[start..].split_at(length);
-        let is_alone = kind::is_opaque(token) && after.iter().all(|byte| is_edge(byte));
-        let is_field = matches!(parsed.placed(), Grammar::Form(_) | Grammar::Multipart(_));
-        let asks = || {
-            let query = request.target.query().unwrap_or_default();
-            [&request.body.content[..], query.as_bytes()].iter().any(|text| memmem::find(text, b"grant_type").is_some())
-        };
-        if is_alone && !is_field && asks() {
-            let before = out.len();
-            out.extend(self.learn(token, Kind::Token).map(|id| Mark::value(start..start + length, id)));
             mark::in_whole(&mut out[before..]);
         }
     }

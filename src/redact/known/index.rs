@@ -262,7 +262,7 @@ impl Pattern {
                 let whole = start
                     .map(|start| start..start + whole.len())
                     .filter(|range| text.get(range.clone()) == Some(&**whole));
-                Some(whole.map_or(Extent::Grown(kind::is_token_byte), Extent::Exact))
+                Some(whole.map_or(Extent::Grown(is_token_byte), Extent::Exact))
             }
             Form::Base64 if path && !text[hit].contains(&b'/') => Some(Extent::Grown(is_base64_but_slash)),
             Form::Base64 => Some(Extent::Grown(|byte| is_base64_but_slash(byte) || byte == b'/')),
@@ -273,6 +273,10 @@ impl Pattern {
 
 fn is_base64_but_slash(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'_' | b'=')
+}
+
+fn is_token_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'+' | b'=')
 }
 
 /// The range, extended both ways over the bytes that `part` accepts; never into a label.
