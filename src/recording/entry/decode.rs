@@ -33,7 +33,7 @@ pub(in crate::recording) enum Extent {
     /// All of it.
     Whole,
     /// The content of a response's body may be left out, which then seems empty: where contrail wrote the entry, the
-    /// method is safe, and the body stands there as text. Nothing can be wrong with such a body.
+    /// method is safe, no body is a file, and this one stands there as text. Nothing can be wrong with such a body.
     NoAnswer,
 }
 
@@ -105,8 +105,10 @@ pub(in crate::recording) fn entry(text: &[u8], shared: &mut Shared, extent: Exte
         None => (None, None),
     };
     let foreign = record.is_none();
+    // What stands for an entry with a body file includes all of its bodies.
+    let has_file = request.post_data.as_ref().is_some_and(|post| post.file.is_some());
     let mut request = self::request(request, target, &mut files.expecting(sent), laid_out, foreign)?;
-    let leaves_out = extent == Extent::NoAnswer && !foreign && request.method.is_safe();
+    let leaves_out = extent == Extent::NoAnswer && !foreign && !has_file && request.method.is_safe();
     let files = &mut files.expecting(answered);
     let mut response = self::response(response, &request.method, files, laid_out, foreign, leaves_out)?;
     let mut transport = record.map(Record::transport).unwrap_or_default();

@@ -389,14 +389,20 @@ fn a_hundred_thousand_entries_are_found_by_look_up_and_not_by_scan() {
     assert!(ask(&replay, &json("/things/99999", r#"{"n":99999,"secret":"x"}"#)).is_ok());
 }
 
-/// A HAR file of policies with these bodies, replayed from where it lies. contrail wrote every other entry.
+/// A HAR file of policies with these bodies, replayed from where it lies. contrail wrote every other entry, and one more
+/// whose request is a body file.
 fn from_disk(path: &std::path::Path, bodies: &[String]) -> Replay {
     let entry = |(n, body): (usize, &String)| {
         let own = (n % 2 == 0).then(|| serde_json::json!({"version": 1}));
         serde_json::json!({"request": {"method": "GET", "url": format!("https://tenant.example/{n}"), "headers": []},
             "response": {"status": 200, "headers": [], "content": {"text": body}}, "_contrail": own})
     };
-    let entries: Vec<serde_json::Value> = bodies.iter().enumerate().map(entry).collect();
+    let mut entries: Vec<serde_json::Value> = bodies.iter().enumerate().map(entry).collect();
+    let mut last = entry((0, &bodies[0]));
+    last["request"]["url"] = "https://tenant.example/asked".into();
+    last["request"]["postData"] = serde_json::json!({"mimeType": "application/json", "_file": "asked.json"});
+    entries.push(last);
+    std::fs::write(path.with_file_name("asked.json"), "{}").unwrap();
     std::fs::write(path, serde_json::json!({"log": {"entries": entries}}).to_string()).unwrap();
     let mut recording = crate::recording::open(path).unwrap();
     let mut builder = Builder::new(settings()).unwrap();
@@ -426,7 +432,7 @@ fn answers_beyond_what_memory_holds_are_read_from_the_file_again_and_never_as_so
     for (n, expected) in bodies.iter().enumerate() {
         assert_eq!(body(&replay, &request("GET", &format!("/{n}"))), *expected);
     }
-    assert_eq!(replay.entries().map(Result::unwrap).count(), 60);
+    assert_eq!(replay.entries().map(Result::unwrap).count(), 61);
 
     // Another file of the same name changes nothing, and a write into the one that is open is seen.
     let text = std::fs::read_to_string(&path).unwrap();
