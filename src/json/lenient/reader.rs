@@ -35,7 +35,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     ///
-    /// The first thing that is wrong, or that `member` says.
+    /// The first thing that is wrong, or the error of `member`.
     pub fn object(
         &mut self,
         mut member: impl FnMut(&str, &mut Self) -> Result<(), LenientError>,
@@ -62,7 +62,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     ///
-    /// The first thing that is wrong, or that `item` says.
+    /// The first thing that is wrong, or the error of `item`.
     pub fn array(&mut self, mut item: impl FnMut(&mut Self) -> Result<(), LenientError>) -> Result<(), LenientError> {
         self.open(b'[')?;
         if self.peek()? == b']' {

@@ -94,8 +94,8 @@ impl Recording {
     }
 
     /// As [`Recording::each`], with where each entry stands on the recording's
-    /// [`Rereader`](crate::recording::Rereader). Where `wants_answers` says no, the body of a response to a safe method
-    /// may be left out of the entry.
+    /// [`Rereader`](crate::recording::Rereader). While `wants_answers` is false, the body of a response to a safe
+    /// method may be left out of the entry.
     ///
     /// # Errors
     ///
