@@ -1,23 +1,25 @@
 //! Objects with members of known names.
 
-/// Reads an object into the fields of `held`, each by its type or by a function, and skips all other members.
+/// Reads an object as a value of a type, each field by its own type or by a function, and skips all other members.
 macro_rules! object {
-    ($reader:expr, $held:ident { $($field:ident: $name:literal $(= $read:expr)?),* $(,)? }) => {{
+    ($reader:expr, $type:ty { $($field:ident: $name:literal $(= $read:expr)?),* $(,)? }) => {{
         #[derive(Default)]
         struct Seen {
             $($field: bool,)*
         }
         let mut seen = Seen::default();
-        $reader.object(|name, reader| match name {
+        let mut held = <$type>::default();
+        let taken = $reader.object(|name, reader| match name {
             $($name => {
                 if std::mem::replace(&mut seen.$field, true) {
                     return Err($crate::json::lenient::LenientError::Duplicate($name));
                 }
-                $held.$field = $crate::json::lenient::object!(@read reader $(, $read)?)?;
+                held.$field = $crate::json::lenient::object!(@read reader $(, $read)?)?;
                 Ok(())
             })*
             _ => reader.skip(),
-        })
+        });
+        taken.map(|()| held)
     }};
     (@read $reader:ident) => { $crate::json::lenient::Read::read($reader) };
     (@read $reader:ident, $read:expr) => { $read($reader) };
@@ -31,8 +33,7 @@ macro_rules! read_objects {
             fn read(
                 reader: &mut $crate::json::lenient::Reader<'a>,
             ) -> Result<Self, $crate::json::lenient::LenientError> {
-                let mut held = Self::default();
-                $crate::json::lenient::object!(reader, held { $($members)* })?;
+                let held = $crate::json::lenient::object!(reader, Self { $($members)* })?;
                 $($(if held.$needed.is_none() {
                     return Err($crate::json::lenient::LenientError::Shape);
                 })+)?

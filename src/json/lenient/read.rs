@@ -68,7 +68,7 @@ impl Read<'_> for usize {
 /// `null` is nothing.
 impl<'a, T: Read<'a>> Read<'a> for Option<T> {
     fn read(reader: &mut Reader<'a>) -> Result<Self, LenientError> {
-        if reader.null()? { Ok(None) } else { T::read(reader).map(Some) }
+        reader.optional(T::read)
     }
 }
 

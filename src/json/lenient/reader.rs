@@ -150,17 +150,16 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Takes `null` if it stands there; whether it does.
+    /// Takes `null`, which is nothing, or another value by a function.
     ///
     /// # Errors
     ///
-    /// What begins like it is something else.
-    pub fn null(&mut self) -> Result<bool, LenientError> {
-        let is_null = self.peek()? == b'n';
-        if is_null {
-            self.word()?;
-        }
-        Ok(is_null)
+    /// What begins like `null` is something else, or the error of `read`.
+    pub fn optional<T>(
+        &mut self,
+        read: impl FnOnce(&mut Self) -> Result<T, LenientError>,
+    ) -> Result<Option<T>, LenientError> {
+        if self.peek()? == b'n' { self.word().map(|_| None) } else { read(self).map(Some) }
     }
 
     /// Whether an object begins there.
@@ -352,14 +351,9 @@ impl<'a> Reader<'a> {
                 _ => self.word().map(drop)?,
             }
             loop {
-                let Some(close) = open.last() else { return Ok(()) };
-                let byte = self.peek()?;
-                if byte != b',' && byte != *close {
-                    return Err(LenientError::Grammar);
-                }
-                self.at += 1;
-                if byte == b',' {
-                    if *close == b'}' {
+                let Some(&close) = open.last() else { return Ok(()) };
+                if !self.closes(close)? {
+                    if close == b'}' {
                         self.skip_name()?;
                     }
                     break;

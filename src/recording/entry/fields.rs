@@ -26,16 +26,15 @@ read_objects! {
 
 /// Reads `headers`.
 pub(super) fn read(reader: &mut Reader<'_>, known: &mut Fields) -> Result<Headers, LenientError> {
-    if reader.null()? {
-        return Ok(Headers::new());
-    }
     let mut headers = Headers::with_capacity(8);
-    reader.array(|reader| {
-        let at = known.object(reader, Reader::first_brace, |reader| Ok(Field::read(reader)?.lines()))?;
-        for (name, value) in known.get(at) {
-            headers.append(name.clone(), value.clone());
-        }
-        Ok(())
+    reader.optional(|reader| {
+        reader.array(|reader| {
+            let at = known.object(reader, Reader::first_brace, |reader| Ok(Field::read(reader)?.lines()))?;
+            for (name, value) in known.get(at) {
+                headers.append(name.clone(), value.clone());
+            }
+            Ok(())
+        })
     })?;
     Ok(headers)
 }

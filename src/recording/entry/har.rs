@@ -112,29 +112,26 @@ impl<'a> Entry<'a> {
         records: &mut Known<Record>,
     ) -> Result<Self, LenientError> {
         read_by(text, |reader| {
-            let mut held = Self::default();
             object!(
                 reader,
-                held {
+                Self {
                     started_date_time: "startedDateTime",
                     time: "time",
-                    request: "request" = |reader| unless_null(reader, |reader| Request::read(reader, fields)),
-                    response: "response" = |reader| unless_null(reader, |reader| Response::read(reader, fields)),
+                    request: "request" = |reader| Reader::optional(reader, |reader| Request::read(reader, fields)),
+                    response: "response" = |reader| Reader::optional(reader, |reader| Response::read(reader, fields)),
                     timings: "timings",
                     contrail: "_contrail" = |reader| note::read(reader, records),
                 }
-            )?;
-            Ok(held)
+            )
         })
     }
 }
 
 impl<'a> Request<'a> {
     fn read(reader: &mut Reader<'a>, fields: &mut Fields) -> Result<Self, LenientError> {
-        let mut held = Self::default();
         object!(
             reader,
-            held {
+            Self {
                 method: "method",
                 url: "url",
                 http_version: "httpVersion",
@@ -142,17 +139,15 @@ impl<'a> Request<'a> {
                 post_data: "postData",
                 body_size: "bodySize",
             }
-        )?;
-        Ok(held)
+        )
     }
 }
 
 impl<'a> Response<'a> {
     fn read(reader: &mut Reader<'a>, fields: &mut Fields) -> Result<Self, LenientError> {
-        let mut held = Self::default();
         object!(
             reader,
-            held {
+            Self {
                 status: "status",
                 http_version: "httpVersion",
                 headers: "headers" = |reader| fields::read(reader, fields),
@@ -161,17 +156,8 @@ impl<'a> Response<'a> {
                 error: "_error",
                 failure_text: "_failureText",
             }
-        )?;
-        Ok(held)
+        )
     }
-}
-
-/// As the reading of an `Option`, by a function.
-fn unless_null<'a, T>(
-    reader: &mut Reader<'a>,
-    read: impl FnOnce(&mut Reader<'a>) -> Result<T, LenientError>,
-) -> Result<Option<T>, LenientError> {
-    if reader.null()? { Ok(None) } else { read(reader).map(Some) }
 }
 
 /// A count; `None` for `-1` and whatever else is no count.
