@@ -2,7 +2,7 @@
 //! the schema describes.
 //!
 //! OpenAPI 3.0.4, section 4.7.15, and 3.1.1, section 4.8.15 (Encoding Object): a field is a parameter of a query
-//! (`style: form`, exploded) unless it is an object, which is JSON text.
+//! (`style: form`, exploded) unless it is an object without a style, which is JSON text.
 
 use std::{borrow::Cow, collections::hash_map::Entry};
 
@@ -21,7 +21,7 @@ use crate::{
         schema::{Applicable, Schema, SchemaVerdict, Types},
     },
     exchange::{is_at_or_below, media},
-    json::{Document, SyntaxFault, push_pointer},
+    json::{Document, SyntaxError, SyntaxFault, push_pointer},
 };
 
 /// Bound on the fields of a form whose names are compared one by one.
@@ -131,18 +131,23 @@ pub(in crate::contract) fn form(
             }
         }
     }
-    let mut undefined = Vec::new();
+    let (mut open, mut undefined) = (Vec::new(), Vec::new());
     let schemas = documented.schema.map(Schema::applicable).unwrap_or_default();
     let mut members = gather(&mut fields, documented, &schemas, &mut undefined);
     for field in fields {
-        match read_field(&field, documented, &schemas.member(field.name)) {
+        let schemas = schemas.member(field.name);
+        if is_undefined(&schemas, documented.encoding(field.name), field.texts().map(|(_, text)| &**text)) {
+            // A text may stand for itself.
+            if schemas.types().string() { &mut undefined } else { &mut open }.push(pointer_to(field.name));
+        }
+        match read_field(&field, documented, &schemas) {
             Ok(value) => members.push((field.name.into(), value)),
             Err(Unread::Fault(expected)) => faults.push((pointer_to(field.name), expected, None)),
             Err(Unread::TooMuch) => return Form::TooMuch,
         }
     }
     if faults.is_empty() {
-        judge(members, documented.schema, (&[], &undefined), is_origin)
+        judge(members, documented.schema, (&open, &undefined), is_origin)
     } else {
         Form::Malformed(faults)
     }
@@ -231,51 +236,42 @@ fn read_field<'t>(
 ) -> Result<Value<'t>, Unread> {
     let types = schemas.types();
     let sent = |(raw, text): &'t Text<'t>| Sent { raw, text: Cow::Borrowed(text), form: true, reserved: false };
-    let style = documented.encoding(field.name).and_then(Encoding::delimited);
+    let encoding = documented.encoding(field.name);
+    let style = encoding.and_then(Encoding::delimited);
     match (field.others.is_empty(), style) {
         (true, Some(style)) if documented.schema.is_some() => {
             style::value(style, false, field.name, schemas, &sent(field.text))
                 .ok_or_else(|| Unread::Fault(format!("the style `{}`", style.name()).into()))
         }
-        (true, _) => single(&field.text.1, schemas),
+        (true, _) => single(&field.text.1, schemas, encoding),
         (false, style) if (types.array() && style.is_none()) || (types.unknown() && !documented.no_repeats) => {
             let item = schemas.item();
-            let items = field.texts().map(|(_, text)| single(text, &item).map_err(|_| Unread::TooMuch));
+            let items = field.texts().map(|(_, text)| single(text, &item, encoding));
             Ok(Value::List(items.collect::<Result<_, _>>()?))
         }
         _ => Err(Unread::Fault("this field once".into())),
     }
 }
 
-/// A field that comes once.
-fn single<'t>(text: &'t str, schemas: &Applicable<'_>) -> Result<Value<'t>, Unread> {
+/// A field that comes once. A style is that of a parameter, and so are an array's items; an object without a style is
+/// JSON text.
+fn single<'t>(text: &'t str, schemas: &Applicable<'_>, encoding: Option<&Encoding>) -> Result<Value<'t>, Unread> {
     let types = schemas.types();
     let scalar = Value::Text(text.into(), types);
-    let container = types.array() || types.object();
-    if !container && !types.unknown() {
+    if !types.array() && !types.object() && !types.unknown() {
         return Ok(scalar);
     }
+    let is_styled = encoding.is_some_and(|encoding| encoding.style.is_some());
+    let any = types.unknown() || encoding.is_some_and(names_json);
     let mut readings = Vec::new();
-    if (container || types.unknown()) && text.trim_start().starts_with(['{', '[']) {
-        match Document::parse(text.as_bytes().to_vec()) {
-            Ok(_) => {
-                readings.push(Value::Json(text.into()));
-                // An array of one container is one field, which is the text of its item.
-                if types.array() && schemas.item().types().is_container() {
-                    readings.push(Value::List(readings.clone()));
-                }
-                if text.trim_start().starts_with('{') && !types.object() {
-                    readings.reverse();
-                }
-            }
-            // No JSON at all is a text where an object belongs, which the judge says.
-            Err(error) if error.fault == SyntaxFault::Grammar || !types.is_container() => {}
-            Err(error) if error.fault.is_limit() => return Err(Unread::TooMuch),
-            Err(error) => return Err(Unread::Fault(format!("well-formed JSON text: {error}").into())),
-        }
+    if !is_styled && ((types.object() && begins(text, &['{'])) || (any && begins(text, &['{', '[']))) {
+        readings.extend(json_text(text, types)?);
     }
     if types.array() {
-        readings.push(style::list(schemas, [text.into()]));
+        let item = schemas.item().types();
+        let object = if !is_styled && item.object() && begins(text, &['{']) { json_text(text, item)? } else { None };
+        let item = Value::either(object.into_iter().chain([Value::Text(text.into(), item)]).collect());
+        readings.push(Value::List(item.into_iter().collect()));
     }
     if types.is_container() {
         readings.push(scalar);
@@ -284,6 +280,49 @@ fn single<'t>(text: &'t str, schemas: &Applicable<'_>) -> Result<Value<'t>, Unre
         readings.insert(0, scalar);
     }
     Ok(Value::either(readings).unwrap_or_else(|| Value::Text(text.into(), types)))
+}
+
+fn begins(text: &str, signs: &[char]) -> bool {
+    text.trim_start().starts_with(signs)
+}
+
+/// Whether the document states that a field is JSON text.
+fn names_json(encoding: &Encoding) -> bool {
+    encoding.content_types.iter().any(|range| media::is_json(range.essence()))
+}
+
+/// A text as JSON; `None` where the schema may mean the text itself.
+fn json_text<'t>(text: &'t str, types: Types) -> Result<Option<Value<'t>>, Unread> {
+    match Document::parse(text.as_bytes().to_vec()) {
+        Ok(_) => Ok(Some(Value::Json(text.into()))),
+        // No JSON at all is a text where an object belongs, which the judge says.
+        Err(error) if error.fault == SyntaxFault::Grammar || types.unknown() => Ok(None),
+        Err(error) if !error.fault.is_limit() && !types.is_container() => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+impl From<SyntaxError> for Unread {
+    fn from(error: SyntaxError) -> Self {
+        if error.fault.is_limit() {
+            Self::TooMuch
+        } else {
+            Self::Fault(format!("well-formed JSON text: {error}").into())
+        }
+    }
+}
+
+/// Whether the specification does not define how a field is written: a list of lists or objects, unless each item is JSON
+/// text, and an array with `deepObject`.
+fn is_undefined<'t>(
+    schemas: &Applicable<'_>,
+    encoding: Option<&Encoding>,
+    mut texts: impl Iterator<Item = &'t str>,
+) -> bool {
+    let style = encoding.and_then(|encoding| encoding.style);
+    let is_json = |text: &str| schemas.item().types().object() && begins(text, &['{']);
+    (style == Some(Style::DeepObject) && schemas.types().array())
+        || (style::nests(schemas) && (style.is_some() || !texts.all(is_json)))
 }
 
 /// Reads `multipart/form-data` as the object that the schema describes.
@@ -325,64 +364,88 @@ pub(in crate::contract) fn multipart(
             faults.push((pointer_to(&name), format!("a part of {}", names.join(" or ")).into(), seen));
             continue;
         }
-        let style = encoding.and_then(Encoding::delimited);
-        let part = Part { content: &content[part.body.clone()], media_type, style };
+        let part = Part { content: &content[part.body.clone()], media_type };
         match parts.iter_mut().find(|(held, _)| *held == name) {
             Some((_, parts)) => parts.push(part),
             None => parts.push((name, vec![part])),
         }
     }
-    if !faults.is_empty() {
-        return Form::Malformed(faults);
+    let (mut open, mut undefined) = (Vec::new(), Vec::new());
+    let mut members = Vec::with_capacity(parts.len());
+    for (name, parts) in &parts {
+        let (schemas, encoding) = (schemas.member(name), documented.encoding(name));
+        if is_undefined(&schemas, encoding, parts.iter().filter_map(Part::text)) {
+            if schemas.types().string() { &mut undefined } else { &mut open }.push(pointer_to(name));
+        }
+        let value = read_parts(parts, encoding, &schemas).or_else(|unread| match unread {
+            Unread::Fault(expected) => Err(expected),
+            Unread::TooMuch => {
+                open.push(pointer_to(name));
+                Ok(Value::Text(Cow::Borrowed(""), Types::default()))
+            }
+        });
+        match value {
+            Ok(value) => members.push((Cow::Borrowed(&**name), value)),
+            Err(expected) => faults.push((pointer_to(name), expected, None)),
+        }
     }
-    let mut open = Vec::new();
-    let members = parts.into_iter().map(|(name, parts)| {
-        let schemas = schemas.member(&name);
-        let types = schemas.types();
-        let is_delimited = parts.iter().any(|part| part.style.is_some());
-        let mut read = |schemas: &Applicable<'_>| {
-            let values = parts.iter().map(|part| part.value(schemas)).collect::<Option<Vec<_>>>();
-            values.unwrap_or_else(|| {
-                open.push(pointer_to(&name));
-                vec![Value::Text(Cow::Borrowed(""), Types::default()); parts.len()]
-            })
-        };
-        let value = match &parts[..] {
-            [_] if is_delimited || !types.array() => read(&schemas).pop(),
-            // The parts of an array are its items; a single one may also be all of it.
-            [_] => Value::either(
-                read(&schemas.item()).into_iter().map(|item| Value::List(vec![item])).chain(read(&schemas)).collect(),
-            ),
-            _ if types.array() && !is_delimited => Some(Value::List(read(&schemas.item()))),
-            _ => Some(Value::List(read(&schemas))),
-        };
-        (Cow::Owned(name.clone()), value.unwrap_or(Value::List(Vec::new())))
-    });
-    let members = members.collect();
-    judge(members, documented.schema, (&open, &[]), is_origin)
+    if faults.is_empty() {
+        judge(members, documented.schema, (&open, &undefined), is_origin)
+    } else {
+        Form::Malformed(faults)
+    }
 }
 
 /// A part of a multipart body.
 struct Part<'t> {
     content: &'t [u8],
     media_type: Option<String>,
-    style: Option<Style>,
 }
 
 impl<'t> Part<'t> {
-    /// What it stands for; `None` where it cannot be judged: a file, or a media type that is not read.
-    fn value(&self, schemas: &Applicable<'_>) -> Option<Value<'t>> {
-        let raw = std::str::from_utf8(self.content).ok()?;
-        let text = Cow::Borrowed(raw);
-        match (self.media_type.as_deref(), self.style) {
-            (Some(media_type), _) if media::is_json(media_type) => {
-                Document::parse(self.content.to_vec()).is_ok().then_some(Value::Json(text))
-            }
-            (None | Some("text/plain"), Some(style)) => {
-                style::value(style, false, "", schemas, &Sent { raw, text, form: false, reserved: false })
-            }
-            (None | Some("text/plain"), None) => single(raw, schemas).ok(),
-            (Some(_), _) => None,
+    fn is_json(&self) -> bool {
+        self.media_type.as_deref().is_some_and(media::is_json)
+    }
+
+    /// Its text; `None` for a file, and for a media type that is not read as text.
+    fn text(&self) -> Option<&'t str> {
+        let is_text = matches!(self.media_type.as_deref(), None | Some("text/plain"));
+        is_text.then(|| std::str::from_utf8(self.content).ok()).flatten()
+    }
+
+    /// What it stands for.
+    fn value(&self, schemas: &Applicable<'_>, encoding: Option<&Encoding>) -> Result<Value<'t>, Unread> {
+        if self.is_json() {
+            let document = Document::parse(self.content.to_vec())?;
+            let text = std::str::from_utf8(document.source()).map(|text| Cow::Owned(text.to_owned()));
+            return text.map(Value::Json).map_err(|_| Unread::TooMuch);
         }
+        let raw = self.text().ok_or(Unread::TooMuch)?;
+        let Some(style) = encoding.and_then(Encoding::delimited) else { return single(raw, schemas, encoding) };
+        style::value(style, false, "", schemas, &Sent { raw, text: raw.into(), form: false, reserved: false })
+            .ok_or_else(|| Unread::Fault(format!("the style `{}`", style.name()).into()))
+    }
+}
+
+/// What the parts of one name stand for.
+fn read_parts<'t>(
+    parts: &[Part<'t>],
+    encoding: Option<&Encoding>,
+    schemas: &Applicable<'_>,
+) -> Result<Value<'t>, Unread> {
+    let read = |schemas: &Applicable<'_>| -> Result<Vec<_>, _> {
+        parts.iter().map(|part| part.value(schemas, encoding)).collect()
+    };
+    // The parts of an array are its items.
+    let is_list = schemas.types().array() && encoding.and_then(Encoding::delimited).is_none();
+    match parts {
+        // It may also be all of it.
+        [part] if is_list && part.is_json() => {
+            let readings = [Value::List(read(&schemas.item())?)].into_iter().chain(read(schemas)?);
+            Ok(Value::either(readings.collect()).unwrap_or(Value::List(Vec::new())))
+        }
+        [part] => part.value(schemas, encoding),
+        _ if is_list => read(&schemas.item()).map(Value::List),
+        _ => read(schemas).map(Value::List),
     }
 }

@@ -182,7 +182,7 @@ fn a_form_is_read_as_the_object_that_its_schema_describes() {
         }
     }
     assert!(matches!(read(b"p={\"a\":1,\"a\":2}"), Form::Malformed(_)));
-    let deep = format!("p={}", "[".repeat(3000));
+    let deep = format!("p={}", "{\"a\":".repeat(3000));
     assert!(matches!(read(deep.as_bytes()), Form::TooMuch));
 }
 
@@ -218,11 +218,12 @@ fn the_members_of_an_object_of_fields_have_the_types_of_their_schemas() {
 }
 
 #[test]
-fn an_array_in_a_form_is_a_repeated_field_or_json_text() {
+fn an_array_in_a_form_is_a_repeated_field_and_never_json_text() {
     let schema = schema(
         r#"{"type":"object","properties":{"t":{"type":"array","items":{"type":"integer"}},"s":{"type":"string"}}}"#,
     );
-    for (raw, expected) in [("t=1&t=2", r#"{"t":[1,2]}"#), ("t=1", r#"{"t":[1]}"#), ("t=%5B1%2C2%5D", r#"{"t":[1,2]}"#)]
+    for (raw, expected) in
+        [("t=1&t=2", r#"{"t":[1,2]}"#), ("t=1", r#"{"t":[1]}"#), ("t=%5B1%2C2%5D", r#"{"t":["[1,2]"]}"#)]
     {
         assert_eq!(fields(raw, &schema), expected, "{raw}");
     }
@@ -246,21 +247,57 @@ fn a_field_that_comes_once_may_be_the_only_container_in_an_array() {
             "a":{"type":"array","items":{"type":"array","items":{"type":"integer"}}}}}"#,
     );
     let documented = Documented { schema: Some(&schema), encodings: &[], no_repeats: true };
-    for (raw, expected, violation) in [
-        (r#"o={"x":1}"#, r#"{"o":[{"x":1}]}"#, None),
-        (r#"o=[{"x":1}]"#, r#"{"o":[{"x":1}]}"#, None),
-        (r#"o={"x":1}&o={"x":2}"#, r#"{"o":[{"x":1},{"x":2}]}"#, None),
-        (r#"o={"x":"y"}"#, r#"{"o":[{"x":"y"}]}"#, Some("/o/0/x")),
-        ("a=[1]", r#"{"a":[[1]]}"#, None),
-        ("a=[[1]]", r#"{"a":[[1]]}"#, None),
+    for (raw, expected, violation, open) in [
+        (r#"o={"x":1}"#, r#"{"o":[{"x":1}]}"#, None, false),
+        (r#"o={"x":1}&o={"x":2}"#, r#"{"o":[{"x":1},{"x":2}]}"#, None, false),
+        (r#"o={"x":"y"}"#, r#"{"o":[{"x":"y"}]}"#, Some("/o/0/x"), false),
+        // No specification has a notation for these.
+        (r#"o=[{"x":1}]"#, r#"{"o":["[{\"x\":1}]"]}"#, None, true),
+        ("a=[1]", r#"{"a":["[1]"]}"#, None, true),
+        ("a=[[1]]", r#"{"a":["[[1]]"]}"#, None, true),
     ] {
         match form(raw.as_bytes(), documented, &|_| false) {
             Form::Fields(fields) => {
                 assert_eq!(String::from_utf8_lossy(fields.document.source()), expected);
-                let violations = fields.judged.unwrap().violations;
-                assert_eq!(violations.first().map(|violation| &*violation.at), violation, "{raw}");
+                let judged = fields.judged.unwrap();
+                assert_eq!(judged.violations.first().map(|violation| &*violation.at), violation, "{raw}");
+                assert_eq!(judged.partial, open, "{raw}");
             }
             other => panic!("{raw}: {other:?}"),
         }
+    }
+}
+
+#[test]
+fn a_field_with_a_style_is_no_json_text() {
+    let schema = schema(
+        r#"{"type":"object","properties":{
+            "o":{"type":"object","properties":{"k":{"type":"integer"}}},
+            "s":{"type":"array","items":{"type":"string","maxLength":3}},
+            "j":{"type":"array","items":{"type":"integer"}},
+            "i":{"type":"array","items":{"type":"object"}}}}"#,
+    );
+    let deep = |field: &str| Encoding {
+        field: field.into(),
+        style: Some(Style::DeepObject),
+        explode: true,
+        content_types: Box::default(),
+    };
+    let json = crate::contract::media_type::MediaRange::parse("application/json").unwrap();
+    let json = Encoding { field: "j".into(), style: None, explode: false, content_types: [json].into() };
+    let encodings = [deep("i"), json, deep("o")];
+    let documented = Documented { schema: Some(&schema), encodings: &encodings, no_repeats: true };
+    for (raw, violation, open) in [
+        (r#"o={"k":1}"#, Some("/o"), false),
+        ("o[k]=1", None, false),
+        (r#"s=["a","b"]"#, Some("/s/0"), false),
+        (r#"i=[{"price":"p"}]"#, None, true),
+        ("j=[1,2]", None, false),
+        ("j=1", None, false),
+    ] {
+        let Form::Fields(fields) = form(raw.as_bytes(), documented, &|_| false) else { panic!("{raw}") };
+        let judged = fields.judged.unwrap();
+        assert_eq!(judged.violations.first().map(|violation| &*violation.at), violation, "{raw}");
+        assert_eq!(judged.partial, open, "{raw}");
     }
 }
