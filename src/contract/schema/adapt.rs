@@ -4,14 +4,15 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Number, Value};
 
+use super::keywords::OTHER_SIDE;
 use crate::contract::refs::{self, below};
 
 /// The side of an exchange that a schema describes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(in crate::contract) enum Side {
-    /// Parameters and bodies of requests: `readOnly` members are not required.
+    /// Parameters and bodies of requests: `readOnly` members are not required, and a gap.
     Request,
-    /// Headers and bodies of responses: `writeOnly` members are not required.
+    /// Headers and bodies of responses: `writeOnly` members are not required, and a gap.
     Response,
 }
 
@@ -35,7 +36,7 @@ impl Side {
     }
 
     /// The keyword of members that this side may lack, whatever `required` states.
-    fn optional(self) -> &'static str {
+    pub(super) fn optional(self) -> &'static str {
         match self {
             Self::Request => "readOnly",
             Self::Response => "writeOnly",
@@ -73,21 +74,43 @@ pub(super) fn relaxed(document: &Value, schemas: &[String], side: Side) -> Relax
 }
 
 /// The members that a schema, or one that applies with it, marks with a keyword.
-fn optional_names(document: &Value, schema: &Map<String, Value>, keyword: &str) -> HashSet<String> {
+fn optional_names(document: &Value, schema: &Map<String, Value>, keyword: &'static str) -> HashSet<String> {
     let mut names = HashSet::new();
     for part in parts(document, schema) {
-        for (name, member) in part.get("properties").and_then(Value::as_object).into_iter().flatten() {
-            let marks = |part: &Map<String, Value>| part.get(keyword) == Some(&Value::Bool(true));
-            if member.as_object().is_some_and(|member| parts(document, member).into_iter().any(marks)) {
-                names.insert(name.clone());
-            }
-        }
+        names.extend(marked(document, part, keyword).cloned());
     }
     names
 }
 
+/// The members that a schema itself names and marks with a keyword.
+fn marked<'d>(
+    document: &'d Value,
+    schema: &'d Map<String, Value>,
+    keyword: &'static str,
+) -> impl Iterator<Item = &'d String> {
+    let members = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
+    let marks = move |part: &Map<String, Value>| part.get(keyword) == Some(&Value::Bool(true));
+    let marked = members.filter(move |(_, member)| {
+        member.as_object().is_some_and(|member| parts(document, member).into_iter().any(marks))
+    });
+    marked.map(|(name, _)| name)
+}
+
+/// Members that the other side alone has: the pointers of their schemas.
+pub(super) fn of_other_side(document: &Value, schemas: &[String], side: Side) -> Vec<String> {
+    let members = |at: &String| {
+        let schema = refs::at(document, at).and_then(Value::as_object).into_iter();
+        let names = schema.flat_map(|schema| marked(document, schema, side.optional()));
+        names.map(|name| below(at, &["properties", name])).collect::<Vec<_>>()
+    };
+    schemas.iter().flat_map(members).collect()
+}
+
 /// A schema and those that apply with it by `$ref` and `allOf`.
-pub(super) fn parts<'d>(document: &'d Value, schema: &'d Map<String, Value>) -> Vec<&'d Map<String, Value>> {
+pub(in crate::contract) fn parts<'d>(
+    document: &'d Value,
+    schema: &'d Map<String, Value>,
+) -> Vec<&'d Map<String, Value>> {
     let mut found = vec![schema];
     let mut seen: HashSet<String> = HashSet::new();
     let mut next = 0;
@@ -102,8 +125,13 @@ pub(super) fn parts<'d>(document: &'d Value, schema: &'d Map<String, Value>) -> 
     found
 }
 
-/// Applies what one side does not require.
-pub(super) fn relax(document: &mut Value, relaxed: &Relaxed) {
+/// Applies what one side does not require, and what it does not have.
+pub(super) fn relax(document: &mut Value, relaxed: &Relaxed, of_other_side: &[String], side: Side) {
+    for at in of_other_side {
+        if let Some(Value::Object(schema)) = document.pointer_mut(at) {
+            schema.insert(OTHER_SIDE.to_owned(), side.optional().into());
+        }
+    }
     for (at, names) in relaxed {
         if let Some(Value::Array(required)) = document.pointer_mut(at).and_then(|schema| schema.get_mut("required")) {
             required.retain(|name| name.as_str().is_none_or(|name| !names.contains(name)));

@@ -7,6 +7,9 @@ use crate::contract::refs::{self, below};
 /// States that null is a gap where the rest of the schema excludes it; in the judge's document it holds that rest.
 pub(in crate::contract) const NULLABLE: &str = "x-contrail-nullable";
 
+/// Holds the keyword (`readOnly`, `writeOnly`) by which a member belongs to the other side of an exchange.
+pub(super) const OTHER_SIDE: &str = "x-contrail-other-side";
+
 /// What a keyword holds.
 pub(in crate::contract) enum Holds {
     /// A schema.

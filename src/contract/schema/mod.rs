@@ -26,7 +26,7 @@ mod tests;
 mod verdict;
 mod violation;
 
-pub(super) use adapt::Side;
+pub(super) use adapt::{Side, parts};
 pub(crate) use deep_stack::with_deep_stack;
 pub(super) use discriminator::Discriminators;
 pub use formats::ASSERTED_FORMATS;

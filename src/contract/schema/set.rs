@@ -180,7 +180,10 @@ impl Compiled {
         let mut usable = inspection.usable(document, &left_out.map(|((place, _), _)| place.as_str()).collect());
         adapt::bound_integers(&mut usable, &inspection.schemas);
         let changes = inspection.changes_for_judge(&usable);
-        let relaxed = Side::BOTH.map(|side| adapt::relaxed(&usable, &inspection.schemas, side));
+        let relaxed = Side::BOTH.map(|side| {
+            let relaxed = adapt::relaxed(&usable, &inspection.schemas, side);
+            (side, relaxed, adapt::of_other_side(&usable, &inspection.schemas, side))
+        });
         let mut indices = vec![(0, 0); places.len()];
         let mut build = |index: usize, document: Value, side: Option<Side>| {
             let (mut pointers, mut known) = (Vec::new(), HashMap::new());
@@ -197,13 +200,13 @@ impl Compiled {
             let changes = changes.decided(&document, &inspection.schemas);
             Build::of(document, inspection, &changes, &pointers)
         };
-        if relaxed.iter().all(Vec::is_empty) {
+        if relaxed.iter().all(|(_, relaxed, others)| relaxed.is_empty() && others.is_empty()) {
             let build = build(0, usable, None);
             return Self { builds: vec![build], places: indices };
         }
-        let builds = Side::BOTH.into_iter().zip(relaxed).enumerate().map(|(index, (side, relaxed))| {
+        let builds = relaxed.into_iter().enumerate().map(|(index, (side, relaxed, others))| {
             let mut document = usable.clone();
-            adapt::relax(&mut document, &relaxed);
+            adapt::relax(&mut document, &relaxed, &others, side);
             build(index, document, Some(side))
         });
         Self { builds: builds.collect(), places: indices }

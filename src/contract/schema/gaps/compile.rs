@@ -13,7 +13,13 @@ use super::{
 };
 use crate::contract::{
     refs::{self, below},
-    schema::{discriminator::From, judged::Changes, keywords::NULLABLE, order::shorter_first},
+    schema::{
+        adapt::Side,
+        discriminator::From,
+        judged::Changes,
+        keywords::{NULLABLE, OTHER_SIDE},
+        order::shorter_first,
+    },
 };
 
 /// Bound on the schemas that [`SchemaEntry::closure`] lists.
@@ -77,13 +83,16 @@ impl Coverage {
     fn prepare(&mut self) {
         self.mark_recursion();
         let looks = |entry: &SchemaEntry| {
-            !entry.known.is_empty() || entry.nullable.is_some() || entry.choices.iter().any(|choice| choice.undecided)
+            !entry.known.is_empty()
+                || entry.nullable.is_some()
+                || entry.other_side.is_some()
+                || entry.choices.iter().any(|choice| choice.undecided)
         };
         for index in self.leading_to(looks) {
             self.entries[index].looks_at_all = true;
         }
         let is_unclear = |choice: &Choice| choice.selection.is_some() || choice.undecided;
-        for index in self.leading_to(|entry| entry.choices.iter().any(is_unclear)) {
+        for index in self.leading_to(|entry| entry.other_side.is_some() || entry.choices.iter().any(is_unclear)) {
             self.entries[index].may_be_unclear = true;
         }
         let dependent: HashSet<usize> = self.leading_to(SchemaEntry::depends_on_value).into_iter().collect();
@@ -243,6 +252,9 @@ impl Compiler<'_> {
             refers: schema.keys().filter(|keyword| says_something(keyword)).all(|keyword| refers(keyword)),
             unnamed: schema.get("x-contrail-unnamed-keys").and_then(unnamed),
             known: KnownValues::of(schema.get("x-contrail-known-values")),
+            other_side: schema.get(OTHER_SIDE).and_then(|keyword| {
+                Side::BOTH.map(Side::optional).into_iter().find(|held| keyword.as_str() == Some(*held))
+            }),
             ..SchemaEntry::default()
         };
         let names = |keyword: &str| schema.get(keyword).and_then(Value::as_object).into_iter().flat_map(Map::keys);
@@ -364,7 +376,8 @@ pub(in crate::contract::schema) fn says_something(keyword: &str) -> bool {
             | "$defs"
     );
     !describes
-        && (!keyword.starts_with("x-") || matches!(keyword, "x-contrail-known-values" | "x-contrail-unnamed-keys"))
+        && (!keyword.starts_with("x-")
+            || matches!(keyword, "x-contrail-known-values" | "x-contrail-unnamed-keys" | OTHER_SIDE))
 }
 
 fn types(keyword: Option<&Value>) -> Types {

@@ -60,6 +60,8 @@ pub(super) struct SchemaEntry {
     pub(super) is_settled: bool,
     /// Where null is a gap: the index in [`Coverage::branches`] of the schema without its `nullable`.
     pub(super) nullable: Option<usize>,
+    /// The keyword by which the value belongs to the other side of an exchange.
+    pub(super) other_side: Option<&'static str>,
     /// This schema, or one that it leads to for the same value, has a statement about values without content.
     pub(super) looks_at_all: bool,
     /// Types of containers of which it documents no part, whatever else speaks of the value: what always applies with it

@@ -55,6 +55,11 @@ pub enum GapKind {
         /// The documented ones, for reading.
         known: String,
     },
+    /// It belongs to the other side of an exchange.
+    OtherSide {
+        /// What marks it: `readOnly` in a request, `writeOnly` in a response.
+        keyword: &'static str,
+    },
     /// The document states two things about it that disagree.
     Unclear {
         /// What is expected, as a clause.
@@ -229,6 +234,10 @@ impl<'c> Walk<'c> {
             return None;
         }
         let found = self.applicable(leading.as_slice(), value);
+        if let Some(keyword) = found.applicable.iter().find_map(|index| entries[*index].other_side) {
+            gaps.push(Gap { at: pointer(open, &step), kind: GapKind::OtherSide { keyword } });
+            return None;
+        }
         match kind {
             Kind::Object | Kind::Array if !is_container => None,
             Kind::Object | Kind::Array => {

@@ -51,9 +51,40 @@ fn a_read_only_member_is_required_in_responses_alone_and_a_write_only_one_in_req
     let (request, response) = (schema(&components, REQUEST), schema(&components, RESPONSE));
     assert_eq!(found(&request, r#"{"secret":"s","name":"n"}"#), [""; 0]);
     assert_eq!(found(&response, r#"{"id":"i","name":"n"}"#), [""; 0]);
-    assert_eq!(found(&request, r#"{"id":"i"}"#), ["/name: this field to be there", "/secret: this field to be there"]);
-    assert_eq!(found(&response, r#"{"secret":"s"}"#), ["/id: this field to be there", "/name: this field to be there"]);
-    assert_eq!(found(&request, r#"{"id":5,"secret":"s","name":"n"}"#), ["/id: a string"]);
+    let read_only = r#"/id? OtherSide { keyword: "readOnly" }"#;
+    let write_only = r#"/secret? OtherSide { keyword: "writeOnly" }"#;
+    let missing = |at: &str| format!("{at}: this field to be there");
+    assert_eq!(found(&request, r#"{"id":"i"}"#), [&missing("/name"), &missing("/secret"), read_only]);
+    assert_eq!(found(&response, r#"{"secret":"s"}"#), [&missing("/id"), &missing("/name"), write_only]);
+    assert_eq!(found(&request, r#"{"id":5,"secret":"s","name":"n"}"#), ["/id: a string", read_only]);
+}
+
+#[test]
+fn a_member_of_the_other_side_is_a_gap_whatever_its_schema_and_its_value() {
+    let components = json!({
+        "S": {"additionalProperties": false, "properties": {
+            "e": {"enum": ["x", "y"], "readOnly": true},
+            "a": {"anyOf": [{"type": "string"}, {"type": "object", "properties": {"b": {}}}], "readOnly": true},
+            "o": {"type": "object", "additionalProperties": true, "readOnly": true},
+            "u": {"readOnly": true},
+            "w": {"$ref": "#/components/schemas/S", "writeOnly": true},
+            "l": {"type": "array", "items": {"properties": {"i": {"type": "integer", "readOnly": true}}}}}},
+    });
+    let (request, response) = (schema(&components, REQUEST), schema(&components, RESPONSE));
+    for (value, at) in [
+        (r#"{"e":"x"}"#, "/e"),
+        (r#"{"a":"t"}"#, "/a"),
+        (r#"{"a":{"b":1,"c":2}}"#, "/a"),
+        (r#"{"o":{}}"#, "/o"),
+        (r#"{"o":{"any":1}}"#, "/o"),
+        (r#"{"u":null}"#, "/u"),
+        (r#"{"w":{"u":[1]}}"#, "/w/u"),
+        (r#"{"l":[{"i":1}]}"#, "/l/0/i"),
+    ] {
+        assert_eq!(found(&request, value), [format!(r#"{at}? OtherSide {{ keyword: "readOnly" }}"#)], "{value}");
+    }
+    assert_eq!(found(&response, r#"{"e":"x","a":"t","o":{"any":1},"u":{"v":1},"l":[{"i":1}]}"#), [""; 0]);
+    assert_eq!(found(&response, r#"{"w":{}}"#), [r#"/w? OtherSide { keyword: "writeOnly" }"#]);
 }
 
 #[test]
