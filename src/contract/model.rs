@@ -256,6 +256,19 @@ pub struct Content {
     pub(crate) partial: bool,
     /// The schema is of a string, so that text of any media type is held to it, not only plain text.
     pub(crate) of_string: bool,
+    /// What a body of no bytes is to the schema of a media type that contrail does not read.
+    pub(crate) empty: Empty,
+}
+
+/// What the document states about a body of no bytes, the mildest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Empty {
+    /// Nothing forbids it.
+    Conforms,
+    /// It depends on how the media type writes the value.
+    Unclear,
+    /// The schema forbids it.
+    Violates,
 }
 
 impl Content {
@@ -269,6 +282,7 @@ impl Content {
             unusable: true,
             partial: false,
             of_string: false,
+            empty: Empty::Conforms,
         }
     }
 

@@ -9,7 +9,7 @@ use crate::{
     contract::{
         list::joined,
         media_type::most_specific,
-        model::Content,
+        model::{Content, Empty},
         params::{self, Form},
         schema::{GapKind, Schema, SchemaVerdict},
     },
@@ -120,19 +120,30 @@ fn reading(media_type: &str) -> Reading {
     }
 }
 
-/// Whether a message without content may have a documented body that is empty: a text is, and so are bytes that contrail
-/// does not read. Without a `Content-Type`, it may be any of them.
-pub(super) fn may_be_empty(documented: &[Content], headers: &Headers, suffixes: bool) -> bool {
-    let is_empty = |content: &Content, read_as: Reading| {
-        matches!(read_as, Reading::Text | Reading::Other)
-            && content.schema.as_ref().is_none_or(|schema| params::judge_plain(schema, "").violation.is_none())
+/// What the document states about a message without content: a text may be empty, and so may bytes that contrail does
+/// not read. Without a `Content-Type`, it may be any of the documented ones.
+pub(super) fn when_empty(documented: &[Content], headers: &Headers, suffixes: bool) -> Empty {
+    let of = |content: &Content, read_as: Reading| match (&content.schema, read_as) {
+        (Some(schema), Reading::Text | Reading::Sequence | Reading::Other) => {
+            let judged = params::judge_plain(schema, "");
+            match judged.violation {
+                Some(_) => Empty::Violates,
+                None if judged.open => Empty::Unclear,
+                None => Empty::Conforms,
+            }
+        }
+        (Some(_), Reading::Json | Reading::Form | Reading::Multipart) => Empty::Violates,
+        (None, _) => content.empty,
     };
-    let Some(value) = headers.get("content-type").map(HeaderValue::as_bytes) else {
-        return documented.iter().any(|content| is_empty(content, reading(&content.range.name)));
-    };
-    let media_type = media_type(value);
-    let ranges = documented.iter().map(|content| (&content.range, content));
-    most_specific(ranges, &media_type, value, suffixes).is_some_and(|content| is_empty(content, reading(&media_type)))
+    if let Some(value) = headers.get("content-type").map(HeaderValue::as_bytes) {
+        let media_type = media_type(value);
+        let ranges = documented.iter().map(|content| (&content.range, content));
+        if let Some(content) = most_specific(ranges, &media_type, value, suffixes) {
+            return of(content, reading(&media_type));
+        }
+    }
+    let all = documented.iter().map(|content| of(content, reading(&content.range.name)));
+    all.min().unwrap_or(Empty::Conforms)
 }
 
 /// A body on its way to its schema.
@@ -302,6 +313,9 @@ impl Check<'_> {
                     self.find(Finding::new(side.body, "", expected).seen(text));
                 }
             }
+            (Err(_), _) if is_utf8(message.content_type) => {
+                self.find(Finding::new(side.malformed, "", "well-formed UTF-8"));
+            }
             _ => self.unchecked.insert(side.unchecked),
         }
         None
@@ -349,6 +363,10 @@ impl Check<'_> {
                 GapKind::BeyondUnnamed { limit } => {
                     Finding::new(side.body, whole(gap.at), format!("at most {limit} keys besides the documented ones"))
                 }
+                GapKind::OtherSide { keyword } => {
+                    let expected = format!("no value here: the document marks this field `{keyword}`");
+                    Finding::new(side.undocumented, whole(gap.at), expected)
+                }
                 GapKind::Unclear { expected } => Finding {
                     rule: side.undocumented,
                     seen: (index < MAX_SAMPLES).then(|| scalar(document, &gap.at)).flatten(),
@@ -365,6 +383,11 @@ impl Check<'_> {
             self.find(finding);
         }
     }
+}
+
+/// Whether a `Content-Type` states that its text is UTF-8.
+fn is_utf8(content_type: &[u8]) -> bool {
+    media::parameter(content_type, "charset").is_some_and(|charset| charset.eq_ignore_ascii_case(b"utf-8"))
 }
 
 /// The scalar at a place as a message shows it: a text that would read as a number, `true`, `false` or `null` has its

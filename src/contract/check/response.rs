@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 
 use super::{
-    body::{RESPONSE, may_be_empty},
+    body::{RESPONSE, when_empty},
     state::Check,
 };
 use crate::{
     contract::{
-        model::{Definition, Operation, Response as Documented, Status},
+        model::{Definition, Empty, Operation, Response as Documented, Status},
         params::{self, Judgement},
     },
     exchange::{Exchange, Response, is_bodiless, is_redacted, media},
@@ -37,9 +37,14 @@ impl Check<'_> {
             Some(documented) => self.headers(response, documented),
             None => self.findings.extend(undocumented_status(operation, response.status)),
         }
-        // The body of a success under another status than the documented one is still the documented body.
-        let documented = documented.or_else(|| operation.responses.success().filter(|_| success));
-        self.response_body(response, documented, success);
+        if success && documented.is_none() && operation.responses.success().is_some() {
+            // The document shows the body of another success, and says nothing of this one's.
+            if !response.body.is_absent() {
+                self.unchecked.insert(Unchecked::ResponseBody);
+            }
+        } else {
+            self.response_body(response, documented, success);
+        }
         self.findings.extend(incomplete(self.exchange));
     }
 
@@ -113,11 +118,14 @@ impl Check<'_> {
             return;
         }
         if response.body.is_absent() {
-            let shown = content.iter().any(|content| content.schema.is_some());
             let bodiless = response.status == 205 || is_bodiless(&self.exchange.request.method, response.status);
-            let suffixes = self.model.takes_suffixes();
-            if success && shown && !bodiless && !may_be_empty(content, &response.headers, suffixes) {
-                self.find(Finding::new(Rule::ResponseBody, "", "a body"));
+            if !success || bodiless {
+                return;
+            }
+            match when_empty(content, &response.headers, self.model.takes_suffixes()) {
+                Empty::Conforms => {}
+                Empty::Violates => self.find(Finding::new(Rule::ResponseBody, "", "a body")),
+                Empty::Unclear => self.unchecked.insert(Unchecked::ResponseBody),
             }
             return;
         }

@@ -23,15 +23,15 @@ impl Check<'_> {
     pub(super) fn sequence(&mut self, message: &Message<'_>, media_type: &str) -> Option<Arc<Document>> {
         let Message { side, body, content, hidden, .. } = message;
         let schema = content.and_then(|content| content.item.as_ref());
-        let (Ok(text), Some(schema), false) = (std::str::from_utf8(&body.content), schema, *hidden) else {
+        let Ok(text) = std::str::from_utf8(&body.content) else {
+            self.find(Finding::new(side.malformed, "", "well-formed UTF-8"));
+            return None;
+        };
+        // Redacted places are pointers into one document.
+        let Some(schema) = schema.filter(|_| !*hidden && body.redacted.is_empty()) else {
             self.unchecked.insert(side.unchecked);
             return None;
         };
-        if !body.redacted.is_empty() {
-            // Redacted places are pointers into one document.
-            self.unchecked.insert(side.unchecked);
-            return None;
-        }
         let mut items = items(text, media_type).into_iter();
         for (index, item) in items.by_ref().take(MAX_ITEMS).enumerate() {
             self.item(*side, schema, &item, &format!("/{index}"));

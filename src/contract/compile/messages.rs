@@ -13,9 +13,10 @@ use crate::{
     contract::{
         ContractError,
         media_type::MediaRange,
-        model::{Content, Encoding, Header, RequestBody, Response, Responses, Status},
+        model::{Content, Empty, Encoding, Header, RequestBody, Response, Responses, Status},
         params::Style,
         refs,
+        schema::parts,
     },
     exchange::media,
     finding::{Unchecked, UncheckedSet},
@@ -156,6 +157,7 @@ impl<'d> Compiler<'d> {
         let is_sequence = media::is_sequence(essence);
         let (schema, item) = (schema_at("schema"), schema_at("itemSchema"));
         let of_string = schema.as_ref().is_some_and(|schema| self.is_of_string(schema));
+        let empty = schema.as_ref().map_or(Empty::Conforms, |schema| self.when_empty(schema));
         let is_judged = schema.is_some() && !is_sequence && is_judged(essence, of_string);
         if schema.is_some() && !is_judged {
             self.not_implemented(at, &format!("bodies of `{essence}` are not checked against their schema"));
@@ -165,7 +167,7 @@ impl<'d> Compiler<'d> {
         let item = item.filter(|_| is_sequence).map(|at| self.schemas.at(&at));
         let form = [media::FORM, media::MULTIPART_FORM].into_iter().find(|form| *form == essence);
         let mut content =
-            Content { range, schema, item, encodings: Box::default(), unusable: false, partial, of_string };
+            Content { range, schema, item, encodings: Box::default(), unusable: false, partial, of_string, empty };
         for keyword in ["prefixEncoding", "itemEncoding"] {
             if media_type.get(keyword).is_some() {
                 self.not_implemented(&child(at, keyword), &format!("`{keyword}` is not read"));
@@ -183,6 +185,34 @@ impl<'d> Compiler<'d> {
     pub(super) fn is_of_string(&self, schema: &str) -> bool {
         let schema = refs::at(self.document, schema).map(|held| refs::followed(self.document, held));
         schema.is_some_and(|schema| schema.get("type").is_some_and(|held| held == "string"))
+    }
+
+    /// What a body of no bytes is to the schema at a place. No notation writes an object, a number or a boolean without
+    /// a byte.
+    fn when_empty(&self, schema: &str) -> Empty {
+        let Some(Value::Object(schema)) = refs::at(self.document, schema) else { return Empty::Conforms };
+        let parts = parts(self.document, schema);
+        let any = |fits: &dyn Fn(&str, &Value) -> bool| {
+            parts.iter().flat_map(|part| part.iter()).any(|(keyword, value)| fits(keyword, value))
+        };
+        let forbids = |keyword: &str, value: &Value| match keyword {
+            "minLength" | "minItems" | "minProperties" => value.as_u64().is_some_and(|least| least > 0),
+            "required" => value.as_array().is_some_and(|names| !names.is_empty()),
+            "type" => matches!(value.as_str(), Some("object" | "number" | "integer" | "boolean")),
+            _ => false,
+        };
+        let decides = |keyword: &str, value: &Value| match keyword {
+            "type" => *value != "string",
+            "pattern" | "enum" | "const" | "not" | "anyOf" | "oneOf" | "if" => true,
+            _ => false,
+        };
+        if any(&forbids) {
+            Empty::Violates
+        } else if any(&decides) {
+            Empty::Unclear
+        } else {
+            Empty::Conforms
+        }
     }
 
     /// How the fields of a form are written.
