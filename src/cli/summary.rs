@@ -305,8 +305,8 @@ fn sentences(outcome: &Outcome, dropped: u64) -> [(u64, &'static str, &'static s
         ),
         (
             counts.withheld,
-            "body withheld: contrail cannot decode it within --max-decoded and --max-ratio, or cannot parse it, so it cannot find its secrets",
-            "bodies withheld: contrail cannot decode them within --max-decoded and --max-ratio, or cannot parse them, so it cannot find their secrets",
+            "body withheld: contrail cannot decode or parse it, so it cannot find its secrets",
+            "bodies withheld: contrail cannot decode or parse them, so it cannot find their secrets",
         ),
         (counts.cut, "cut body whose kept part was dropped", "cut bodies whose kept part was dropped"),
         any(counts.left_out, "left out by --only or --exclude"),

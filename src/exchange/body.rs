@@ -28,6 +28,8 @@ pub struct Body {
     pub redacted: Vec<Pointer>,
     /// It is not what its type declares, so that its labels have no other place than the whole.
     pub malformed: bool,
+    /// Its content coding could not be undone: `content` is what was sent.
+    pub coded: bool,
     /// What [`Body::document`] read.
     pub read: ReadOnce,
 }
@@ -73,7 +75,7 @@ pub enum Presence {
 pub enum Withheld {
     /// Its type calls for parsing, it does not parse, and a secret in it could not be located.
     Unparsable,
-    /// Its content coding could not be undone (unknown or broken).
+    /// Its content coding could not be undone (unknown or broken), and it is no text as it is.
     Undecodable,
     /// Its content coding would give more than [`DecodeLimits::bytes`].
     MaxDecoded,
@@ -201,35 +203,56 @@ impl Body {
 
     /// Undoes the content coding that `headers` state, within `limits`; `wire_size` stays what it was.
     ///
-    /// Knows gzip, deflate (with and without the zlib wrapper, as clients do), br and zstd, and lists of them. Anything
-    /// else, broken data, and bytes after the end of the data become [`Withheld::Undecodable`],
-    /// output beyond the limits [`Withheld::MaxDecoded`] or [`Withheld::MaxRatio`]. A body of which only a part was kept is left as it is: its bytes remain coded.
+    /// Knows gzip, deflate (with and without the zlib wrapper, as clients do), br and zstd, and lists of them. Under
+    /// anything else, broken data, and with bytes after the end of the data, a text stays as it is ([`Body::coded`]), and
+    /// other bytes become [`Withheld::Undecodable`]: a secret in them cannot be found. Output beyond the limits becomes
+    /// [`Withheld::MaxDecoded`] or [`Withheld::MaxRatio`]. A body of which only a part was kept is left as it is: its
+    /// bytes remain coded.
     #[must_use]
     pub fn decode(self, headers: &Headers, limits: DecodeLimits) -> Self {
         if !self.is_whole() || self.content.is_empty() || !headers.contains("content-encoding") {
             return self;
         }
-        let mut codings: Vec<&[u8]> = headers
-            .get_all("content-encoding")
-            .flat_map(|value| value.as_bytes().split(|byte| *byte == b','))
-            .map(<[u8]>::trim_ascii)
-            .filter(|coding| !coding.is_empty() && !coding.eq_ignore_ascii_case(b"identity"))
-            .collect();
+        let mut codings = codings(headers);
         let mut content = self.content.clone();
-        if codings.len() > Self::MAX_CODINGS {
-            return Self::withheld(Withheld::Undecodable, self.wire_size);
-        }
-        while let Some(last) = codings.pop() {
+        let too_many = (codings.len() > MAX_CODINGS).then_some(Withheld::Undecodable);
+        let mut failure = too_many;
+        while failure.is_none()
+            && let Some(last) = codings.pop()
+        {
             match undo(last, &content, limits) {
                 Ok(undone) => content = undone.into(),
-                Err(reason) => return Self::withheld(reason, self.wire_size),
+                Err(reason) => failure = Some(reason),
             }
         }
-        Self { content, ..self }
+        match failure {
+            None => Self { content, ..self },
+            Some(Withheld::Undecodable) if std::str::from_utf8(&self.content).is_ok() => Self { coded: true, ..self },
+            Some(reason) => Self::withheld(reason, self.wire_size),
+        }
     }
 
-    /// Maximum content codings that are undone on one body.
-    const MAX_CODINGS: usize = 4;
+    /// Whether its bytes contradict the `Content-Encoding`: contrail can undo all codings that it names, and not on them.
+    #[must_use]
+    pub fn contradicts_coding(&self, headers: &Headers) -> bool {
+        let codings = codings(headers);
+        (self.coded || self.presence == Presence::Withheld(Withheld::Undecodable))
+            && codings.len() <= MAX_CODINGS
+            && codings.iter().all(|coding| KNOWN.iter().any(|known| coding.eq_ignore_ascii_case(known)))
+    }
+}
+
+/// Maximum content codings that are undone on one body.
+const MAX_CODINGS: usize = 4;
+
+/// The codings that [`undo`] undoes.
+const KNOWN: [&[u8]; 5] = [b"gzip", b"x-gzip", b"deflate", b"br", b"zstd"];
+
+/// The content codings that a message names, in the order in which they were applied.
+fn codings(headers: &Headers) -> Vec<&[u8]> {
+    let values = headers.get_all("content-encoding").flat_map(|value| value.as_bytes().split(|byte| *byte == b','));
+    let codings = values.map(<[u8]>::trim_ascii);
+    codings.filter(|coding| !coding.is_empty() && !coding.eq_ignore_ascii_case(b"identity")).collect()
 }
 
 /// Undoes one coding; otherwise why the body is withheld.
@@ -383,18 +406,16 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_decoded_is_withheld_and_no_byte_of_it_stays() {
+    fn bytes_that_cannot_be_decoded_are_withheld_and_none_stays() {
         let cut = |bytes: Vec<u8>| bytes[..bytes.len() - 3].to_vec();
         let surplus = |bytes: Vec<u8>| [bytes, b"secret".to_vec()].concat();
         for (coding, bytes) in [
-            ("zstd", TEXT.to_vec()),
             ("zstd", cut(zstd(TEXT))),
             ("zstd", surplus(zstd(TEXT))),
             // A window of 3.75 TiB, and a skippable frame that is longer than the body.
             ("zstd", b"\x28\xb5\x2f\xfd\x00\xff\x01\x00\x00".to_vec()),
-            ("zstd", b"\x50\x2a\x4d\x18\x09\x00\x00\x00x".to_vec()),
-            ("compress", TEXT.to_vec()),
-            ("gzip", TEXT.to_vec()),
+            ("zstd", b"\xff\x50\x2a\x4d\x18\x09\x00\x00\x00x".to_vec()),
+            ("compress", b"\x1f\x9d\x90".to_vec()),
             ("br", b"\xff\xff\xff".to_vec()),
             ("deflate", b"\xff\xff".to_vec()),
             ("gzip", cut(gzip(TEXT))),
@@ -409,6 +430,39 @@ mod tests {
             let size = bytes.len() as u64;
             assert_eq!(decode(coding, bytes), Body::withheld(Withheld::Undecodable, Some(size)), "{coding}");
         }
+    }
+
+    #[test]
+    fn a_text_under_a_coding_stays_and_contradicts_it_where_contrail_knows_it() {
+        for (coding, contradicts) in [
+            ("gzip", true),
+            ("X-Gzip", true),
+            ("zstd", true),
+            ("gzip, br", true),
+            ("utf-8", false),
+            ("none", false),
+            ("aws-chunked,gzip", false),
+            ("gzip, gzip, gzip, gzip, gzip", false),
+        ] {
+            let body = decode(coding, TEXT.to_vec());
+            assert_eq!(body, Body { coded: true, ..Body::whole(TEXT) }, "{coding}");
+            assert_eq!(body.contradicts_coding(&coded(coding)), contradicts, "{coding}");
+        }
+        let mut wrong_sum = gzip(TEXT);
+        let at = wrong_sum.len() - 8;
+        wrong_sum[at] ^= 1;
+        for (coding, bytes, contradicts) in [
+            ("gzip", wrong_sum, true),
+            ("gzip", gzip(TEXT)[..20].to_vec(), true),
+            ("compress", vec![0x1f, 0x9d, 0x90], false),
+            ("gzip", gzip(TEXT), false),
+        ] {
+            let body = decode(coding, bytes);
+            assert_eq!(body.contradicts_coding(&coded(coding)), contradicts, "{coding}");
+        }
+        let limits = DecodeLimits { bytes: 5, ratio: 1000 };
+        let bound = Body::whole(gzip(TEXT)).decode(&coded("gzip"), limits);
+        assert!(!bound.contradicts_coding(&coded("gzip")), "a bound of ours is no fault of the body");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::{io, time::Duration};
 use serde::Serialize;
 
 use crate::{
-    exchange::{Body, Presence, Withheld},
+    exchange::{Body, Headers, Presence, Withheld},
     finding::{Conclusion, Finding, Kind},
     json::write::{number, raw},
     redact::{JudgedExchange, Redacted},
@@ -167,12 +167,13 @@ fn text(out: &mut Vec<u8>, status: u16, colour: bool, judged: &JudgedExchange, m
     if exchange.transport.retried {
         raw(out, "; sent again on a fresh connection");
     }
-    let response = exchange.response.as_ref().map(|response| &response.body);
-    for (side, body) in [("request", Some(&exchange.request.body)), ("response", response)] {
-        let Some(why) = body.and_then(undecoded) else { continue };
+    let response = exchange.response.as_ref().map(|response| ("response", &response.headers, &response.body));
+    let request = ("request", &exchange.request.headers, &exchange.request.body);
+    for (side, headers, body) in [Some(request), response].into_iter().flatten() {
+        let Some(why) = undecoded(headers, body) else { continue };
         raw(out, "; ");
         raw(out, side);
-        raw(out, " body unchecked and not recorded: ");
+        raw(out, " body ");
         raw(out, why);
     }
     for remark in &meta.remarks {
@@ -181,12 +182,24 @@ fn text(out: &mut Vec<u8>, status: u16, colour: bool, judged: &JudgedExchange, m
     }
 }
 
-/// Why the content coding of a body was not undone, where that is why it is withheld.
-fn undecoded(body: &Body) -> Option<&'static str> {
+/// What follows for a body whose content coding was not undone, and why; a finding says that it contradicts its coding.
+fn undecoded(headers: &Headers, body: &Body) -> Option<&'static str> {
     match &body.presence {
-        Presence::Withheld(Withheld::Undecodable) => Some("its Content-Encoding cannot be undone"),
-        Presence::Withheld(Withheld::MaxDecoded) => Some("it decodes to more than --max-decoded"),
-        Presence::Withheld(Withheld::MaxRatio) => Some("it decodes to more than --max-ratio allows"),
+        Presence::Withheld(Withheld::Undecodable) if body.contradicts_coding(headers) => Some(
+            "not recorded: contrail cannot find the secrets in it, since it is not what its Content-Encoding names",
+        ),
+        Presence::Withheld(Withheld::Undecodable) => {
+            Some("unchecked and not recorded: contrail does not implement its Content-Encoding")
+        }
+        Presence::Withheld(Withheld::MaxDecoded) => {
+            Some("unchecked and not recorded: it decodes to more than --max-decoded")
+        }
+        Presence::Withheld(Withheld::MaxRatio) => {
+            Some("unchecked and not recorded: it decodes to more than --max-ratio allows")
+        }
+        _ if body.coded && !body.contradicts_coding(headers) => {
+            Some("unchecked: contrail does not implement its Content-Encoding, and recorded it as it came")
+        }
         _ => None,
     }
 }

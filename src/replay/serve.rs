@@ -222,7 +222,8 @@ pub(super) fn advice(exchange: &Exchange) -> &'static str {
 
 /// The answer that a recorded exchange gives.
 ///
-/// Hop-by-hop fields and the content coding are gone (bodies are kept decoded), `Content-Length` is fresh.
+/// Hop-by-hop fields and the content coding are gone (bodies are kept decoded, where they can be), `Content-Length` is
+/// fresh.
 pub(super) fn answer(exchange: &Exchange) -> Option<Plain> {
     let response = exchange.response.as_ref()?;
     let named: Vec<String> = response
@@ -241,7 +242,7 @@ pub(super) fn answer(exchange: &Exchange) -> Option<Plain> {
         .filter(|(name, _)| {
             // The answer to HEAD says how long the body would be; with a coding taken away that is no longer true.
             let stale_length = **name == header::CONTENT_LENGTH && (coded || !head);
-            let undone = [header::TRAILER, header::CONTENT_ENCODING].contains(name);
+            let undone = *name == header::TRAILER || (*name == header::CONTENT_ENCODING && !response.body.coded);
             !is_hop_by_hop(name) && !undone && !stale_length && !named.iter().any(|named| named == name.as_str())
         })
         .map(|(name, value)| (name.clone(), value.clone()))

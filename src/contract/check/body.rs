@@ -218,7 +218,12 @@ impl Check<'_> {
         }
         let hidden = is_redacted(&body.redacted, "");
         let unusable = content.is_some_and(|content| content.unusable);
-        if unusable || !body.is_whole() || (hidden && !body.malformed) {
+        if !unusable && body.contradicts_coding(headers) {
+            let coding = String::from_utf8_lossy(headers.get("content-encoding").map_or(b"", HeaderValue::as_bytes));
+            self.find(Finding::new(side.malformed, "", format!("data of `{coding}`, as its Content-Encoding states")));
+            return None;
+        }
+        if unusable || body.coded || !body.is_whole() || (hidden && !body.malformed) {
             self.unchecked.insert(side.unchecked);
             return None;
         }

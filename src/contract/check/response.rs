@@ -112,7 +112,7 @@ impl Check<'_> {
         let ranges = |value: &http::HeaderValue| media::essence(value.as_bytes()) == "multipart/byteranges";
         let partial = response.status == 206
             && (response.headers.contains("content-range") || response.headers.get("content-type").is_some_and(ranges));
-        let hidden = is_redacted(&response.body.redacted, "") && !response.body.malformed;
+        let hidden = is_redacted(&response.body.redacted, "") && !response.body.malformed && !response.body.coded;
         if switched || partial || self.exchange.transport.incomplete.is_some() || hidden {
             self.unchecked.insert(Unchecked::ResponseBody);
             return;

@@ -72,7 +72,8 @@ fn undo_coding(body: Body, headers: &Headers) -> Body {
     let text = std::str::from_utf8(&body.content).ok();
     let decoded = |body: Body| body.decode(headers, DecodeLimits::default());
     // A text was compressed if what its characters stand for can be decoded.
-    let is_coded = |bytes: Vec<u8>| decoded(Body::whole(bytes)).is_whole();
+    let is_undone = |body: &Body| body.is_whole() && !body.coded;
+    let is_coded = |bytes: Vec<u8>| is_undone(&decoded(Body::whole(bytes)));
     let is_mangled = |text: &str| is_mangled(text) || bytes_of(text).is_some_and(is_coded);
     let (coded, mangled) = match &*coding {
         "" | "identity" => return body,
@@ -82,15 +83,22 @@ fn undo_coding(body: Body, headers: &Headers) -> Body {
         "zstd" => (body.content.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]), text.is_some_and(is_mangled)),
         _ => (text.is_none(), text.is_some_and(is_mangled)),
     };
+    // The producer of the file may have cut or changed it: that is no fault of the message.
+    let unreadable = Body::withheld(Withheld::Other("coded".to_owned()), body.wire_size);
     if mangled {
-        return Body::withheld(Withheld::Undecodable, body.wire_size);
+        return unreadable;
     }
     if !coded {
         return body;
     }
     let decoded = decoded(body.clone());
     // Bytes that are not text and not coded either: an image under a coding that was undone.
-    if decoded.is_whole() || coding.ends_with("gzip") { decoded } else { body }
+    match decoded.presence {
+        _ if is_undone(&decoded) => decoded,
+        Presence::Withheld(Withheld::MaxDecoded | Withheld::MaxRatio) if coding.ends_with("gzip") => decoded,
+        _ if coding.ends_with("gzip") => unreadable,
+        _ => body,
+    }
 }
 
 /// Whether a text was compressed, and its producer read the bytes as characters. Hardly a text has both a control

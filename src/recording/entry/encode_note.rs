@@ -124,7 +124,7 @@ fn digests(request: BodyLocation<'_>, response: BodyLocation<'_>, out: &mut Vec<
 
 /// What is known of a body beside its text; nothing where it is whole and nothing in it was replaced.
 fn body(member: &str, body: &Body, out: &mut Vec<u8>) {
-    if body.is_whole() && !body.malformed && body.redacted.is_empty() {
+    if body.is_whole() && !body.malformed && !body.coded && body.redacted.is_empty() {
         return;
     }
     raw(out, member);
@@ -149,6 +149,9 @@ fn body(member: &str, body: &Body, out: &mut Vec<u8>) {
     }
     if body.malformed {
         member(",\"malformed\":true", out);
+    }
+    if body.coded {
+        member(",\"coded\":true", out);
     }
     if !body.redacted.is_empty() {
         member(",\"redacted\":", out);

@@ -101,6 +101,7 @@ struct BodyRecord {
     withheld: Option<String>,
     truncated: Option<TruncatedRecord>,
     malformed: bool,
+    coded: bool,
     redacted: Vec<String>,
 }
 
@@ -157,7 +158,13 @@ read_objects! {
         signature: "signature",
     }
     Digests { request: "request", response: "response" }
-    BodyRecord { withheld: "withheld", truncated: "truncated", malformed: "malformed", redacted: "redacted" }
+    BodyRecord {
+        withheld: "withheld",
+        truncated: "truncated",
+        malformed: "malformed",
+        coded: "coded",
+        redacted: "redacted",
+    }
     TruncatedRecord where kept { kept: "kept", total: "total" }
 }
 
@@ -302,6 +309,7 @@ impl Record {
             body.presence = Presence::Truncated { kept: cut.kept.unwrap_or_default(), total: cut.total };
         }
         body.malformed = record.malformed;
+        body.coded = record.coded;
         body.redacted.clone_from(&record.redacted);
     }
 

@@ -275,7 +275,7 @@ fn an_undocumented_operation_gets_that_one_finding() {
 #[test]
 fn a_body_that_is_not_whole_is_unchecked() {
     let cut = Presence::Truncated { kept: 3, total: None };
-    for presence in [cut, Presence::Withheld(Withheld::NotSaved), Presence::Withheld(Withheld::Undecodable)] {
+    for presence in [cut, Presence::Withheld(Withheld::NotSaved), Presence::Withheld(Withheld::MaxRatio)] {
         let case = Case::update("application/json", "{{{").answer(200, "{{{").change(|exchange| {
             exchange.request.body.presence = presence.clone();
             exchange.response.as_mut().unwrap().body.presence = presence;
@@ -289,6 +289,33 @@ fn a_body_that_is_not_whole_is_unchecked() {
         .change(|exchange| exchange.request.body = Body::withheld(Withheld::NotSaved, None))
         .finds(&[])
         .leaves(&["request-body"]);
+}
+
+#[test]
+fn a_body_that_contradicts_its_content_encoding_is_malformed_and_one_of_an_unknown_coding_unchecked() {
+    for (coding, coded) in [("gzip", true), ("gzip", false), ("utf-8", true), ("compress", false)] {
+        let miscoded = |body: &mut Body, headers: &mut Headers| {
+            headers.append(http::header::CONTENT_ENCODING, HeaderValue::from_static(coding));
+            body.coded = coded;
+            if !coded {
+                *body = Body::withheld(Withheld::Undecodable, None);
+            }
+        };
+        let body = r#"{"isbn":"42"}"#;
+        let case = Case::update("application/json", body).answer(200, body).change(|exchange| {
+            miscoded(&mut exchange.request.body, &mut exchange.request.headers);
+            let response = exchange.response.as_mut().unwrap();
+            miscoded(&mut response.body, &mut response.headers);
+        });
+        if coding == "gzip" {
+            case.finds(&["request.body.malformed", "response.body.malformed"]);
+        } else {
+            case.finds(&[]);
+            for name in ["request-body", "response-body"] {
+                assert!(case.verdict().unchecked.contains(Unchecked::from_name(name).unwrap()));
+            }
+        }
+    }
 }
 
 #[test]
