@@ -11,6 +11,7 @@ use ring::digest::{SHA256, digest};
 
 use super::{
     ContractArgs, Failure, Outcome,
+    kinds::{self, FileKind},
     options::{self, OutputArgs, SecretArgs, SelectionArgs, policy::PolicyArgs},
     printer::{line, warn, write_whole},
     progress::Progress,
@@ -80,6 +81,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     used.files("head file", &args.head);
     if let Some(out) = &args.partial {
         used.spare("--partial", out)?;
+        kinds::replaces("--partial", out, FileKind::Part)?;
         return partial(args, out);
     }
     report_files::check(&args.output.report, &mut used)?;

@@ -7,8 +7,16 @@ use std::{
     sync::Arc,
 };
 
-use super::{ContractArgs, Failure, Outcome, messages::quoted, options::contract::plan, printer::line, sources};
+use super::{
+    ContractArgs, Failure, Outcome,
+    kinds::{self, FileKind},
+    messages::quoted,
+    options::contract::plan,
+    printer::line,
+    sources,
+};
 use crate::{
+    config::Sources,
     contract::{CheckOptions, Contract},
     exchange::Exchange,
     pipeline::ContractShapes,
@@ -51,6 +59,15 @@ pub struct Args {
     contract: ContractArgs,
 }
 
+impl Args {
+    /// Ignores what was meant for the proxy commands: the embedded tenant is the origin of no file.
+    pub(super) fn ignore_sandbox(&mut self, sources: &Sources) {
+        if sources.is_shared("upstream") && self.upstream.as_deref() == Some("sandbox") {
+            self.upstream = None;
+        }
+    }
+}
+
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let contract = args.contract.load()?;
     sources::refuse_pipes(&args.recordings)?;
@@ -62,6 +79,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     }
     sources::refuse_journals(&args.out, &[])?;
     if there {
+        kinds::replaces(if args.append { "--append" } else { "--overwrite" }, place.har(), FileKind::Recording)?;
         refuse_foreign(args, place.har())?;
     }
     let origin = match &args.upstream {

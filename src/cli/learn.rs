@@ -9,6 +9,7 @@ use std::{
 
 use super::{
     ContractArgs, Failure, Format, Outcome,
+    kinds::{self, FileKind},
     options::SecretArgs,
     printer::{Printer, write_whole},
     progress::Progress,
@@ -58,6 +59,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
         used.recordings(&args.recordings);
         used.contract(&args.contract);
         used.spare("--out", out)?;
+        kinds::replaces("--overwrite", out, FileKind::Overlay)?;
     }
     let judge = Judge::new(args.contract.load()?, args.clock_skew, None);
     let redactor = args.secrets.redactor(&judge.contract)?;

@@ -29,6 +29,7 @@ mod environment;
 pub mod explain;
 pub mod export;
 pub mod import;
+mod kinds;
 pub mod learn;
 pub mod listeners;
 mod log;

@@ -5,7 +5,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{ContractArgs, Failure, Outcome, options::contract::plan, sources};
+use super::{
+    ContractArgs, Failure, Outcome,
+    kinds::{self, FileKind},
+    options::contract::plan,
+    sources,
+};
 use crate::{
     contract::CheckOptions,
     exchange::Exchange,
@@ -75,6 +80,7 @@ fn repack(from: &Path, to: &Path, overwrite: bool, contract: &ContractArgs) -> R
     if !overwrite && place.is_taken() {
         return Err(format!("`{}` exists already; add --overwrite to replace it", to.display()).into());
     }
+    kinds::replaces("--overwrite", place.har(), FileKind::Recording)?;
     sources::refuse_journals(to, &[])?;
     let contract = contract.load()?;
     let options = CheckOptions { tenant_origins: vec![recording::TENANT_ORIGIN.to_owned()], ..CheckOptions::default() };

@@ -99,8 +99,10 @@ pub(super) fn parse() -> Result<(Cli, Sources), ExitCode> {
     if let Some(wrong) = mistaken {
         return Err(complain(&*Failure::from(wrong), &sources));
     }
-    if let Command::Diff(args) = &mut cli.command {
-        args.set_mode(&sources);
+    match &mut cli.command {
+        Command::Diff(args) => args.set_mode(&sources),
+        Command::Import(args) => args.ignore_sandbox(&sources),
+        _ => {}
     }
     if let Some(policy) = cli.command.policy_mut() {
         policy.suppressions = suppressions;

@@ -9,6 +9,7 @@ use std::{
 
 use super::{
     ContractArgs, Failure, Format, Outcome,
+    kinds::FileKind,
     messages::error_chain,
     printer::{Printer, private_file, write_whole},
 };
@@ -131,6 +132,12 @@ pub(super) fn check(reports: &[Request], used: &mut Used) -> Result<(), Failure>
                 place.display()
             )
             .into());
+        }
+        if let Some(kind) = FileKind::at(path).filter(|kind| *kind != FileKind::Other) {
+            let kind = kind.name();
+            return Err(
+                format!("--report: {shown} is {kind}, and the report would replace it; name another file").into()
+            );
         }
         if earlier.iter().any(|earlier| earlier.is(&report)) {
             return Err(format!("--report: two reports go to {shown}; give each a file of its own").into());

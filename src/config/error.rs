@@ -1,11 +1,11 @@
-//! Why `contrail.toml` cannot be used.
+//! Why `contrail.toml` or a variable cannot be used.
 
 use std::{
     fmt, io,
     path::{Path, PathBuf},
 };
 
-/// Why `contrail.toml` cannot be used.
+/// Why `contrail.toml` or a variable cannot be used.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ConfigError {
@@ -46,6 +46,26 @@ pub enum ConfigError {
         line: Option<usize>,
         /// The command that was probably meant.
         hint: Option<String>,
+    },
+    /// A key at the top of the file that belongs into the table of a command.
+    SharedKey {
+        /// The file.
+        path: PathBuf,
+        /// The key.
+        key: String,
+        /// The line of the key, from 1.
+        line: Option<usize>,
+        /// The commands that have the option.
+        tables: Vec<String>,
+    },
+    /// A variable that does not name the command to which it applies.
+    SharedVariable {
+        /// The variable.
+        shared: String,
+        /// The variable of the command.
+        own: String,
+        /// The option, without dashes.
+        option: String,
     },
     /// A value is of a type that the option does not take.
     Value {
@@ -89,6 +109,14 @@ impl fmt::Display for ConfigError {
                     Some(hint) => write!(f, "; did you mean `[{hint}]`?"),
                     None => f.write_str("; `contrail --help` lists the commands"),
                 }
+            }
+            Self::SharedKey { path, key, line, tables } => {
+                let tables: Vec<String> = tables.iter().map(|table| format!("[{table}]")).collect();
+                let place = at_line(path, *line);
+                write!(f, "{place}: `{key}` cannot apply to every command; write it below {}", tables.join(" or "))
+            }
+            Self::SharedVariable { shared, own, option } => {
+                write!(f, "`{shared}` cannot apply to every command; set `{own}`, or give `--{option}`")
             }
             Self::Value { path, key, line, expected } => {
                 write!(f, "{}: `{key}` must be {expected}", at_line(path, *line))

@@ -10,8 +10,9 @@ use clap::{Arg, ArgAction, Command, builder::Resettable};
 use toml::{Table, Value, de::DeTable};
 
 use super::{
-    ConfigError, NO_SETTINGS, Source, Sources,
+    ConfigError, NO_SETTINGS, Source, Sources, is_act,
     suppress::{SUPPRESS, suppressions},
+    variables::shared_variable,
 };
 use crate::{report::Suppression, suggest::nearest};
 
@@ -86,6 +87,11 @@ pub fn complete(
     for argument in sub.get_arguments() {
         let Some(long) = argument.get_long() else { continue };
         let variable = argument.get_env().and_then(|name| name.to_str());
+        let shared = shared_variable(long);
+        if is_act(long) && value(&shared).is_some_and(|value| !value.is_empty()) {
+            let own = variable.unwrap_or_default().to_owned();
+            return Err(ConfigError::SharedVariable { shared, own, option: long.to_owned() });
+        }
         let mut added = Vec::new();
         let (source, off) = if given(&completed.arguments, long) {
             (Source::Flag, false)
@@ -219,6 +225,12 @@ impl<'a> File<'a> {
                     let hint = nearest(key, command.get_subcommands().map(Command::get_name)).map(str::to_owned);
                     let line = self.line(None, key);
                     return Err(ConfigError::UnknownTable { path: path(), table: key.clone(), line, hint });
+                }
+                _ if is_act(key) => {
+                    let has = |sub: &&Command| options(sub).any(|option| option == key);
+                    let tables = command.get_subcommands().filter(has).map(|sub| sub.get_name().to_owned()).collect();
+                    let line = self.line(None, key);
+                    return Err(ConfigError::SharedKey { path: path(), key: key.clone(), line, tables });
                 }
                 _ if all.contains(&key.as_str()) || key == SUPPRESS => {}
                 _ => {

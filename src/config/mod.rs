@@ -5,6 +5,9 @@
 //! `CONTRAIL_SOME_NAME` and the key `some-name` in the file, at its top for every command that has the option or in a
 //! table named after a command for that one alone. An empty variable counts as unset.
 //!
+//! What a command writes, and what it replaces, is no setting of all commands: the options in [`ACTS`] stand in the
+//! command's table only, and their variables name the command (`CONTRAIL_RECORD_OUT`).
+//!
 //! clap reads the variables; the file's values are inserted into the command line, so that the same code checks all
 //! three. [`Sources`] records where each option's value came from, for messages.
 
@@ -26,5 +29,28 @@ pub use self::{
 /// The file that is read from the working directory, if it exists.
 pub const FILE: &str = "contrail.toml";
 
-/// Options that are actions rather than settings.
+/// Options that neither a variable nor the file sets.
 const NO_SETTINGS: [&str; 2] = ["help", "version"];
+
+/// Options that name what one command writes, or make it do something else: destinations and acts.
+const ACTS: [&str; 14] = [
+    "append",
+    "check",
+    "explain",
+    "export",
+    "force",
+    "in-place",
+    "merge",
+    "out",
+    "overwrite",
+    "parquet",
+    "partial",
+    "print-seed",
+    "record-missing",
+    "replace",
+];
+
+/// Whether an option belongs to one command at a time.
+fn is_act(long: &str) -> bool {
+    ACTS.contains(&long)
+}

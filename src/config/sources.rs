@@ -52,6 +52,12 @@ impl Sources {
         self.get(option) == Some(&Source::Flag)
     }
 
+    /// Whether a variable or the top of the file gave this option, which is meant for every command that has it.
+    #[must_use]
+    pub fn is_shared(&self, option: &str) -> bool {
+        matches!(self.get(option), Some(Source::Variable(_) | Source::File { table: None, .. }))
+    }
+
     /// What to call an option in a message: by its flag, its variable, or its key and place in the file.
     #[must_use]
     pub fn name(&self, option: &str) -> String {

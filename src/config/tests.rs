@@ -43,7 +43,7 @@ fn merged(file: &str, arguments: &[&str]) -> Result<Vec<String>, String> {
 
 #[test]
 fn the_file_fills_in_what_the_command_line_leaves_out() {
-    let file = "max-body = 5\nout = \"a\"\n[record]\nforce = true\nonly = [\"x\", \"y\"]\n";
+    let file = "max-body = 5\n[record]\nout = \"a\"\nforce = true\nonly = [\"x\", \"y\"]\n";
     assert_eq!(
         merged(file, &["contrail", "record", "--out", "b", "--", "cmd"]).unwrap(),
         ["contrail", "record", "--max-body=5", "--force", "--only=x", "--only=y", "--out", "b", "--", "cmd"]
@@ -72,7 +72,8 @@ fn a_table_of_a_command_beats_the_top_of_the_file() {
 fn a_flag_beats_a_variable_beats_the_file_and_an_empty_variable_counts_as_unset() {
     let file = "\nmax-body = 5\n[record]\n\"only\" = [\n  \"x\"]\nforce = true\n";
     let arguments = ["contrail", "record", "--out=b"];
-    let variables = [("CONTRAIL_FORCE", "no"), ("CONTRAIL_ONLY", ""), ("CONTRAIL_OUT", "c"), ("CONTRAIL_POOL", "")];
+    let variables =
+        [("CONTRAIL_RECORD_FORCE", "no"), ("CONTRAIL_ONLY", ""), ("CONTRAIL_RECORD_OUT", "c"), ("CONTRAIL_POOL", "")];
     let sources = completed(file, &arguments, &variables).unwrap().sources;
     assert_eq!((sources.get("out"), sources.get("pool")), (Some(&Source::Flag), None));
     let names = ["out", "pool", "force", "max-body", "only"].map(|option| sources.name(option));
@@ -81,13 +82,13 @@ fn a_flag_beats_a_variable_beats_the_file_and_an_empty_variable_counts_as_unset(
         [
             "`--out`",
             "`--pool`",
-            "`CONTRAIL_FORCE`",
+            "`CONTRAIL_RECORD_FORCE`",
             "`max-body` in contrail.toml, line 2",
             "`only` in [record] of contrail.toml, line 4"
         ]
     );
     let note = sources.note("--out x; --force, --max-bodyguard or --only-not").unwrap();
-    assert_eq!(note, "--force is set by CONTRAIL_FORCE");
+    assert_eq!(note, "--force is set by CONTRAIL_RECORD_FORCE");
     assert_eq!(sources.note("--out x"), None);
 }
 
@@ -117,15 +118,23 @@ fn a_key_that_is_not_an_option_is_an_error_with_a_hint() {
 
 #[test]
 fn a_variable_that_resembles_an_options_gets_a_suggestion_and_any_other_is_left_alone() {
-    let given = ["CONTRAIL_OUTT", "CONTRAIL_OUT", "CONTRAIL_URL", "CONTRAIL_LOG", "CONTRAIL_KUBERNETES", "OTHER"];
+    let given = [
+        "CONTRAIL_RECORD_OUTT",
+        "CONTRAIL_RECORD_OUT",
+        "CONTRAIL_OUT",
+        "CONTRAIL_URL",
+        "CONTRAIL_LOG",
+        "CONTRAIL_KUBERNETES",
+        "OTHER",
+    ];
     let misspelt = misspelt_variables(&command(), given.iter().map(ToString::to_string));
-    assert_eq!(misspelt, [("CONTRAIL_OUTT".to_owned(), "CONTRAIL_OUT".to_owned())]);
+    assert_eq!(misspelt, [("CONTRAIL_RECORD_OUTT".to_owned(), "CONTRAIL_RECORD_OUT".to_owned())]);
 }
 
 #[test]
 fn a_value_of_the_wrong_type_is_an_error_that_says_what_to_write() {
     let wrong = |file: &str| merged(file, &["contrail", "record"]).unwrap_err();
-    assert_eq!(wrong("force = \"yes\""), "contrail.toml, line 1: `force` must be true or false");
+    assert_eq!(wrong("[record]\nforce = \"yes\""), "contrail.toml, line 2: `record.force` must be true or false");
     assert_eq!(
         wrong("[record]\nmax-body = 1979-05-27"),
         "contrail.toml, line 2: `record.max-body` must be a string, a number, or a list of them"
@@ -140,6 +149,27 @@ fn every_option_has_a_variable() {
     let command = command();
     let record = command.find_subcommand("record").unwrap();
     let variables: Vec<_> = record.get_arguments().filter_map(|argument| argument.get_env()).collect();
-    let expected = ["CONTRAIL_MAX_BODY", "CONTRAIL_OUT", "CONTRAIL_FORCE", "CONTRAIL_ONLY", "CONTRAIL_POOL"];
+    let expected =
+        ["CONTRAIL_MAX_BODY", "CONTRAIL_RECORD_OUT", "CONTRAIL_RECORD_FORCE", "CONTRAIL_ONLY", "CONTRAIL_POOL"];
     assert_eq!(variables, expected);
+}
+
+#[test]
+fn a_destination_or_an_act_belongs_to_one_command_and_is_refused_where_all_would_read_it() {
+    let record = ["contrail", "record"];
+    for variable in [("CONTRAIL_OUT", "a"), ("CONTRAIL_FORCE", "no")] {
+        let refused = completed("", &["contrail", "record", "--out=b"], &[variable]).unwrap_err();
+        let option = variable.0.trim_start_matches("CONTRAIL_");
+        let (own, flag) = (format!("CONTRAIL_RECORD_{option}"), option.to_lowercase());
+        let expected = format!("`{}` cannot apply to every command; set `{own}`, or give `--{flag}`", variable.0);
+        assert_eq!(refused, expected);
+        assert!(completed("", &["contrail", "watch"], &[variable]).is_ok(), "watch has no such option");
+    }
+    assert!(completed("", &record, &[("CONTRAIL_OUT", ""), ("CONTRAIL_RECORD_OUT", "a")]).is_ok());
+    for command in ["record", "watch"] {
+        assert_eq!(
+            merged("max-body = 5\nout = \"a\"", &["contrail", command]).unwrap_err(),
+            "contrail.toml, line 2: `out` cannot apply to every command; write it below [record]"
+        );
+    }
 }

@@ -7,7 +7,7 @@ use clap::{
     builder::{BoolishValueParser, Resettable},
 };
 
-use super::NO_SETTINGS;
+use super::{ACTS, NO_SETTINGS, is_act};
 use crate::suggest::nearest;
 
 /// What the name of every variable begins with.
@@ -17,9 +17,14 @@ const PREFIX: &str = "CONTRAIL_";
 const OTHER_VARIABLES: [&str; 4] =
     ["CONTRAIL_LOG", "CONTRAIL_URL", "CONTRAIL_SANDBOX_CLIENT_ID", "CONTRAIL_SANDBOX_CLIENT_SECRET"];
 
-/// The variable of an option.
-fn variable(long: &str) -> String {
+/// The variable of an option of all commands.
+pub(super) fn shared_variable(long: &str) -> String {
     format!("{PREFIX}{}", long.to_ascii_uppercase().replace('-', "_"))
+}
+
+/// The variable of an option of this command.
+fn variable(command: &str, long: &str) -> String {
+    if is_act(long) { shared_variable(&format!("{command}-{long}")) } else { shared_variable(long) }
 }
 
 /// Gives every option of every subcommand its `CONTRAIL_*` variable. `value` reads the environment; a variable that is
@@ -28,14 +33,14 @@ fn variable(long: &str) -> String {
 pub fn with_variables(command: Command, value: impl Fn(&str) -> Option<OsString>) -> Command {
     let names: Vec<String> = command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
     names.into_iter().fold(command, |command, name| {
-        command.mut_subcommand(name, |sub| {
+        command.mut_subcommand(&name, |sub| {
             sub.mut_args(|arg| {
                 let takes = arg.get_action().takes_values();
                 // Otherwise clap reads `-1` as an option.
                 let negative = takes && arg.get_long().is_some();
                 let arg = arg.allow_negative_numbers(negative);
                 let Some(long) = arg.get_long().filter(|long| !NO_SETTINGS.contains(long)) else { return arg };
-                let variable = variable(long);
+                let variable = variable(&name, long);
                 if value(&variable).is_some_and(|value| value.is_empty()) {
                     return arg.env(Resettable::Reset);
                 }
@@ -50,9 +55,12 @@ pub fn with_variables(command: Command, value: impl Fn(&str) -> Option<OsString>
 /// `CONTRAIL_*` variables that no option reads, each with the option's variable that was probably meant.
 #[must_use]
 pub fn misspelt_variables(command: &Command, given: impl Iterator<Item = String>) -> Vec<(String, String)> {
-    let options = command.get_subcommands().flat_map(clap::Command::get_arguments);
-    let mut known: Vec<String> = options.filter_map(|argument| argument.get_long().map(variable)).collect();
+    let options = command
+        .get_subcommands()
+        .flat_map(|sub| sub.get_arguments().filter_map(move |argument| Some((sub.get_name(), argument.get_long()?))));
+    let mut known: Vec<String> = options.map(|(command, long)| variable(command, long)).collect();
     known.extend(OTHER_VARIABLES.map(str::to_owned));
+    known.extend(ACTS.map(shared_variable));
     let mut misspelt: Vec<_> = given
         .filter(|name| name.starts_with(PREFIX) && !known.contains(name))
         .filter_map(|name| {

@@ -329,8 +329,10 @@ fn of_two_options_that_exclude_each_other_the_flag_beats_the_variable_beats_the_
             "contract" => &["--contract", "missing.yaml"],
             other => panic!("`{other}` has options that exclude each other; give it arguments here"),
         };
-        for one_way in WAYS {
-            for other_way in WAYS {
+        // A destination or an act has no place at the top of the file.
+        let can = |argument: &clap::Arg, way: Way| way != Way::Top || is_setting(argument);
+        for one_way in WAYS.into_iter().filter(|way| can(one, *way)) {
+            for other_way in WAYS.into_iter().filter(|way| can(other, *way)) {
                 let mut command = contrail();
                 let (mut top, mut table) = (String::new(), String::new());
                 command.current_dir(folder.path()).arg(name);
@@ -375,12 +377,12 @@ fn of_two_options_that_exclude_each_other_the_flag_beats_the_variable_beats_the_
 #[test]
 fn a_switch_that_a_variable_or_the_file_turns_off_excludes_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("contrail.toml"), "append = false\n").unwrap();
+    std::fs::write(folder.path().join("contrail.toml"), "[record]\nappend = false\n").unwrap();
     let record = ["record", "--upstream", "sandbox", "--out", "fx.har", "--listen", "nowhere", "--overwrite"];
     for (variable, arguments) in [("off", &record[..]), ("False", &record[..]), ("0", &record[..7])] {
         let mut command = contrail();
-        command.current_dir(folder.path()).args(arguments).env("CONTRAIL_APPEND", variable);
-        let ran = Ran::from(command.env("CONTRAIL_OVERWRITE", "yes").output().unwrap());
+        command.current_dir(folder.path()).args(arguments).env("CONTRAIL_RECORD_APPEND", variable);
+        let ran = Ran::from(command.env("CONTRAIL_RECORD_OVERWRITE", "yes").output().unwrap());
         assert_eq!((ran.status, ran.stderr.lines().count()), (2, 1), "{variable}: {}", ran.stderr);
         assert_line(
             &ran.stderr,
@@ -395,4 +397,148 @@ fn a_switch_that_a_variable_or_the_file_turns_off_excludes_nothing() {
          0.0.0.0:8080; port 0 takes a free one",
     );
     assert!(ran.stderr.lines().count() == 1, "{}", ran.stderr);
+}
+
+/// Whether an option has one variable for all commands that have it.
+fn is_setting(argument: &clap::Arg) -> bool {
+    let shared = argument.get_long().map(|long| format!("CONTRAIL_{}", long.to_ascii_uppercase().replace('-', "_")));
+    shared.is_some() && argument.get_env().and_then(|name| name.to_str()) == shared.as_deref()
+}
+
+#[test]
+fn a_destination_or_an_act_that_all_commands_would_read_is_refused_and_names_the_right_place() {
+    let all = contrail::cli::command();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("contrail.toml");
+    let mut acts = 0;
+    for command in all.get_subcommands() {
+        for argument in command.get_arguments().filter(|argument| argument.get_env().is_some() && !is_setting(argument))
+        {
+            let (name, long) = (command.get_name(), argument.get_long().unwrap());
+            let own = argument.get_env().unwrap().to_str().unwrap();
+            let shared = format!("CONTRAIL_{}", long.to_ascii_uppercase().replace('-', "_"));
+            let given = || vec!["contrail".into(), name.into()];
+            let value = |variable: &str| (variable == shared).then(|| OsString::from("true"));
+            let refused = config::complete(&all, given(), value, &file).unwrap_err().to_string();
+            assert!(refused.contains(&format!("set `{own}`, or give `--{long}`")), "{refused}");
+            std::fs::write(&file, format!("{long} = true\n")).unwrap();
+            let refused = config::complete(&all, given(), |_| None, &file).unwrap_err().to_string();
+            assert!(refused.contains(&format!("line 1: `{long}` cannot")), "{refused}");
+            assert!(refused.contains(&format!("[{name}]")), "{refused}");
+            std::fs::write(&file, format!("[{name}]\n{long} = true\n")).unwrap();
+            assert!(config::complete(&all, given(), |_| None, &file).is_ok(), "[{name}] {long}");
+            std::fs::remove_file(&file).unwrap();
+            acts += 1;
+        }
+    }
+    assert!(acts > 20, "{acts}");
+}
+
+/// The arguments with which a command does its work; `out` is a new path.
+fn usual<'a>(command: &str, out: &'a str) -> Vec<&'a str> {
+    match command {
+        "record" => vec!["--upstream", "sandbox", "--out", out, "--", "true"],
+        "watch" => vec!["--upstream", "sandbox", "--", "true"],
+        "replay" => vec!["a.har", "--", "true"],
+        "export" => vec!["a.har", "--parquet", out],
+        "import" | "unpack" => vec!["a.har", "--out", out],
+        "pack" => vec!["a.har", "--out", "packed.har", "--overwrite"],
+        "diff" => vec!["a.har", "a.har"],
+        "verify" | "audit" | "learn" | "coverage" | "scan" | "redact" => vec!["a.har"],
+        "sandbox" => vec!["--print-seed"],
+        "demo" | "contract" | "explain" | "ca" => vec![],
+        other => panic!("give `{other}` arguments here"),
+    }
+}
+
+#[test]
+fn no_variable_makes_a_command_replace_a_recording() {
+    let all = contrail::cli::command();
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let recording = har::har(&[har::conforming()]);
+    std::fs::create_dir(path("kept")).unwrap();
+    for name in ["a.har", "kept.har", "kept/kept.har", "kept/getX-01-response.json"] {
+        std::fs::write(path(name), &recording).unwrap();
+    }
+    let mut tried = 0;
+    for command in all.get_subcommands().filter(|command| command.get_name() != "help") {
+        let name = command.get_name();
+        let settings: Vec<_> = command.get_arguments().filter(|argument| is_setting(argument)).collect();
+        let variable = |argument: &clap::Arg| argument.get_env().unwrap().to_owned();
+        let switches = settings.iter().filter(|setting| !setting.get_action().takes_values());
+        let mut runs = vec![switches.map(|setting| (variable(setting), "true")).collect::<Vec<_>>()];
+        for setting in settings {
+            let names = setting.get_value_names().unwrap_or_default().join(" ");
+            let values: &[&str] = match (setting.get_long(), &*names) {
+                (Some("report"), _) => &["json=kept.har", "html=kept/kept.har"],
+                (_, names) if ["FILE", "DIR", "PATH", "OUT"].iter().any(|place| names.contains(place)) => {
+                    &["kept.har", "kept"]
+                }
+                _ => &[],
+            };
+            runs.extend(values.iter().map(|value| vec![(variable(setting), *value)]));
+        }
+        for variables in runs {
+            let out = format!("new-{tried}");
+            let mut run = contrail();
+            run.current_dir(folder.path()).env("HOME", folder.path()).arg(name).args(usual(name, &out));
+            let ran = Ran::from(run.envs(variables.iter().cloned()).output().unwrap());
+            for kept in ["a.har", "kept.har", "kept/kept.har", "kept/getX-01-response.json"] {
+                let now = std::fs::read_to_string(path(kept)).unwrap_or_default();
+                assert!(now == recording, "{name} with {variables:?} changed {kept}: {}", ran.stderr);
+            }
+            tried += 1;
+        }
+    }
+    assert!(tried > 100, "{tried}");
+}
+
+#[test]
+fn overwrite_replaces_no_file_of_another_kind_than_the_command_writes() {
+    let folder = tempfile::tempdir().unwrap();
+    let recording = har::har(&[har::conforming()]);
+    let overlay = "overlay: 1.0.0\ninfo: {title: mine, version: '1'}\nactions: []\n";
+    let files = [("a.har", &*recording), ("kept.har", &*recording), ("overlay.har", overlay), ("notes.txt", "mine\n")];
+    for (name, text) in files {
+        std::fs::write(folder.path().join(name), text).unwrap();
+    }
+    std::fs::create_dir(folder.path().join("tables")).unwrap();
+    std::fs::write(folder.path().join("tables/findings.parquet"), "PAR1").unwrap();
+    for arguments in [
+        "learn a.har --out kept.har --overwrite",
+        "learn a.har --out tables/findings.parquet --overwrite",
+        "contract --export kept.har",
+        "contract --export overlay.har",
+        "audit a.har --partial kept.har",
+        "verify a.har --report json=kept.har",
+        "verify a.har --report text=overlay.har",
+        "redact notes.txt --out kept.har --overwrite",
+        "redact a.har --out overlay.har --overwrite",
+        "import a.har --out overlay.har --overwrite",
+        "import a.har --out overlay.har --append",
+        "import a.har --out tables --overwrite",
+        "pack a.har --out overlay.har --overwrite",
+        "unpack a.har --out tables --overwrite",
+        "record --upstream sandbox --out overlay.har --overwrite -- true",
+        "record --upstream sandbox --out tables --overwrite -- true",
+    ] {
+        let ran = run_in(folder.path(), arguments.split(' '));
+        assert_eq!((ran.status, ran.stderr.lines().count()), (2, 1), "{arguments}: {}", ran.stderr);
+        for (name, text) in files {
+            assert_eq!(std::fs::read_to_string(folder.path().join(name)).unwrap(), text, "{arguments}");
+        }
+    }
+}
+
+#[test]
+fn an_upstream_that_is_the_embedded_tenant_is_ignored_where_only_a_file_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("a.har"), har::har(&[har::conforming()])).unwrap();
+    std::fs::write(folder.path().join("contrail.toml"), "upstream = \"sandbox\"\n").unwrap();
+    let ran = run_in(folder.path(), ["import", "a.har", "--out", "fx.har"]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    std::fs::remove_file(folder.path().join("contrail.toml")).unwrap();
+    let ran = run_in(folder.path(), ["import", "a.har", "--out", "fx2.har", "--upstream", "sandbox"]);
+    assert_eq!(ran.status, 2, "{}", ran.stderr);
 }

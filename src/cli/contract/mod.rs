@@ -13,6 +13,7 @@ pub use args::Args;
 
 use super::{
     Failure, Format, Outcome,
+    kinds::{self, FileKind},
     printer::{Printer, write_whole},
     report_files::Used,
 };
@@ -23,6 +24,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
         let mut used = Used::default();
         used.files("contract", args.contract.contract.iter().chain(&args.contract.overlay));
         used.spare("--export", file)?;
+        kinds::replaces("--export", file, FileKind::Contract)?;
     }
     // The check itself prints what a warning would.
     let contract = if args.check { args.contract.load_quietly()? } else { args.contract.load()? };

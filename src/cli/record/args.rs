@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use crate::{
     cli::{
         Failure,
+        kinds::{self, FileKind},
         options::{
             Network, filter::FilterArgs, judge::JudgeArgs, limits::ProxyArgs, trail::TrailArgs, upstream::UpstreamArgs,
         },
@@ -78,8 +79,10 @@ pub(super) fn renewal(args: &Args) -> Renew<'_> {
 
 /// Whether there is a fixture already; if so, the options have to say what becomes of it.
 pub(super) fn exists(args: &Args) -> Result<bool, Failure> {
-    let there = FixturePath::prepare(&args.out)?.is_taken();
+    let place = FixturePath::prepare(&args.out)?;
+    let there = place.is_taken();
     if !there || args.append || args.overwrite || !args.replace.is_empty() {
+        kinds::replaces("--out", place.har(), FileKind::Recording)?;
         return Ok(there);
     }
     Err(format!(

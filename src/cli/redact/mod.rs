@@ -29,6 +29,7 @@ use self::{
 };
 use super::{
     Failure, Outcome,
+    kinds::{self, FileKind},
     options::contract::plan,
     printer::{Printer, write_whole},
     scan::{Content, expand, unsearched},
@@ -126,6 +127,11 @@ fn write(
         && is_taken(out)
     {
         return Err(format!("`{}` exists already; add --overwrite to replace it", out.display()).into());
+    }
+    for Item { content, target, .. } in items.iter().filter(|_| !args.in_place) {
+        if let Destination::File(path) = target {
+            kinds::replaces("--overwrite", path, FileKind::beginning(&content.bytes))?;
+        }
     }
     let rewritten = journals.rewrite(items, redactor, &args.contract)?;
     let changes = RefCell::new(Changes::default());

@@ -16,7 +16,7 @@ fn a_variable_takes_each_word_of_the_page_for_an_option_without_a_value() {
     for (words, status) in [(&on[..], 1), (&off, 0)] {
         for word in words {
             let mut command = contrail();
-            command.current_dir(folder.path()).args(["redact", "a.har"]).env("CONTRAIL_CHECK", word);
+            command.current_dir(folder.path()).args(["redact", "a.har"]).env("CONTRAIL_REDACT_CHECK", word);
             // The token needs redaction: exit status 1 under `--check` only.
             let ran = Ran::from(command.output().unwrap());
             assert_eq!((ran.status, ran.stdout.is_empty()), (status, status == 1), "{word}: {}", ran.stderr);
