@@ -22,7 +22,7 @@ impl ReplayOr {
 impl Upstream for ReplayOr {
     fn answer(&self, mut request: upstream::Request) -> upstream::AnswerFuture<'_> {
         Box::pin(async move {
-            let on_informational = request.on_informational.take();
+            let (on_informational, client) = (request.on_informational.take(), request.client.take());
             let (target, head, body) = request.collect().await?;
             let request = self.recorded.read(target.clone(), &head, body.clone());
             let is_known_token = match self.recorded.known_token(&request) {
@@ -32,8 +32,8 @@ impl Upstream for ReplayOr {
                 },
                 Some(known) => known,
             };
-            let mut answered =
-                self.other.answer(upstream::Request { target, head, body: body.into(), on_informational }).await?;
+            let request = upstream::Request { target, head, body: body.into(), on_informational, client };
+            let mut answered = self.other.answer(request).await?;
             let meta = &mut answered.meta;
             if is_known_token {
                 meta.response_judged_elsewhere = true;

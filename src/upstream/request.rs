@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
 use http_body_util::BodyExt as _;
 
-use super::{BodyError, RequestBody};
+use super::{BodyError, RequestBody, live::ClientConnection};
 use crate::exchange::Target;
 
 /// A request on its way to an upstream.
@@ -20,6 +20,8 @@ pub struct Request {
     pub body: RequestBody,
     /// Receives informational responses to it; without one they are dropped.
     pub on_informational: Option<Arc<dyn Inform>>,
+    /// The connection that it came on.
+    pub client: Option<Arc<ClientConnection>>,
 }
 
 impl Request {

@@ -84,7 +84,9 @@ pub(in crate::proxy) fn serve(
             Box::pin(async move { Ok(answered(&proxy, in_progress, answer, holds, None, &head.method).await) })
         }
         None => {
-            let request = upstream::Request { target, head, body: MessageBody::stream(body), on_informational: None };
+            let client = Some(Arc::clone(&in_progress.connection().client));
+            let body = MessageBody::stream(body);
+            let request = upstream::Request { target, head, body, on_informational: None, client };
             exchange(proxy, in_progress, request, holds, asks_for_token, upgrade)
         }
     };

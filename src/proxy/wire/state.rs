@@ -12,7 +12,7 @@ use std::{
 };
 
 use super::{fault::RequestFault, head::HeadFacts, informational::InformationalQueue, stall};
-use crate::proxy::tunnel::Switch;
+use crate::{proxy::tunnel::Switch, upstream::live::ClientConnection};
 
 /// How long an exchange in progress may go on after the client's last byte, and a connection of HTTP/2 after its client
 /// got a GOAWAY.
@@ -38,6 +38,8 @@ pub(in crate::proxy) struct ConnectionState {
     /// How often the client took bytes.
     pub(super) taken: AtomicUsize,
     upgrade: Mutex<Upgrade>,
+    /// What the upstream keeps for this client alone.
+    pub(in crate::proxy) client: Arc<ClientConnection>,
     informational: InformationalQueue,
 }
 

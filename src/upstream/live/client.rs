@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use super::{
     connect::Connector,
     framing,
-    pool::{Connection, Lease, Pool, Sender},
+    pool::{ClientConnection, Connection, Lease, Pool, Sender},
     receiving::Receiving,
     retry::{Attempt, Retry, is_reset, is_unprocessed, retry},
     sending::{Progress, Sending},
@@ -55,12 +55,19 @@ impl Live {
     }
 
     /// A connection for a request; `fresh` excludes the kept ones.
-    async fn connection(&self, repeatable: bool, fresh: bool, switching: bool) -> Result<Connection, Failure> {
-        if !fresh && let Some(kept) = self.pool.take(repeatable).await {
+    async fn connection(
+        &self,
+        repeatable: bool,
+        fresh: bool,
+        switching: bool,
+        owner: Option<&ClientConnection>,
+    ) -> Result<Connection, Failure> {
+        if !fresh && let Some(kept) = self.pool.take(repeatable, owner).await {
             return Ok(kept);
         }
-        let connection = Box::pin(self.connector.connect(switching)).await?;
-        if connection.sender.is_http2() {
+        // Connections are authenticated in HTTP/1.1 only.
+        let connection = Box::pin(self.connector.connect(switching || owner.is_some())).await?;
+        if connection.sender.is_http2() && owner.is_none() {
             self.pool.share(&connection);
         }
         Ok(connection)
@@ -97,7 +104,7 @@ impl Live {
     /// Asks until there is an answer or a reason why there is none. What the future owns from the begin, and what lives
     /// while an answer is waited for, is all that it has room for.
     fn ask(&self, request: Request) -> impl Future<Output = Result<Answer, Failure>> + Send {
-        let Request { mut head, mut body, on_informational, .. } = request;
+        let Request { mut head, mut body, on_informational, client, .. } = request;
         let bodiless = body.is_end_stream();
         let repeatable = is_idempotent(&head.method) && bodiless;
         let waits = !bodiless && matches!(body, MessageBody::Stream(_)) && expects(&head.headers);
@@ -107,9 +114,11 @@ impl Live {
         // What is kept of a TLS upstream may speak HTTP/2.
         let fresh = switching && self.connector.is_tls();
         let mut retried = false;
+        let bound = client.as_ref().is_some_and(|client| client.is_bound(&head.headers, &header::AUTHORIZATION));
         async move {
+            let owner = client.as_deref().filter(|_| bound);
             loop {
-                let connection = self.connection(repeatable, retried || fresh, switching).await;
+                let connection = self.connection(repeatable, retried || fresh, switching, owner).await;
                 let mut connection = connection.map_err(|failure| Failure { retried, ..failure })?;
                 let reused = connection.kept_since.is_some();
                 let before = connection.meter.read();
@@ -149,8 +158,11 @@ impl Live {
                     Ok(answer) => {
                         progress.answered();
                         connection.meter.answered();
+                        let owner = client
+                            .filter(|client| bound || client.is_bound(answer.headers(), &header::WWW_AUTHENTICATE));
                         let pool = Arc::clone(&self.pool);
-                        return self.answered(answer, Lease { connection: Some(connection), progress, pool }, retried);
+                        let lease = Lease { connection: Some(connection), progress, pool, owner };
+                        return self.answered(answer, lease, retried);
                     }
                     Err(error) => error,
                 };

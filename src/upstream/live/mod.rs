@@ -14,6 +14,7 @@ mod via;
 
 pub use self::{
     client::Live,
+    pool::ClientConnection,
     settings::{Access, Http2, Limits},
     tls::SetupError,
     via::{Via, ViaError},

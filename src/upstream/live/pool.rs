@@ -6,6 +6,7 @@ use std::{
     time::Duration,
 };
 
+use http::{HeaderMap, HeaderName};
 use hyper::client::conn::{http1, http2};
 use tokio::time::Instant;
 
@@ -29,6 +30,50 @@ struct Kept {
     idle: Vec<Connection>,
     /// At most one for each thread.
     shared: Vec<Connection>,
+}
+
+/// A client's connection, as the live upstream sees it. NTLM and Negotiate authenticate a connection, not a request (RFC
+/// 4559, section 6; RFC 9110, section 3.3): from the first such field on, the client has a connection to the upstream for
+/// itself, which ends with its own.
+#[derive(Debug, Default)]
+pub struct ClientConnection(Mutex<Option<Own>>);
+
+/// The upstream's connection of one client, while it waits for another request.
+#[derive(Debug, Default)]
+struct Own(Option<Connection>);
+
+impl ClientConnection {
+    /// Looks at the credentials, or the challenges, of a message. Whether the client has a connection for itself.
+    pub(super) fn is_bound(&self, headers: &HeaderMap, field: &HeaderName) -> bool {
+        let mut own = self.lock();
+        if own.is_none() && headers.get_all(field).iter().any(|value| authenticates_connections(value.as_bytes())) {
+            *own = Some(Own::default());
+        }
+        own.is_some()
+    }
+
+    fn take(&self) -> Option<Connection> {
+        self.lock().as_mut()?.0.take()
+    }
+
+    fn put(&self, connection: Connection) {
+        if let Some(own) = &mut *self.lock() {
+            own.0 = Some(connection);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Own>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether one of the schemes in a field authenticates its connection. A field can hold several challenges, with commas
+/// between them and in them.
+fn authenticates_connections(value: &[u8]) -> bool {
+    value.split(|byte| *byte == b',').any(|part| {
+        let scheme = part.trim_ascii().split(|byte| *byte == b' ').next().unwrap_or_default();
+        scheme.eq_ignore_ascii_case(b"NTLM") || scheme.eq_ignore_ascii_case(b"Negotiate")
+    })
 }
 
 /// A connection, or a handle on a shared one.
@@ -92,11 +137,11 @@ impl Pool {
     }
 
     /// A kept connection that is not known to be closed. For a request that is `repeatable` what is known already is
-    /// enough: it goes out again if the connection turns out closed.
-    pub(super) async fn take(&self, repeatable: bool) -> Option<Connection> {
+    /// enough: it goes out again if the connection turns out closed. An `owner` gets its own one only.
+    pub(super) async fn take(&self, repeatable: bool, owner: Option<&ClientConnection>) -> Option<Connection> {
         let mut looked = repeatable;
         loop {
-            let mut connection = self.next()?;
+            let mut connection = owner.map_or_else(|| self.next(), ClientConnection::take)?;
             let now = Instant::now();
             if connection.kept_since.is_none_or(|since| now.saturating_duration_since(since) > self.limits.idle) {
                 continue;
@@ -138,12 +183,15 @@ impl Pool {
         self.lock().shared.retain(|shared| !Arc::ptr_eq(&shared.meter, &connection.meter));
     }
 
-    fn put(&self, mut connection: Connection) {
+    fn put(&self, mut connection: Connection, owner: Option<&ClientConnection>) {
         if connection.sender.is_http2() {
             return;
         }
         let now = Instant::now();
         connection.kept_since = Some(now);
+        if let Some(owner) = owner {
+            return owner.put(connection);
+        }
         let mut kept = self.lock();
         // What is too old for its own thread takes no room from the others. It was put first.
         let is_young = |other: &Connection| {
@@ -169,6 +217,8 @@ pub(super) struct Lease {
     pub(super) connection: Option<Connection>,
     pub(super) progress: Arc<Progress>,
     pub(super) pool: Arc<Pool>,
+    /// The client whose connection this is, if it is not anybody's.
+    pub(super) owner: Option<Arc<ClientConnection>>,
 }
 
 impl Lease {
@@ -182,7 +232,7 @@ impl Lease {
         if self.progress.done.load(Ordering::Acquire)
             && let Some(connection) = self.connection.take()
         {
-            self.pool.put(connection);
+            self.pool.put(connection, self.owner.as_deref());
         }
     }
 }
@@ -190,5 +240,20 @@ impl Lease {
 impl Drop for Lease {
     fn drop(&mut self) {
         self.progress.over();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn schemes_that_authenticate_connections_are_recognised_among_others() {
+        for value in ["NTLM", "ntlm TlRMTVNTUAAB", "Negotiate YII=", "Basic realm=\"a, b\", Negotiate", "Bearer,NTLM"] {
+            assert!(authenticates_connections(value.as_bytes()), "{value}");
+        }
+        for value in ["", "Bearer negotiate", "Basic bnRsbTo=", "Negotiated x", "Digest realm=\"NTLM\""] {
+            assert!(!authenticates_connections(value.as_bytes()), "{value}");
+        }
     }
 }
