@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use super::{Body, Credential, Headers, Target};
+use super::{Body, Credential, Headers, Presence, Target, media};
 
 /// One request with its response.
 #[derive(Debug, Clone)]
@@ -47,6 +47,23 @@ pub struct Response {
     pub headers: Headers,
     /// The body, content coding removed where that was possible.
     pub body: Body,
+}
+
+impl Response {
+    /// Its client left before its end. Of a sequence (`text/event-stream`, lines of JSON) the whole items that came are
+    /// its body from here on; of any other body a part is here.
+    pub(crate) fn left(&mut self) {
+        let Self { headers, body, .. } = self;
+        if !body.is_whole() {
+            return;
+        }
+        let essence = headers.get("content-type").map(|value| media::essence(value.as_bytes())).unwrap_or_default();
+        let is_coded = headers.contains("content-encoding");
+        match media::whole_items(&essence, &body.content).filter(|end| *end > 0 && !is_coded) {
+            Some(end) => body.content.truncate(end),
+            None => body.presence = Presence::Truncated { kept: body.content.len() as u64, total: None },
+        }
+    }
 }
 
 /// Whether a response has no body by definition (RFC 9110, section 6.4.1).
@@ -101,10 +118,21 @@ impl Timings {
 pub struct Transport {
     /// Why the exchange is not whole; `None` when it is. `transport.incomplete` comes from here.
     pub incomplete: Option<String>,
+    /// The client left before the end; nobody is to blame for what did not come.
+    pub client_left: bool,
     /// The request was sent again on a fresh connection after a kept-alive one turned out closed.
     pub retried: bool,
     /// The `audience` that the client sent, where contrail rewrote it to the tenant's.
     pub original_audience: Option<String>,
     /// contrail answered itself (a value of the `Contrail-Answer` header); the tenant did not say this.
     pub answered_by_contrail: Option<String>,
+}
+
+impl Transport {
+    /// Why the exchange ended before its end, whoever ended it.
+    #[must_use]
+    pub fn unfinished(&self) -> Option<&str> {
+        let left = self.client_left.then_some("the client went away before the exchange was over");
+        self.incomplete.as_deref().or(left)
+    }
 }

@@ -76,7 +76,7 @@ pub(super) fn line(
                 findings: verdict.findings.iter().map(WrittenFinding::from).collect(),
                 unchecked: verdict.unchecked.iter().map(crate::finding::Unchecked::name).collect(),
                 ms: millis(took),
-                incomplete: exchange.transport.incomplete.as_deref(),
+                incomplete: exchange.transport.unfinished(),
                 answered_by_contrail: exchange.transport.answered_by_contrail.as_deref(),
                 remarks: &meta.remarks,
             },
@@ -160,7 +160,7 @@ fn text(out: &mut Vec<u8>, status: u16, colour: bool, judged: &JudgedExchange, m
         raw(out, "; answered by contrail: ");
         raw(out, reason);
     }
-    if let Some(reason) = &exchange.transport.incomplete {
+    if let Some(reason) = exchange.transport.unfinished() {
         raw(out, "; incomplete: ");
         shown(reason, out);
     }

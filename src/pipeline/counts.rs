@@ -83,7 +83,7 @@ impl Counts {
     pub(super) fn exchange(&mut self, exchange: &Exchange, meta: &AnswerMeta, panicked: bool) {
         self.exchanges += 1;
         self.unjudged += u64::from(panicked);
-        self.incomplete += u64::from(exchange.transport.incomplete.is_some());
+        self.incomplete += u64::from(exchange.transport.unfinished().is_some());
         self.retried += u64::from(exchange.transport.retried);
         let response = exchange.response.as_ref().map(|response| &response.body);
         for body in [Some(&exchange.request.body), response].into_iter().flatten() {

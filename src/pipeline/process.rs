@@ -195,7 +195,7 @@ impl Pipeline {
             status: exchange.response.as_ref().map(|response| response.status).or_else(given),
             took: *took,
             answered: exchange.transport.answered_by_contrail.as_deref(),
-            incomplete: exchange.transport.incomplete.is_some(),
+            incomplete: exchange.transport.unfinished().is_some(),
             captured: *captured,
         });
     }

@@ -170,8 +170,12 @@ pub(super) fn unfit(exchange: &Exchange, failure: Option<&str>) -> Option<String
     if is_bodiless(&exchange.request.method, response.status) {
         return None;
     }
+    let left = exchange.transport.unfinished();
     match &response.body.presence {
         Presence::Whole => None,
+        Presence::Truncated { .. } if left.is_some() => {
+            left.map(|why| format!("the recorded exchange is incomplete: {why}"))
+        }
         Presence::Truncated { kept, total: Some(total) } => {
             Some(format!("only {kept} of {total} bytes of the recorded answer were kept"))
         }
@@ -188,7 +192,7 @@ pub(super) fn unfit(exchange: &Exchange, failure: Option<&str>) -> Option<String
 pub(super) fn advice(exchange: &Exchange) -> &'static str {
     const AGAIN: &str = "Record it again with `contrail record --append`.";
     let Some(response) = &exchange.response else { return AGAIN };
-    let is_whole = exchange.transport.incomplete.is_none() && exchange.transport.answered_by_contrail.is_none();
+    let is_whole = exchange.transport.unfinished().is_none() && exchange.transport.answered_by_contrail.is_none();
     match &response.body.presence {
         _ if response.status == 101 => {
             "Recording it again changes nothing: contrail records no WebSocket or other protocol after a 101. Keep \

@@ -185,7 +185,7 @@ fn differences(a: &Item, b: &Item, ignored: &dyn Fn(&str, &[String]) -> bool) ->
         headers(&a.headers, &b.headers, &mut out);
         body("response body", &a.body, &b.body, &skip, &mut out);
     }
-    scalar("transport", "", a.transport.incomplete.as_deref(), b.transport.incomplete.as_deref(), &mut out);
+    scalar("transport", "", a.transport.unfinished(), b.transport.unfinished(), &mut out);
     out
 }
 

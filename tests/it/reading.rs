@@ -406,6 +406,23 @@ fn status_0_is_an_answer_that_never_came() {
 }
 
 #[test]
+fn a_browsers_entry_that_its_page_ended_was_left_by_the_client() {
+    let read = |rest: &str| {
+        let request = r#"{"method":"GET","url":"https://a/"}"#;
+        one(&format!(r#"{{"request":{request},"response":{{"_error":"net::ERR_ABORTED",{rest}}}}}"#)).exchange
+    };
+    let of = |mime: &str, text: &str| {
+        read(&format!(r#""status":200,"content":{{"mimeType":"{mime}","text":"{text}"}}"#)).response.unwrap().body
+    };
+    let none = read(r#""status":0"#);
+    assert!(none.transport.client_left && none.transport.incomplete.is_none() && none.response.is_none());
+    let events = of("text/event-stream", r"data: 1\n\ndata: 2");
+    assert!(events.is_whole());
+    assert_eq!(events.content, "data: 1\n\n");
+    assert!(!of("application/json", r"{}").is_whole());
+}
+
+#[test]
 fn text_that_is_not_quite_unicode_does_not_stop_the_reader() {
     let response = b",\"content\":{\"text\":\"\\ud800 \xff\"}";
     let mut har = har(&entry("", "@")).into_bytes();

@@ -194,5 +194,6 @@ pub(super) fn incomplete(exchange: &Exchange) -> Option<Finding> {
         return Some(finding(reason));
     }
     let answered = exchange.response.as_ref().is_some_and(|response| response.status != 0);
-    (!answered && exchange.transport.answered_by_contrail.is_none()).then(|| finding("no response"))
+    let is_expected = exchange.transport.answered_by_contrail.is_none() && !exchange.transport.client_left;
+    (!answered && is_expected).then(|| finding("no response"))
 }

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::json::Document;
+
 /// The media type of a form.
 pub(crate) const FORM: &str = "application/x-www-form-urlencoded";
 
@@ -19,6 +21,28 @@ pub(crate) fn is_sequence(essence: &str) -> bool {
 
 /// The media type of server-sent events.
 pub(crate) const EVENT_STREAM: &str = "text/event-stream";
+
+/// Where the last whole item of a sequence of this type ends; `None` if the type is no sequence.
+pub(crate) fn whole_items(essence: &str, content: &[u8]) -> Option<usize> {
+    if !is_sequence(essence) {
+        return None;
+    }
+    if essence == EVENT_STREAM {
+        // An event ends with an empty line, and a line with CR LF, CR or LF (WHATWG HTML, section 9.2.5).
+        let ends = ["\n\n", "\r\r", "\r\n\r\n", "\n\r"];
+        let end = ends.iter().filter_map(|end| Some(memchr::memmem::rfind(content, end.as_bytes())? + end.len())).max();
+        return Some(end.unwrap_or(0));
+    }
+    let lines = memchr::memrchr(b'\n', content).map_or(0, |at| at + 1);
+    if !essence.ends_with("json-seq") {
+        return Some(lines);
+    }
+    // A text can hold line feeds: the last one is whole if it is JSON and ends with one (RFC 7464, section 2.4).
+    let last = memchr::memrchr(0x1e, content).unwrap_or(0);
+    let text = content.get(last + 1..lines).unwrap_or_default();
+    let is_whole = lines == content.len() && Document::parse(text.to_vec()).is_ok();
+    Some(if is_whole { lines } else { last })
+}
 
 /// Type and subtype of a `Content-Type`, in lower case, without parameters.
 pub(crate) fn essence(value: &[u8]) -> Cow<'_, str> {
@@ -55,6 +79,27 @@ pub(crate) fn means_json(essence: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_sequence_that_breaks_off_is_whole_up_to_its_last_whole_item() {
+        for (essence, whole, rest) in [
+            (EVENT_STREAM, "data: 1\n\nid: 2\ndata: 2\n\n", "data: 3\n"),
+            (EVENT_STREAM, "data: 1\r\n\r\n", "data: 2\r\n"),
+            (EVENT_STREAM, "data: 1\r\r", "data: 2\r"),
+            (EVENT_STREAM, "", "data: 1\n"),
+            ("application/x-ndjson", "{}\n{\"a\":1}\n", "{\"a\""),
+            ("application/json-seq", "\u{1e}{}\n", "\u{1e}{\"a\":\n"),
+            ("application/json-seq", "\u{1e}{}\n\u{1e}{\"a\":\n1}\n", ""),
+            ("application/geo+json-seq", "\u{1e}{}\n", "\u{1e}12"),
+        ] {
+            assert_eq!(
+                whole_items(essence, format!("{whole}{rest}").as_bytes()),
+                Some(whole.len()),
+                "{whole:?} {rest:?}"
+            );
+        }
+        assert_eq!(whole_items("application/json", b"{}\n"), None);
+    }
 
     #[test]
     fn the_meanings_of_json_differ_where_their_names_say() {

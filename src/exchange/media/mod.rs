@@ -14,6 +14,7 @@ mod words;
 pub(crate) use form::{Field, decoded, fields};
 pub(crate) use kinds::{
     EVENT_STREAM, FORM, JSON, MULTIPART_FORM, essence, has_json_suffix, is_json, is_sequence, is_text, means_json,
+    whole_items,
 };
 pub(crate) use multipart::{LineEnds, Part, multipart, part_fields};
 pub(crate) use parameters::{cookies, every_parameter, joined, list, parameter, parameters};

@@ -37,6 +37,8 @@ pub(in crate::proxy) struct InProgress {
     clock: Instant,
     head_at: Option<Instant>,
     in_flight: InFlight,
+    /// Its client ended it.
+    client_left: bool,
     /// Its place among the requests that are with the upstream.
     pub(in crate::proxy) permit: Option<OwnedSemaphorePermit>,
 }
@@ -68,6 +70,7 @@ impl InProgress {
             clock: Instant::now(),
             head_at: None,
             in_flight,
+            client_left: false,
             permit: None,
         }
     }
@@ -132,20 +135,25 @@ impl InProgress {
     }
 
     /// The exchange is over; `incomplete` says why it is not whole. Later calls, and the drop, do nothing.
-    pub(in crate::proxy) fn end(&mut self, incomplete: Option<String>) -> Committed {
+    pub(in crate::proxy) fn end(&mut self, mut incomplete: Option<String>) -> Committed {
         let Some(mut exchange) = self.begun.take() else { return Committed::now() };
         self.permit = None; // it is with the upstream no longer
+        let is_whole = incomplete.is_none();
         let now = Instant::now();
-        let sent_at = {
+        let (sent_at, broke_off) = {
             let mut state = lock(&self.request);
             let whole = state.whole;
             // What its admission read is read once.
             let read = std::mem::take(&mut exchange.request.body.read);
             exchange.request.body = Body { read, ..state.copy.take(whole) };
-            state.ended_at
+            let broke_off = state.broke_off && incomplete.take().is_some();
+            (state.ended_at, broke_off)
         };
         if let Some(response) = &mut exchange.response {
-            response.body = self.copy.take(incomplete.is_none());
+            response.body = self.copy.take(is_whole);
+            if self.client_left {
+                response.left();
+            }
         }
         let sent_at = sent_at.unwrap_or(self.clock);
         let mut meta = std::mem::take(&mut self.meta);
@@ -160,6 +168,7 @@ impl InProgress {
         };
         exchange.transport = Transport {
             incomplete,
+            client_left: self.client_left || broke_off,
             retried: meta.retried,
             original_audience: self.original_audience.take(),
             answered_by_contrail: meta.answered_by_contrail.map(str::to_owned),
@@ -173,10 +182,10 @@ impl InProgress {
 impl Drop for InProgress {
     fn drop(&mut self) {
         if self.begun.is_some() {
-            let gone = "the client went away before the exchange was over";
             let cut = self.proxy.cut.get().copied();
-            let reason = if self.in_flight.stalled() { stall::REASON } else { cut.unwrap_or(gone) };
-            drop(self.end(Some(reason.to_owned())));
+            let reason = if self.in_flight.stalled() { Some(stall::REASON) } else { cut };
+            self.client_left = reason.is_none();
+            drop(self.end(reason.map(str::to_owned)));
         }
     }
 }

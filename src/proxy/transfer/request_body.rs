@@ -29,6 +29,8 @@ pub(in crate::proxy) struct RequestState {
     pub(in crate::proxy) too_large: bool,
     /// The client fell silent in the middle of it, or sent it too slowly.
     pub(in crate::proxy) too_slow: bool,
+    /// The client broke off in the middle of it.
+    pub(in crate::proxy) broke_off: bool,
     pub(in crate::proxy) ended_at: Option<Instant>,
 }
 
@@ -40,7 +42,8 @@ pub(in crate::proxy) fn lock(state: &SharedRequest) -> MutexGuard<'_, RequestSta
 }
 
 pub(in crate::proxy) fn request_state(copy: BodyCapture) -> SharedRequest {
-    Arc::new(Mutex::new(RequestState { copy, whole: false, too_large: false, too_slow: false, ended_at: None }))
+    let (whole, too_large, too_slow, broke_off) = (false, false, false, false);
+    Arc::new(Mutex::new(RequestState { copy, whole, too_large, too_slow, broke_off, ended_at: None }))
 }
 
 /// A request body on its way to the upstream.
@@ -141,7 +144,10 @@ impl http_body::Body for Tee {
             Some(Err(error)) => {
                 self.done = true;
                 let fault = chunk_fault(&error);
-                lock(&self.state).too_large |= fault == Some(ChunkFault::TooLarge);
+                let mut state = lock(&self.state);
+                state.too_large |= fault == Some(ChunkFault::TooLarge);
+                state.broke_off = fault.is_none();
+                drop(state);
                 let reason = fault.map(|fault| fault.to_string());
                 let reason =
                     reason.unwrap_or_else(|| "the client broke off in the middle of the request body".to_owned());

@@ -76,6 +76,9 @@ impl Shared {
     }
 }
 
+/// What browsers save of a request that its page ended.
+const CLIENT_LEFT: [&str; 2] = ["net::ERR_ABORTED", "NS_BINDING_ABORTED"];
+
 /// Reads one entry from its text.
 pub(in crate::recording) fn entry(text: &[u8], shared: &mut Shared, extent: Extent) -> Result<Converted, EntryFault> {
     let Shared { files, known_tokens, known_fields, known_records, .. } = shared;
@@ -132,7 +135,13 @@ pub(in crate::recording) fn entry(text: &[u8], shared: &mut Shared, extent: Exte
     if foreign && is_masked(&request) {
         request.credential = Credential::Unknown;
     }
-    if transport.incomplete.is_none() {
+    if foreign && failure.as_deref().is_some_and(|failure| CLIENT_LEFT.contains(&failure)) {
+        transport.client_left = true;
+        if let Some(response) = &mut response {
+            response.left();
+        }
+    }
+    if transport.incomplete.is_none() && !transport.client_left {
         transport.incomplete = incomplete(response.as_ref(), failure);
     }
     let exchange = Exchange { request, response, started, timings, transport };

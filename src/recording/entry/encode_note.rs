@@ -91,6 +91,9 @@ pub(super) fn note(
             string(value, out);
         }
     }
+    if transport.client_left {
+        raw(out, ",\"clientLeft\":true");
+    }
     if let Style::Fixture { request, response, laid_out, .. } = style {
         match (laid_out.request, laid_out.response) {
             (false, false) => {}

@@ -50,6 +50,7 @@ const OWN: &[(&str, Kind)] = &[
     ("answered", Kind::String),
     ("incomplete", Kind::String),
     ("retried", Kind::Boolean),
+    ("clientLeft", Kind::Boolean),
     ("findings", Kind::Array),
     ("findings.*", Kind::Object),
     ("findings.*.seen", Kind::String),

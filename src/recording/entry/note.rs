@@ -43,6 +43,7 @@ struct Members<'a> {
     original_audience: Option<String>,
     answered: Option<String>,
     incomplete: Option<String>,
+    client_left: bool,
     laid_out: Vec<String>,
     sha256: Digests,
     request: Option<BodyRecord>,
@@ -127,6 +128,7 @@ read_objects! {
         original_audience: "originalAudience",
         answered: "answered",
         incomplete: "incomplete",
+        client_left: "clientLeft",
         laid_out: "laidOut",
         sha256: "sha256",
         request: "request",
@@ -253,6 +255,7 @@ impl Read<'_> for Record {
             token: held.token.map(|raw| raw.get().into()),
             transport: Transport {
                 incomplete: held.incomplete,
+                client_left: held.client_left,
                 retried: held.retried,
                 original_audience: held.original_audience,
                 answered_by_contrail: held.answered,

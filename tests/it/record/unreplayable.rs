@@ -1,5 +1,10 @@
 //! Entries that cannot be replayed: the end of the recording names them, and the miss says what helps.
 
+use std::{
+    io::{Read as _, Write as _},
+    net::{TcpListener, TcpStream},
+};
+
 use serde_json::Value;
 
 use super::harness::{Workspace, objects};
@@ -56,6 +61,39 @@ fn a_text_under_a_coding_that_it_is_not_in_is_recorded_and_replayed_as_it_came()
         assert_eq!((replayed.status(), &replayed.body[..]), (200, TEXT));
         assert_eq!(replayed.header("content-encoding"), Some(&path[1..]));
     }
+    assert_eq!(replay.finish().status, 0);
+}
+
+#[test]
+fn a_stream_that_its_client_left_is_recorded_and_replayed_with_the_events_that_came() {
+    let workspace = Workspace::new();
+    let tenant = TcpListener::bind("127.0.0.1:0").unwrap();
+    let record = workspace.start_at(tenant.local_addr().unwrap(), "record", &["--out", "rec.har"]);
+    let mut client = TcpStream::connect(record.address).unwrap();
+    client.write_all(b"GET /events HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+    let (mut asked, _) = tenant.accept().unwrap();
+    asked
+        .write_all(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: {\"n\":1}\n\ndata: {\"n\":")
+        .unwrap();
+    let mut came = Vec::new();
+    while !came.ends_with(b"{\"n\":") {
+        let mut byte = [0];
+        client.read_exact(&mut byte).unwrap();
+        came.push(byte[0]);
+    }
+    drop(client);
+    let mut rest = Vec::new();
+    let _ = asked.read_to_end(&mut rest);
+    let ran = record.finish();
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    assert_line(
+        &ran.stderr,
+        "200 GET /events - gap TIME ms (operation.undocumented); incomplete: the client went away before the exchange \
+         was over",
+    );
+    let replay = Running::start(workspace.path(), ["replay", "rec.har", "--listen", "127.0.0.1:0"]);
+    let replayed = call(replay.address, "GET", "/events", &[], b"");
+    assert_eq!((replayed.status(), &replayed.body[..]), (200, &b"data: {\"n\":1}\n\n"[..]));
     assert_eq!(replay.finish().status, 0);
 }
 

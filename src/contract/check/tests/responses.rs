@@ -153,6 +153,18 @@ fn an_incomplete_response_is_reported_and_its_body_is_not_judged() {
 }
 
 #[test]
+fn a_client_that_left_violates_nothing_and_what_came_whole_is_judged() {
+    let left = |case: Case| case.change(|exchange| exchange.transport.client_left = true);
+    left(Case::new("GET", "/v1/books/123456").change(|exchange| exchange.response = None))
+        .finds(&["path.parameter isbn"])
+        .leaves(&["response-body"]);
+    let mut part = Case::book().answer(200, "{").change(|exchange| exchange.response.as_mut().unwrap().left());
+    part = left(part);
+    part.finds(&[]).leaves(&["response-body"]);
+    left(Case::book().answer(200, "{")).finds(&["response.body.malformed"]);
+}
+
+#[test]
 fn what_contrail_answered_itself_is_not_held_against_the_tenant() {
     Case::new("GET", "/v1/books/123456")
         .answer_as(400, "text/plain", "no")
