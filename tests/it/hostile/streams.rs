@@ -53,7 +53,7 @@ async fn an_upload_over_http2_that_breaks_off_is_never_completed_upstream() {
         }
         assert_eq!(tenant.rest().await, "", "{what}");
         let exchange = harness.ended().await.exchange;
-        assert!(!exchange.request.body.is_whole() && exchange.transport.incomplete.is_some(), "{what}");
+        assert!(!exchange.request.body.is_whole() && exchange.transport.unfinished().is_some(), "{what}");
     }
 }
 
@@ -92,7 +92,7 @@ async fn a_stream_that_is_reset_ends_its_upstream_at_once_and_the_others_go_on()
             other = one;
         }
     }
-    assert!(harness.ended().await.exchange.transport.incomplete.is_some());
+    assert!(harness.ended().await.exchange.transport.unfinished().is_some());
     other.send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngood").await;
     let mut seen = Vec::new();
     while !seen.ends_with(b"good") {
