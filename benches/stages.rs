@@ -18,7 +18,7 @@ use contrail::{
     pipeline::ContractShapes,
     recording::{Entry, JournalContext, encode},
     redact::{JudgedExchange, Plan, Redactor},
-    replay::{Builder, Exhausted, Replay, Settings},
+    replay::{Builder, Exhausted, Names, Replay, Settings},
     token::TokenCache,
 };
 use divan::{Bencher, black_box};
@@ -158,6 +158,7 @@ fn replay() -> Replay {
     let contract = Contract::built_in();
     let settings = Settings {
         ignore: Vec::new(),
+        names: Names::default(),
         exhausted: Some(Exhausted::Loop),
         operation_of: Arc::new(move |method, path| contract.operation_id(method, path)),
         tenant: Contract::built_in(),

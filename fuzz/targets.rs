@@ -25,7 +25,7 @@ use contrail::{
     json::{self, Document, SyntaxFault},
     recording::{self, Identity, Journal, JournalContext, Recording},
     redact::{self, JudgedExchange, Redactor},
-    replay::{Builder, Replay, Settings},
+    replay::{Builder, Names, Replay, Settings},
     token::{self, TokenCache},
 };
 use http::{HeaderName, HeaderValue, Method, Version};
@@ -364,6 +364,7 @@ pub fn replay(data: &[u8]) {
 fn recorded() -> Replay {
     let settings = Settings {
         ignore: Vec::new(),
+        names: Names::default(),
         exhausted: None,
         operation_of: Arc::new(|method, path| Contract::built_in().operation_id(method, path)),
         tenant: Contract::built_in(),

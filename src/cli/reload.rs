@@ -15,7 +15,7 @@ use super::{
     options::{
         ContractArgs,
         contract::warn,
-        judge::{JudgeArgs, check_only},
+        judge::{JudgeArgs, known_operations},
     },
     summary::event,
 };
@@ -165,7 +165,7 @@ impl Reload {
         if contract.hash() == self.pipeline.contract().hash() {
             return Ok(None);
         }
-        check_only(only, &contract)?;
+        known_operations(&contract, "--only", only)?;
         let knows = |place, name: &str| {
             let is_same = |held: &str| held == name || place == ParameterIn::Header && held.eq_ignore_ascii_case(name);
             place == ParameterIn::Cookie || self.start.api_keys().any(|(at, held)| at == place && is_same(held))

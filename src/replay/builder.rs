@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{
-    Ignore, OperationOf, Prepared, RedactFailure, RedactRequest,
+    Ignore, Names, OperationOf, Prepared, RedactFailure, RedactRequest,
     index::{Index, Rules},
     recordings::Replay,
     sequence::Exhausted,
@@ -20,6 +20,8 @@ use crate::{
 pub struct Settings {
     /// What comparisons leave out.
     pub ignore: Vec<Ignore>,
+    /// What the tenant is called.
+    pub names: Names,
     /// What happens when every recorded answer was given; by default safe methods repeat the last, others miss.
     pub exhausted: Option<Exhausted>,
     /// The documented operation of a method and path, for rules that hold for one operation.
@@ -55,9 +57,9 @@ impl Builder {
     ///
     /// [`NoKey`] if the system gives no randomness for the key that signs replayed tokens.
     pub fn new(settings: Settings) -> Result<Self, NoKey> {
-        let Settings { ignore, exhausted, operation_of, tenant, has_label, redact, redact_failure, max_kept } =
+        let Settings { ignore, names, exhausted, operation_of, tenant, has_label, redact, redact_failure, max_kept } =
             settings;
-        let rules = Rules::new(ignore, operation_of, tenant, has_label, redact, redact_failure);
+        let rules = Rules::new(ignore, names, operation_of, tenant, has_label, redact, redact_failure);
         let index = Index::new(rules, max_kept);
         Ok(Self { index, tokens: TokenEndpoint::new()?, exhausted })
     }

@@ -27,14 +27,15 @@ pub(super) struct Grant {
 }
 
 impl Learned {
-    pub(super) fn of(exchange: &Exchange, tenant: &dyn TenantFacts) -> Self {
+    /// Of an exchange with the tenant, if it `is_tenant`'s.
+    pub(super) fn of(exchange: &Exchange, tenant: &dyn TenantFacts, is_tenant: bool) -> Self {
         let request = &exchange.request;
         let facts = match &request.credential {
             Credential::Token(facts) => Some(Arc::clone(facts)),
             _ => None,
         };
-        let grant = tenant
-            .is_token_request(&request.method, request.target.path())
+        let is_token_request = is_tenant && tenant.is_token_request(&request.method, request.target.path());
+        let grant = is_token_request
             .then(|| Grant { client: TokenRequest::of(request).client, granted: granted(exchange.response.as_ref()) });
         Self { facts, grant }
     }

@@ -1,6 +1,6 @@
 //! The recorded exchanges by what was asked: a hash look-up, not a scan.
 //!
-//! A request goes to its *line* (method and raw path), from there, under each mask that any entry of that line needs,
+//! A request goes to its *line* (site, method and raw path), from there, under each mask that any entry of that line needs,
 //! to a *bucket*: the recorded exchanges of one identity, in recorded order.
 
 use std::{
@@ -27,8 +27,9 @@ use super::{
 use crate::recording::fixture::request_parts::Parts;
 use crate::{
     digest::Digests,
-    exchange::{Credential, Request, TenantFacts},
+    exchange::{Credential, Request, Target, TenantFacts},
     recording::{self, EntryRef, ReadError, ReadFault, Rereader},
+    upstream::Difference,
 };
 
 /// The documented operation of a method and raw path, if there is one.
@@ -111,14 +112,52 @@ pub struct Prepared {
     unfit: Option<Box<str>>,
     answer: Option<Digested>,
     carries_authorization: bool,
-    host: String,
+    site: String,
+    /// The upstream that it was recorded from, as host and port.
+    upstream: Option<String>,
     pub(super) learned: Learned,
     kept: Kept,
+}
+
+/// What the tenant is called beside `tenant.example`, as host and port.
+#[derive(Debug, Clone, Default)]
+pub struct Names {
+    /// The upstream's.
+    pub upstream: Option<String>,
+    /// Hosts that are the tenant's unless they are recorded.
+    pub intercepted: Vec<String>,
+}
+
+/// What a request's site is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum KnownSite {
+    Tenant,
+    /// Another host that is recorded.
+    Recorded,
+    /// Neither recorded nor named.
+    Unknown,
+}
+
+impl Names {
+    /// Of origins.
+    pub fn new<'a>(upstream: Option<&str>, intercepted: impl IntoIterator<Item = &'a str>) -> Self {
+        Self {
+            upstream: upstream.and_then(host_of),
+            intercepted: intercepted.into_iter().filter_map(host_of).collect(),
+        }
+    }
+}
+
+/// Host and port of an origin.
+fn host_of(origin: &str) -> Option<String> {
+    let (scheme, authority) = origin.split_once("://")?;
+    Some(Target::new(scheme, authority, "/").host_and_port())
 }
 
 /// What requests are compared by; the same for all of them.
 pub(super) struct Rules {
     ignore: Vec<Ignore>,
+    names: Names,
     pub(super) operation_of: OperationOf,
     pub(super) tenant: Arc<dyn TenantFacts>,
     has_label: Arc<dyn Fn(&str) -> bool + Send + Sync>,
@@ -133,6 +172,7 @@ pub(super) struct Rules {
 impl Rules {
     pub(super) fn new(
         ignore: Vec<Ignore>,
+        names: Names,
         operation_of: OperationOf,
         tenant: Arc<dyn TenantFacts>,
         has_label: Arc<dyn Fn(&str) -> bool + Send + Sync>,
@@ -141,6 +181,7 @@ impl Rules {
     ) -> Self {
         Self {
             ignore,
+            names,
             operation_of,
             tenant,
             has_label,
@@ -165,15 +206,24 @@ impl Rules {
         !self.answers_full.load(Relaxed)
     }
 
+    /// The request taken apart; its site is empty if it is the tenant's by name.
+    pub(super) fn parts_of(&self, request: &Request) -> Parts {
+        let mut parts = Parts::of(request);
+        if self.names.upstream.as_ref() == Some(&parts.site) {
+            parts.site.clear();
+        }
+        parts
+    }
+
     /// Works an entry out. With an `entry_ref` it is read again when it is asked for, and not kept.
     pub(super) fn prepare(&self, entry: recording::Entry, redact: bool, entry_ref: Option<EntryRef>) -> Prepared {
         let exchange = &entry.exchange;
         let clean = redact.then(|| (self.redact)(&exchange.request));
         let request = clean.as_ref().unwrap_or(&exchange.request);
-        let parts = Parts::of(request);
+        let parts = self.parts_of(request);
         let mask = Mask::of(request, &parts, &*self.has_label);
         let method = parts.method.as_str();
-        let line = self.keys.line(method, &parts.path, &mask.segments);
+        let line = self.keys.line(&parts.site, method, &parts.path, &mask.segments);
         let ignored = self.ignored(method, &parts.path);
         let failure = exchange.transport.incomplete.as_deref();
         // Another tool's words for it may hold secrets.
@@ -182,6 +232,9 @@ impl Rules {
         let can_stay = entry_ref.is_none() || self.wants_answers();
         let answer = if unfit.is_none() && can_stay { serve::answer(exchange) } else { None };
         let answer = answer.map(|answer| Digested::new(answer, &self.digests));
+        let upstream = entry.note.as_ref().and_then(|note| note.upstream.as_deref()).and_then(host_of);
+        // Another tool's file does not tell which of its hosts is the tenant.
+        let is_tenant = parts.site.is_empty() || entry.note.is_none() || upstream.as_ref() == Some(&parts.site);
         Prepared {
             asked: asked(request),
             line,
@@ -197,8 +250,9 @@ impl Rules {
             answer,
             unfit: unfit.map(Into::into),
             carries_authorization: entry.note.is_none() && exchange.request.headers.contains("authorization"),
-            host: exchange.request.target.host_and_port(),
-            learned: Learned::of(exchange, &*self.tenant),
+            learned: Learned::of(exchange, &*self.tenant, is_tenant),
+            site: parts.site,
+            upstream,
             kept: entry_ref.map_or_else(|| Kept::Here(Box::new(entry)), Kept::There),
         }
     }
@@ -251,8 +305,10 @@ pub(super) struct Index {
     path_masks: AHashMap<(String, usize), Vec<Vec<usize>>>,
     ignore_sets: Vec<IgnoreSet>,
     answers: KeptAnswers,
-    /// The hosts, with ports, that the recorded requests went to.
-    pub(super) hosts: AHashSet<String>,
+    /// The recorded sites, as host and port; empty for the tenant.
+    pub(super) sites: AHashSet<String>,
+    /// The upstreams that journals name.
+    upstreams: AHashSet<String>,
     /// The lines by their documented operation, as places in `lines`; made when a request misses.
     by_operation: OnceLock<AHashMap<Option<Arc<str>>, Vec<usize>>>,
 }
@@ -277,7 +333,8 @@ impl Index {
             path_masks: AHashMap::new(),
             ignore_sets: Vec::new(),
             answers: KeptAnswers::new(max_kept),
-            hosts: AHashSet::new(),
+            sites: AHashSet::new(),
+            upstreams: AHashSet::new(),
             by_operation: OnceLock::new(),
         }
     }
@@ -328,8 +385,11 @@ impl Index {
         if let Some(source) = self.sources.last_mut() {
             source.carries_authorization |= prepared.carries_authorization;
         }
-        if !self.hosts.contains(&prepared.host) {
-            self.hosts.insert(prepared.host);
+        if !self.sites.contains(&prepared.site) {
+            self.sites.insert(prepared.site);
+        }
+        if let Some(upstream) = prepared.upstream.filter(|upstream| !self.upstreams.contains(upstream)) {
+            self.upstreams.insert(upstream);
         }
         let is_unfit = prepared.unfit.is_some();
         if let Some(why) = prepared.unfit {
@@ -419,9 +479,14 @@ impl Index {
         self.asked.get(entry)
     }
 
-    /// The bucket that answers `parts`: the most specific one whose mask it fits.
+    /// The bucket that answers `parts`: the most specific one whose mask it fits. `None` where two sites have one.
     pub(super) fn find(&self, parts: &Parts) -> Option<u32> {
-        self.lines_of(parts).find_map(|line_key| {
+        let mut found = self.sites_of(&parts.site).filter_map(|site| self.find_at(site, parts));
+        found.next().filter(|_| found.next().is_none())
+    }
+
+    fn find_at(&self, site: &str, parts: &Parts) -> Option<u32> {
+        self.lines_at(site, parts).find_map(|line_key| {
             let line = self.line(line_key)?;
             let ignored = &self.ignore_sets[usize::from(line.ignored)];
             self.numbers.of(&line.masks).iter().find_map(|id| {
@@ -432,15 +497,67 @@ impl Index {
         })
     }
 
+    /// The recorded sites that a request to this one is to: itself; for the tenant, where nothing of it is recorded
+    /// under its name, every one.
+    fn sites_of<'a>(&'a self, site: &'a str) -> impl Iterator<Item = &'a str> {
+        let any = site.is_empty() && !self.sites.contains("");
+        let all = any.then(|| self.sites.iter().map(String::as_str)).into_iter().flatten();
+        all.chain((!any).then_some(site))
+    }
+
+    /// What a request's site is known as: recorded, named, or neither.
+    pub(super) fn known_site(&self, site: &str) -> KnownSite {
+        if site.is_empty() || self.upstreams.contains(site) && !self.sites.contains(site) {
+            KnownSite::Tenant
+        } else if self.sites.contains(site) {
+            KnownSite::Recorded
+        } else if self.rules.names.intercepted.iter().any(|name| name == site) {
+            KnownSite::Tenant
+        } else {
+            KnownSite::Unknown
+        }
+    }
+
+    /// Whether this site is the tenant, whose token endpoint it has.
+    pub(super) fn is_tenant(&self, site: &str) -> bool {
+        let is_only = self.sites.len() == 1 && self.sites.contains(site);
+        is_only || self.upstreams.contains(site) || self.known_site(site) == KnownSite::Tenant
+    }
+
+    /// Whether a host that no option and no recording names may be the tenant's.
+    pub(super) fn lacks_the_tenants_name(&self) -> bool {
+        self.sites.contains("") && self.rules.names.upstream.is_none()
+    }
+
     /// The keys under which the line of `parts` may stand, the exact one first.
     pub(super) fn lines_of<'a>(&'a self, parts: &'a Parts) -> impl Iterator<Item = Key> + 'a {
+        self.sites_of(&parts.site).flat_map(|site| self.lines_at(site, parts))
+    }
+
+    fn lines_at<'a>(&'a self, site: &'a str, parts: &'a Parts) -> impl Iterator<Item = Key> + 'a {
         let method = parts.method.as_str();
-        let line = move |segments: &[usize]| self.rules.keys.line(method, &parts.path, segments);
+        let line = move |segments: &[usize]| self.rules.keys.line(site, method, &parts.path, segments);
         let shapes = (!self.path_masks.is_empty())
             .then(|| self.path_masks.get(&(method.to_owned(), parts.path.split('/').count())))
             .flatten();
         let masked = shapes.into_iter().flatten().map(move |segments| line(segments));
         std::iter::once_with(move || line(&[])).chain(masked)
+    }
+
+    /// How the sites of a request and of a recorded one differ.
+    pub(super) fn host_difference(&self, yours: &Parts, fixture: &Parts) -> Option<Difference> {
+        let any = yours.site.is_empty() && !self.sites.contains("");
+        if yours.site == fixture.site || any && self.sites.len() == 1 {
+            return None;
+        }
+        let scheme = if fixture.site.ends_with(":443") { "https" } else { "http" };
+        let option = match (&*yours.site, &*fixture.site) {
+            ("", host) => Some(format!("--upstream {scheme}://{host}")),
+            (host, "") if !self.sites.contains(host) => Some(format!("--intercept {host}")),
+            _ => None,
+        };
+        let name = |site: &str| Some(if site.is_empty() { "the tenant" } else { site }.to_owned());
+        Some(Difference { place: "host".to_owned(), yours: name(&yours.site), fixture: name(&fixture.site), option })
     }
 
     /// The documented operation of a method and raw path, if there is one.

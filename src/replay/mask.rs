@@ -107,9 +107,10 @@ pub(super) struct Keys(RandomState, RandomState);
 pub(super) type Key = [u8; 16];
 
 impl Keys {
-    /// The key of method and path, with the segments at `masked` left out.
-    pub(super) fn line(&self, method: &str, path: &str, masked: &[usize]) -> Key {
+    /// The key of site, method and path, with the segments at `masked` left out.
+    pub(super) fn line(&self, site: &str, method: &str, path: &str, masked: &[usize]) -> Key {
         let mut sink = self.sink();
+        sink.text(site.as_bytes());
         sink.text(method.as_bytes());
         if masked.is_empty() {
             sink.text(path.as_bytes());
@@ -287,9 +288,7 @@ fn canonical_body(body: &Content, mask: &Mask, ignored: &IgnoreSet, emit: &mut d
         }
         Content::Form(fields) | Content::Multipart(fields) => {
             emit(if matches!(body, Content::Form(_)) { b"form" } else { b"multipart" });
-            let mut texts: Vec<String> = fields.iter().filter_map(|field| canonical_field(field, &steps)).collect();
-            texts.sort_unstable();
-            for text in texts {
+            for text in fields.iter().filter_map(|field| canonical_field(field, &steps)) {
                 emit(text.as_bytes());
             }
         }

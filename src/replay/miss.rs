@@ -148,10 +148,11 @@ fn nearest(index: &Index, parts: &Parts) -> Vec<Near> {
     for (distance, entry) in candidates(index, parts) {
         // What cannot be read any more comes near to nothing.
         let Ok(request) = index.request(entry) else { continue };
-        let recorded = Parts::of(&request);
+        let recorded = index.rules.parts_of(&request);
         let mask: Mask = index.mask_of(&request, &recorded);
         let ignored = index.rules.ignored(recorded.method.as_str(), &recorded.path);
-        let differences = differences::differences(parts, &recorded, &mask, &ignored);
+        let mut differences = differences::differences(parts, &recorded, &mask, &ignored);
+        differences.splice(0..0, index.host_difference(parts, &recorded));
         if near.iter().any(|(_, _, seen)| *seen == differences) {
             continue; // the same request, recorded again
         }

@@ -1,8 +1,8 @@
 //! Replay: answers from recordings, without a socket.
 //!
 //! Recorded entries make a [`Replay`]; a request (with its secrets already replaced by the plan that made the
-//! recording) gets an answer or a [`Miss`](crate::upstream::Miss) that explains itself. Matching is by method, raw
-//! path, decoded query and body by value, never by headers; among entries of one identity the caller's own come first;
+//! recording) gets an answer or a [`Miss`](crate::upstream::Miss) that explains itself. Matching is by site,
+//! method, raw path, decoded query and body by value, never by headers; among entries of one identity the caller's own come first;
 //! the same request asked again gets the next recorded answer, counted per request.
 //!
 //! Pure but for [`ReplayUpstream`], the [`Upstream`](crate::upstream::Upstream) that carries it. Knows nothing of
@@ -24,7 +24,6 @@ mod recordings;
 mod request_lines;
 mod sequence;
 mod serve;
-mod strangers;
 mod token_endpoint;
 mod upstream;
 
@@ -34,12 +33,11 @@ mod tests;
 pub use self::{
     builder::{Builder, Preparer, Settings},
     ignore::{BadIgnore, Ignore, IgnoreSet, Ignored},
-    index::{OperationOf, Prepared, RedactFailure, RedactRequest},
+    index::{Names, OperationOf, Prepared, RedactFailure, RedactRequest},
     miss::MISS,
     missing::ReplayOr,
     recordings::{RecordedExchange, Replay, Served, Unproven},
     sequence::Exhausted,
     serve::Answer,
-    strangers::Strangers,
     upstream::ReplayUpstream,
 };

@@ -9,17 +9,20 @@ use std::{
 
 use super::{
     caller::{Caller, CallerCache, CallerId},
-    index::Index,
+    index::{Index, KnownSite},
     sequence::{Choice, Exhausted, Sequence},
     serve::{self, Answer},
     token_endpoint::{Reply, TokenEndpoint},
 };
 use crate::recording::fixture::request_parts::Parts;
 use crate::{
-    exchange::Request,
+    exchange::{Request, Target},
     recording::{Entry, ReadError},
     upstream::{Miss, Reason, RequestKey},
 };
+
+/// Maximum hosts that are remembered as likely the tenant's.
+const MAX_HOSTS: usize = 1000;
 
 /// Recordings, ready to answer.
 pub struct Replay {
@@ -35,8 +38,19 @@ struct ReplayState {
     found: HashMap<Box<[u8]>, KnownRequest>,
     sequence: Sequence,
     caller_cache: CallerCache<Option<CallerId>>,
+    /// The host that is taken for the tenant, though neither an option nor a recording names it.
+    tenant_host: Option<String>,
+    /// Hosts of requests that the tenant has, though it does not answer them.
+    likely_hosts: HashSet<String>,
     /// Entries whose loose match is printed already.
     warned: HashSet<u32>,
+}
+
+/// The recorded exchanges that a request is to be answered from.
+struct Found {
+    bucket: u32,
+    same_request: Option<RequestKey>,
+    remark: Option<String>,
 }
 
 /// What is known of requests of the same bytes.
@@ -102,7 +116,7 @@ impl Replay {
         redact: &dyn Fn(&Request) -> Request,
         now: SystemTime,
     ) -> Result<Served, Box<Miss>> {
-        if self.index.rules.tenant.is_token_request(&request.method, request.target.path())
+        if self.is_token_request(request)
             && let Reply::Token { answer, stands_for, remarks } = self.tokens.reply(&self.index, request, now)
         {
             let mut state = self.state();
@@ -111,7 +125,7 @@ impl Replay {
             }
             return Ok(Served { answer, clean: false, same_request: None, remarks });
         }
-        let (bucket, same_request) = self.find(request, redact)?;
+        let Found { bucket, same_request, remark } = self.find(request, redact)?;
         let exhausted =
             self.exhausted.unwrap_or(if request.method.is_safe() { Exhausted::Repeat } else { Exhausted::Miss });
         let mut state = self.state();
@@ -143,7 +157,7 @@ impl Replay {
             }
         };
         let mask = self.index.mask(bucket);
-        let mut remarks = Vec::new();
+        let mut remarks = Vec::from_iter(remark);
         if !mask.is_exact() && state.warned.insert(entry) {
             remarks.push(format!("matches {} although {}", self.index.name(entry), mask.describe()));
         }
@@ -153,20 +167,67 @@ impl Replay {
     /// Of a token request, whether one of the same client is recorded; `None` for any other request.
     #[must_use]
     pub fn known_token(&self, request: &Request) -> Option<bool> {
-        let is_token_request = self.index.rules.tenant.is_token_request(&request.method, request.target.path());
-        is_token_request.then(|| self.tokens.knows(request))
+        self.is_token_request(request).then(|| self.tokens.knows(request))
     }
 
-    /// The hosts, with ports, that the recorded requests went to.
-    pub(crate) fn hosts(&self) -> impl Iterator<Item = &String> {
-        self.index.hosts.iter()
+    /// Whether this is a request to a token endpoint of the tenant. A host that nothing names is not taken for the
+    /// tenant by that alone: other vendors have such a path, too.
+    fn is_token_request(&self, request: &Request) -> bool {
+        if !self.index.rules.tenant.is_token_request(&request.method, request.target.path()) {
+            return false;
+        }
+        let mut parts = self.index.rules.parts_of(request);
+        if self.index.known_site(&parts.site) != KnownSite::Unknown {
+            return self.index.is_tenant(&parts.site);
+        }
+        let mut state = self.state();
+        if state.tenant_host.as_ref().is_some_and(|host| *host != bare(&parts.site)) {
+            return false;
+        }
+        let host = bare(&std::mem::take(&mut parts.site)).to_owned();
+        let is_recorded = self.index.lines_of(&parts).any(|line| self.index.line(line).is_some());
+        if is_recorded {
+            state.tenant_host = Some(host);
+        }
+        is_recorded
     }
 
-    /// Whether a request is one to the tenant by its method and path: one with both is recorded, or documented.
-    pub(crate) fn resembles(&self, request: &Request) -> bool {
-        let parts = Parts::of(request);
+    /// Whether a host has recordings of its own, under its own name.
+    pub(super) fn has_recordings_of(&self, target: &Target) -> bool {
+        self.index.known_site(&target.host_and_port()) == KnownSite::Recorded
+    }
+
+    /// Whether the host of this origin has recordings of its own, under its own name.
+    #[must_use]
+    pub fn has_recordings_of_origin(&self, origin: &str) -> bool {
+        origin.split_once("://").is_some_and(|(scheme, host)| self.has_recordings_of(&Target::new(scheme, host, "/")))
+    }
+
+    /// The host of a request that nothing answers, if nothing says that it is the tenant's: it is neither recorded nor
+    /// named, and no request with this method and path is recorded or documented. With it, whether it may be the
+    /// tenant's all the same.
+    pub(super) fn stranger(&self, request: &Request) -> Option<(String, bool)> {
+        let mut parts = self.index.rules.parts_of(request);
+        if self.index.known_site(&parts.site) != KnownSite::Unknown || self.knows(&parts.site) {
+            return None;
+        }
+        let host = std::mem::take(&mut parts.site);
         let recorded = self.index.lines_of(&parts).any(|line| self.index.line(line).is_some());
-        recorded || (self.index.rules.operation_of)(request.method.as_str(), request.target.path()).is_some()
+        if recorded || (self.index.rules.operation_of)(request.method.as_str(), request.target.path()).is_some() {
+            let mut state = self.state();
+            if state.likely_hosts.len() < MAX_HOSTS {
+                state.likely_hosts.insert(host);
+            }
+            return None;
+        }
+        Some((host, self.index.lacks_the_tenants_name()))
+    }
+
+    /// Whether a host, with its port, turned out to be the tenant's.
+    #[must_use]
+    pub fn knows(&self, host: &str) -> bool {
+        let state = self.state();
+        state.tenant_host.as_deref() == Some(bare(host)) || state.likely_hosts.contains(host)
     }
 
     /// How many exchanges are recorded.
@@ -196,31 +257,54 @@ impl Replay {
     }
 
     /// The recorded exchanges that are the same request: as it came, else redacted.
-    fn find(
-        &self,
-        request: &Request,
-        redact: &dyn Fn(&Request) -> Request,
-    ) -> Result<(u32, Option<RequestKey>), Box<Miss>> {
+    fn find(&self, request: &Request, redact: &dyn Fn(&Request) -> Request) -> Result<Found, Box<Miss>> {
         /// Maximum requests found by their bytes; beyond it, the cache is emptied.
         const MAX_FOUND: usize = 16_384;
         let sent = self.index.rules.keys.sent(request);
         if let Some(KnownRequest { bucket, key }) = self.state().found.get(&*sent) {
-            return Ok((*bucket, Some(key.clone())));
+            return Ok(Found { bucket: *bucket, same_request: Some(key.clone()), remark: None });
         }
-        if let Some(bucket) = self.index.find(&Parts::of(request)) {
+        let mut parts = self.index.rules.parts_of(request);
+        let mut host = None;
+        match self.index.known_site(&parts.site) {
+            KnownSite::Tenant => parts.site.clear(),
+            KnownSite::Recorded => {}
+            // One host that nothing names may be the tenant's. No second one is: it would get the first one's answers.
+            KnownSite::Unknown => {
+                if self.state().tenant_host.as_ref().is_none_or(|known| *known == bare(&parts.site)) {
+                    host = Some(std::mem::take(&mut parts.site));
+                }
+            }
+        }
+        let site = parts.site.clone();
+        let taken = |host: Option<String>| {
+            let mut state = self.state();
+            let is_new = host.is_some() && state.tenant_host.is_none();
+            let remark = host.as_ref().filter(|_| is_new).map(|host| format!("{host} is taken for the tenant"));
+            if is_new {
+                state.tenant_host = host.map(|host| bare(&host).to_owned());
+            }
+            remark
+        };
+        if let Some(bucket) = self.index.find(&parts) {
+            let remark = taken(host);
             let found = &mut self.state().found;
             if found.len() >= MAX_FOUND {
                 found.clear();
             }
             let key = RequestKey::default();
             found.insert((*sent).into(), KnownRequest { bucket, key: key.clone() });
-            return Ok((bucket, Some(key)));
+            return Ok(Found { bucket, same_request: Some(key), remark });
         }
         let redacted = redact(request);
-        let parts = Parts::of(&redacted);
-        let bucket = self.index.find(&parts);
-        let bucket = bucket.ok_or_else(|| Box::new(Miss::unknown(&self.index, &redacted, &parts)))?;
-        Ok((bucket, None))
+        let mut parts = Parts { site, ..Parts::of(&redacted) };
+        let Some(bucket) = self.index.find(&parts) else {
+            if let Some(host) = host.filter(|_| !self.index.lacks_the_tenants_name()) {
+                parts.site = host;
+            }
+            return Err(Box::new(Miss::unknown(&self.index, &redacted, &parts)));
+        };
+        Ok(Found { bucket, same_request: None, remark: taken(host) })
     }
 
     /// Replays the recordings against themselves: every recorded request, asked in recorded order, has to get its own
@@ -231,14 +315,15 @@ impl Replay {
         let mut sequence = Sequence::default();
         let mut unproven = Vec::new();
         for (entry, held) in (0_u32..).zip(&self.index.held) {
-            if held.is_unfit || self.is_token_line(self.index.asked(entry)) {
+            if held.is_unfit {
                 continue;
             }
             let instead = match self.index.request(entry) {
                 Err(error) => error.to_string(),
+                Ok(request) if self.is_token_request(&request) => continue,
                 Ok(request) => {
                     let caller = self.index.callers.known(&Caller::of(&request.credential));
-                    match self.index.find(&Parts::of(&request)) {
+                    match self.index.find(&self.index.rules.parts_of(&request)) {
                         None => "it matches nothing".to_owned(),
                         Some(bucket) => {
                             match sequence.next(&self.index, bucket, caller, &request.headers, Exhausted::Miss) {
@@ -297,15 +382,14 @@ impl Replay {
         if own > 0 { own } else { entries.len() }
     }
 
-    /// Whether a request line is one of the token endpoint.
-    fn is_token_line(&self, asked: &str) -> bool {
-        let path = asked.strip_prefix("POST ").and_then(|target| target.split('?').next());
-        path.is_some_and(|path| self.index.rules.tenant.is_token_path(path))
-    }
-
     fn state(&self) -> std::sync::MutexGuard<'_, ReplayState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The host without a port that is a scheme's own: one host has both.
+fn bare(host: &str) -> &str {
+    host.strip_suffix(":443").or_else(|| host.strip_suffix(":80")).unwrap_or(host)
 }
 
 impl std::fmt::Debug for Replay {

@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc, time::SystemTime};
 use bytes::Bytes;
 use http::{StatusCode, header};
 
-use super::{Replay, Served, Strangers, miss::MISS};
+use super::{Replay, Served, miss::MISS};
 use crate::{
     exchange::{Body, Credential, DecodeLimits, Headers, Request, Target},
     recording::{self, HostRename},
@@ -28,14 +28,12 @@ pub struct ReplayUpstream {
     limits: DecodeLimits,
     /// Origins that clients call the tenant by; fixtures have another.
     names: Vec<HostRename>,
-    /// Which hosts are the tenant's, if requests to any may come.
-    strangers: Option<Arc<Strangers>>,
 }
 
 impl ReplayUpstream {
     /// Answers from `replay`; live requests have their secrets replaced by `redactor` before they are matched.
     pub fn new(replay: Arc<Replay>, redactor: Arc<Redactor>, tokens: Arc<TokenCache>, limits: DecodeLimits) -> Self {
-        Self { replay, redactor, first: Box::new(|| ()), tokens, limits, names: Vec::new(), strangers: None }
+        Self { replay, redactor, first: Box::new(|| ()), tokens, limits, names: Vec::new() }
     }
 
     /// The same; `first` lets the redactor know what there is to know before it redacts a request.
@@ -48,12 +46,6 @@ impl ReplayUpstream {
     #[must_use]
     pub fn called<'a>(self, origins: impl IntoIterator<Item = &'a str>) -> Self {
         Self { names: origins.into_iter().filter_map(HostRename::new).collect(), ..self }
-    }
-
-    /// The same where requests to any host may come.
-    #[must_use]
-    pub fn among(self, strangers: Option<Arc<Strangers>>) -> Self {
-        Self { strangers, ..self }
     }
 
     /// The request as it is matched.
@@ -82,15 +74,13 @@ impl ReplayUpstream {
             (self.first)();
             let mut request = self.redactor.request(request).into_inner();
             self.names.iter().for_each(|name| recording::rename_request(&mut request, name));
-            if let Some(name) = self.strangers.as_ref().and_then(|_| HostRename::new(&request.target.origin())) {
+            let own = Some(&request.target).filter(|target| !self.replay.has_recordings_of(target));
+            if let Some(name) = own.and_then(|target| HostRename::new(&target.origin())) {
                 recording::rename_request(&mut request, &name);
             }
             request
         };
         let served = self.replay.answer(request, &redact, SystemTime::now())?;
-        if let Some(strangers) = &self.strangers {
-            strangers.learn(&request.target);
-        }
         Ok(recorded(served))
     }
 
@@ -100,10 +90,9 @@ impl ReplayUpstream {
             Ok(answered) => return answered,
             Err(miss) => miss,
         };
-        let stranger = self.strangers.as_ref().and_then(|strangers| strangers.stranger(&self.replay, request));
-        match stranger {
+        match self.replay.stranger(request) {
             None => missed(miss),
-            Some(host) => denied(host, &miss),
+            Some((host, may_be_tenant)) => denied(host, &miss, may_be_tenant),
         }
     }
 
@@ -157,18 +146,23 @@ fn recorded(Served { answer, clean, same_request, remarks }: Served) -> upstream
 }
 
 /// The answer to a request to a host that is not known as the tenant's.
-fn denied(host: String, miss: &Miss) -> upstream::Answer {
+/// If it may be, that is a miss for the client, whatever the host turns out to be.
+fn denied(host: String, miss: &Miss, may_be_tenant: bool) -> upstream::Answer {
     let advice = format!("--intercept {host} counts it as the tenant's; --allow denied lets the run pass");
     let detail = format!(
         "`{}` to {host} is not recorded, and nothing identifies this host as the tenant's; {advice}",
         miss.asked
     );
-    let problem = Problem::new(StatusCode::FORBIDDEN, DENIED, detail);
+    let (problem, answer) = if may_be_tenant {
+        (miss.problem().with("detail", detail), MISS)
+    } else {
+        (Problem::new(StatusCode::FORBIDDEN, DENIED, detail), DENIED)
+    };
     let status = problem.status.as_u16();
     let mut response = Response::from(problem);
     response.headers_mut().insert(header::CACHE_CONTROL, header::HeaderValue::from_static("no-store"));
     let meta = AnswerMeta {
-        answered_by_contrail: Some(DENIED),
+        answered_by_contrail: Some(answer),
         denied: Some(Box::new(Denied { status, reason: DENIED, host, advice })),
         response_judged_elsewhere: true,
         ..AnswerMeta::default()

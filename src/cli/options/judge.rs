@@ -80,13 +80,17 @@ pub struct JudgeArgs {
     pub report: Vec<report::Request>,
 }
 
-/// Checks that a contract has the operations of `--only`.
-pub(in crate::cli) fn check_only(only: &[String], contract: &Contract) -> Result<(), Failure> {
-    let known = |only: &&String| contract.operations().any(|operation| *operation.id == ***only);
-    match only.iter().find(|only| !known(only)) {
+/// Checks that a contract has the operations that an option names.
+pub(in crate::cli) fn known_operations<'a>(
+    contract: &Contract,
+    option: &str,
+    named: impl IntoIterator<Item = &'a String>,
+) -> Result<(), Failure> {
+    let known = |name: &&String| contract.operations().any(|operation| *operation.id == ***name);
+    match named.into_iter().find(|name| !known(name)) {
         None => Ok(()),
-        Some(unknown) => {
-            Err(format!("--only {unknown}: the contract has no such operation; `contrail contract` lists them").into())
+        Some(name) => {
+            Err(format!("{option} {name}: the contract has no such operation; `contrail contract` lists them").into())
         }
     }
 }
@@ -192,7 +196,7 @@ impl JudgeArgs {
             Some(contract) => contract,
             None => self.contract.load()?,
         };
-        check_only(&setup.only, &contract)?;
+        known_operations(&contract, "--only", &setup.only)?;
         let collector = self.collector(&contract)?;
         let redactor = match setup.redactor {
             Some(redactor) => redactor,

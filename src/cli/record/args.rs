@@ -10,7 +10,6 @@ use crate::{
             Network, filter::FilterArgs, judge::JudgeArgs, limits::ProxyArgs, trail::TrailArgs, upstream::UpstreamArgs,
         },
     },
-    contract::Contract,
     recording::{self, FixturePath, Keep, Renew},
 };
 
@@ -90,14 +89,4 @@ pub(super) fn exists(args: &Args) -> Result<bool, Failure> {
         args.out.display()
     )
     .into())
-}
-
-pub(super) fn known_operations(contract: &Contract, option: &str, named: &[String]) -> Result<(), Failure> {
-    let known = |name: &String| contract.operations().any(|operation| *operation.id == **name);
-    match named.iter().find(|name| !known(name)) {
-        None => Ok(()),
-        Some(name) => {
-            Err(format!("{option} {name}: the contract has no such operation; `contrail contract` lists them").into())
-        }
-    }
 }

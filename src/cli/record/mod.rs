@@ -17,7 +17,7 @@ use std::{
 };
 
 pub use args::Args;
-use args::{exists, known_operations, not_in_fixture, renewal};
+use args::{exists, not_in_fixture, renewal};
 pub(super) use builder::{FixtureBuilder, FoldError, Opened, Proven, remove};
 use end::{Before, End, Ending};
 pub(super) use proof::replayed;
@@ -25,7 +25,11 @@ pub(super) use proof::replayed;
 use super::{
     Failure, Outcome,
     metrics::Monitoring,
-    options::{judge::Setup, limits::ProxyArgs, upstream::Ready},
+    options::{
+        judge::{Setup, known_operations},
+        limits::ProxyArgs,
+        upstream::Ready,
+    },
     reload::ContractReload,
     report_files::{self, Used},
     run::RunEnd,

@@ -16,7 +16,7 @@ use crate::{
     finding::{UNDOCUMENTED, Verdict},
     recording::{self, Entry, ReadError, Staged, reconcile},
     redact::{self, Redactor},
-    replay::{Builder, Settings, Unproven},
+    replay::{Builder, Names, Settings, Unproven},
 };
 
 /// A verdict without what a fixture leaves out: operation, and rule and place of each finding, without labels' numbers.
@@ -127,6 +127,7 @@ pub(in crate::cli) fn replayed(har: &Path, name: &str, contract: &Arc<Contract>)
     let routes = Arc::clone(contract);
     let mut builder = Builder::new(Settings {
         ignore: Vec::new(),
+        names: Names::default(),
         exhausted: None,
         operation_of: Arc::new(move |method, path| routes.operation_id(method, path)),
         tenant: Arc::clone(contract) as Arc<dyn TenantFacts>,

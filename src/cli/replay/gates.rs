@@ -2,7 +2,7 @@
 
 use crate::{
     cli::options::policy::PolicyArgs,
-    replay::{Replay, Strangers},
+    replay::Replay,
     report::{Collector, Stale, Unused},
 };
 
@@ -15,13 +15,7 @@ pub(super) struct Gates {
 }
 
 /// Adds to the report what was unused, stale and denied, and applies `--deny` to it.
-pub(super) fn apply(
-    policy: &PolicyArgs,
-    collector: &mut Collector,
-    replay: &Replay,
-    stale: &mut Vec<Stale>,
-    strangers: Option<&Strangers>,
-) -> Gates {
+pub(super) fn apply(policy: &PolicyArgs, collector: &mut Collector, replay: &Replay, stale: &mut Vec<Stale>) -> Gates {
     collector.sources(replay.sources());
     let unused = replay.unused().into_iter().map(|(entry, request)| Unused { entry, request });
     collector.unused(unused.collect());
@@ -30,9 +24,8 @@ pub(super) fn apply(
     let has_stale = policy.fails_on_stale() && !stale.is_empty();
     collector.stale(std::mem::take(stale), has_stale);
     // A host that turned out to be the tenant's later is no stranger that may be allowed.
-    let is_tenant = |host: &str| strangers.is_some_and(|strangers| strangers.knows(host));
     let fails = policy.fails_on_denied();
-    let denied = collector.run().denied().any(|denied| fails || is_tenant(denied.host));
+    let denied = collector.run().denied().any(|denied| fails || replay.knows(denied.host));
     collector.denied_fails(denied);
     Gates { findings: unused || has_stale, denied }
 }

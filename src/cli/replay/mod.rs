@@ -25,7 +25,7 @@ use super::{
     Failure, Outcome,
     messages::error_chain,
     metrics::Monitoring,
-    options::judge::Setup,
+    options::judge::{Setup, known_operations},
     outbound::OutboundPolicy,
     reload::ContractReload,
     report_files::{self, Used},
@@ -36,7 +36,7 @@ use crate::{
     exchange::{DecodeLimits, TenantFacts},
     recording::{self, Entry, EntryRef, FixturePath, ReadError, TENANT_ORIGIN},
     redact,
-    replay::{Builder, Replay, ReplayUpstream, Settings, Strangers},
+    replay::{Builder, Names, Replay, ReplayUpstream, Settings},
     report::Reason,
     upstream::Upstream,
 };
@@ -57,6 +57,10 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
 fn replay(args: &Args) -> Result<Outcome, Failure> {
     let monitoring = Monitoring::of(&args.proxy, &args.missing.upstream)?;
     let terms = Arc::new(Pending { args: args.judge.clone(), made: OnceLock::new() });
+    if args.ignore.iter().any(|rule| rule.operation.is_some()) {
+        let scopes = args.ignore.iter().filter_map(|rule| rule.operation.as_ref());
+        known_operations(&terms.get()?.contract, "--ignore", scopes)?;
+    }
     let options = args.judge.options(CheckOptions { auth: args.check_auth, ..CheckOptions::default() });
     // Without --record-missing it only says what the tenant is called; replay alone never asks one.
     let named = args.missing.upstream.origin();
@@ -65,10 +69,13 @@ fn replay(args: &Args) -> Result<Outcome, Failure> {
     if let (None, Some(origin)) = (upstream, &named) {
         proxy.listeners.intercept.push(format!("{}:{}", origin.bracketed_host(), origin.port));
     }
+    let names = proxy.listeners.intercepted_origins()?;
+    let called = named.as_ref().map(ToString::to_string);
+    let tenant = Names::new(called.as_deref(), names.iter().map(String::as_str));
     let missing = upstream.map(|upstream| Missing::begin(args, upstream, terms.get()?, &options)).transpose()?;
     // Beside each other: of the terms, most recordings need nothing.
     let (terms, loaded) = thread::scope(|scope| {
-        let loading = scope.spawn(|| load(args, &terms));
+        let loading = scope.spawn(|| load(args, tenant, &terms));
         (terms.get().cloned(), loading.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     });
     // An error of the terms is reported first, whichever came first.
@@ -85,14 +92,11 @@ fn replay(args: &Args) -> Result<Outcome, Failure> {
         ..Setup::default()
     })?;
     let limits = DecodeLimits { bytes: args.judge.max_decoded, ratio: args.judge.max_ratio };
-    let names = proxy.listeners.intercepted_origins()?;
     let taking_up = Arc::clone(&pipeline);
+    let tenants = names.iter().filter(|origin| !replay.has_recordings_of_origin(origin)).map(String::as_str);
     let recorded = ReplayUpstream::new(Arc::clone(&replay), Arc::clone(&redactor), tokens, limits)
         .redacting_after(move || taking_up.process_batches())
-        .called(names.iter().map(String::as_str).chain(named.as_ref().map(|origin| &*origin.authority)));
-    let any = missing.is_none() && !proxy.command.is_empty();
-    let strangers = any.then(|| Arc::new(Strangers::new(&replay, names.iter().map(String::as_str))));
-    let recorded = recorded.among(strangers.clone());
+        .called(tenants.chain(named.as_ref().map(|origin| &*origin.authority)));
     let (upstream, origin, outbound): (Arc<dyn Upstream>, _, _) = match &missing {
         None => (Arc::new(recorded), TENANT_ORIGIN, OutboundPolicy::Memory),
         Some(missing) => (missing.before(recorded), missing.origin(), missing.outbound()),
@@ -122,8 +126,7 @@ fn replay(args: &Args) -> Result<Outcome, Failure> {
     if let Some(proof) = recorded.proof {
         outcome.collector.proved(proof);
     }
-    let gates =
-        gates::apply(&args.judge.policy, &mut outcome.collector, &replay, &mut judged.stale, strangers.as_deref());
+    let gates = gates::apply(&args.judge.policy, &mut outcome.collector, &replay, &mut judged.stale);
     let mut exit = Outcome {
         findings: outcome.collector.fails() || unproven || gates.findings,
         misses: outcome.counts.misses > 0 || gates.denied,
@@ -150,10 +153,11 @@ fn joined(judging: Option<JoinHandle<Result<RecordingVerdicts, Failure>>>) -> (R
 }
 
 /// Takes the recordings in, in the order in which they were named.
-fn load(args: &Args, terms: &Arc<Pending>) -> Result<Replay, Failure> {
+fn load(args: &Args, names: Names, terms: &Arc<Pending>) -> Result<Replay, Failure> {
     let (routes, plan, failures) = (Arc::clone(terms), Arc::clone(terms), Arc::clone(terms));
     let mut builder = Builder::new(Settings {
         ignore: args.ignore.clone(),
+        names,
         exhausted: args.exhausted,
         // Without terms nothing of this is used.
         operation_of: Arc::new(move |method, path| routes.get().ok()?.contract.operation_id(method, path)),

@@ -1,5 +1,6 @@
 mod matching;
 mod nearest;
+mod sites;
 mod tokens;
 
 use std::{
@@ -88,6 +89,7 @@ fn answers(request: Request, status: u16, fields: &[(&str, &str)], body: &str) -
 fn settings() -> Settings {
     Settings {
         ignore: Vec::new(),
+        names: Names::default(),
         exhausted: None,
         operation_of: Arc::new(|_, path| path.starts_with("/actions").then(|| "testAction".into())),
         tenant: Contract::built_in(),
