@@ -1,55 +1,61 @@
 //! Conditional and Range requests: which recorded answers such a request may get, and which an unconditional one.
 //!
-//! Header fields do not take part in matching, but a 304 says "what you hold is still good", and a 206 is a part: to a
-//! client that asked for neither, they are no answer.
+//! Other header fields never make a miss, but a 304 says "what you hold is still good", and a 206 is a part: to a
+//! client that asked for another validator or range, or for neither, they are no answer.
 
-use crate::exchange::Headers;
+use std::hash::{BuildHasher, Hash as _, Hasher as _};
 
-/// Which header fields of a request make its answer depend on what the client holds or wants a part of.
+use ahash::RandomState;
+
+use crate::{exchange::Headers, upstream::Difference};
+
+/// The header fields of a request that make its answer depend on what the client holds or wants a part of: a keyed hash
+/// of them; 0 without any.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub(super) struct Conditions(u8);
+pub(super) struct Conditions(u32);
 
-const NAMES: [&str; 5] = ["if-none-match", "if-modified-since", "range", "if-match", "if-unmodified-since"];
-/// Bits of the first two names: with either, a 304 is an answer.
-const NOT_MODIFIED: u8 = 0b011;
-/// Bit of `Range`: with it, a 206 is an answer.
-const PART: u8 = 0b100;
+/// Their names.
+const NAMES: [&str; 6] = ["if-none-match", "if-modified-since", "range", "if-match", "if-unmodified-since", "if-range"];
 
 impl Conditions {
     /// Those of a request.
-    pub(super) fn of(headers: &Headers) -> Self {
-        let bits = NAMES.iter().enumerate().filter(|(_, name)| headers.contains(name));
-        Self(bits.fold(0, |bits, (at, _)| bits | 1 << at))
+    pub(super) fn of(headers: &Headers, keys: &RandomState) -> Self {
+        let (mut any, mut hash) = (false, keys.build_hasher());
+        for (at, name) in NAMES.iter().enumerate().filter(|(_, name)| headers.contains(name)) {
+            any = true;
+            (at, headers.get_all(name).map(|value| value.as_bytes().trim_ascii()).collect::<Vec<_>>()).hash(&mut hash);
+        }
+        // Half of it is enough to tell apart what one request was recorded under.
+        Self(if any { u32::try_from(hash.finish() >> 32).unwrap_or(u32::MAX) | 1 } else { 0 })
     }
 
     /// Whether there are any.
     pub(super) fn any(self) -> bool {
         self.0 != 0
     }
-
-    /// Whether an answer of this status, recorded for a request under conditions, is one to a request under these.
-    pub(super) fn admit(self, status: u16) -> bool {
-        match status {
-            304 => self.0 & NOT_MODIFIED != 0,
-            206 => self.0 & PART != 0,
-            _ => true,
-        }
-    }
 }
 
 /// Of the entries that a request may get, those that answer it: recorded under the same conditions, else under none,
-/// else all of them.
+/// else under others if the answer does not depend on their values.
 pub(super) fn nearest(asked: Conditions, entries: &[u32], held: impl Fn(u32) -> (Conditions, u16)) -> Vec<u32> {
-    let fits = |entry: &u32| {
-        let (recorded, status) = held(*entry);
-        !recorded.any() || asked.admit(status)
-    };
-    let fitting: Vec<u32> = entries.iter().copied().filter(fits).collect();
     for conditions in [asked, Conditions::default()] {
-        let group: Vec<u32> = fitting.iter().copied().filter(|entry| held(*entry).0 == conditions).collect();
+        let group: Vec<u32> = entries.iter().copied().filter(|entry| held(*entry).0 == conditions).collect();
         if !group.is_empty() {
             return group;
         }
     }
-    fitting
+    entries.iter().copied().filter(|entry| !matches!(held(*entry).1, 304 | 206)).collect()
+}
+
+/// The fields in which a request and a recorded one differ.
+pub(super) fn differences(yours: &Headers, fixture: &Headers) -> Vec<Difference> {
+    let text = |headers: &Headers, name: &str| {
+        let values: Vec<_> = headers.get_all(name).map(|value| String::from_utf8_lossy(value.as_bytes())).collect();
+        (!values.is_empty()).then(|| values.join(", "))
+    };
+    let fields = NAMES.iter().map(|name| (*name, text(yours, name), text(fixture, name)));
+    let differing = fields.filter(|(_, yours, fixture)| yours != fixture);
+    differing
+        .map(|(name, yours, fixture)| Difference { place: name.to_owned(), yours, fixture, option: None })
+        .collect()
 }

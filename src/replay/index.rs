@@ -244,7 +244,7 @@ impl Rules {
             ignored,
             credential: request.credential.clone(),
             status: exchange.response.as_ref().map_or(0, |response| response.status),
-            conditions: Conditions::of(&request.headers),
+            conditions: self.keys.conditions(&request.headers),
             by_contrail: entry.note.is_some() && !redact,
             redacted: redact,
             answer,

@@ -11,10 +11,13 @@ use std::{
 
 use ahash::RandomState;
 
-use super::ignore::{IgnoreSet, tokens};
+use super::{
+    conditions::Conditions,
+    ignore::{IgnoreSet, tokens},
+};
 use crate::recording::fixture::request_parts::{Content, Field, Pair, Parts, Value};
 use crate::{
-    exchange::{Pointer, Request},
+    exchange::{Headers, Pointer, Request},
     json::{self, Kind, Node},
     redact,
 };
@@ -171,6 +174,11 @@ impl Keys {
             canonical_body(&parts.body, mask, ignored, &mut |piece| sink.text(piece), &mut canonical);
         }
         sink.key()
+    }
+
+    /// What a request's answer depends on of what its client holds.
+    pub(super) fn conditions(&self, headers: &Headers) -> Conditions {
+        Conditions::of(headers, &self.0)
     }
 
     fn sink(&self) -> Sink<impl Hasher + use<>> {

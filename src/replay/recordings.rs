@@ -9,6 +9,7 @@ use std::{
 
 use super::{
     caller::{Caller, CallerCache, CallerId},
+    conditions,
     index::{Index, KnownSite},
     sequence::{Choice, Exhausted, Sequence},
     serve::{self, Answer},
@@ -18,7 +19,7 @@ use crate::recording::fixture::request_parts::Parts;
 use crate::{
     exchange::{Request, Target},
     recording::{Entry, ReadError},
-    upstream::{Miss, Reason, RequestKey},
+    upstream::{Difference, Miss, Reason, RequestKey},
 };
 
 /// Maximum hosts that are remembered as likely the tenant's.
@@ -140,10 +141,22 @@ impl Replay {
             }
             Choice::Conditional(entry) => {
                 let status = self.index.held[entry as usize].status;
-                let why = format!("it is the {status} to a conditional or Range request, and this request is neither");
+                let recorded = self.index.request(entry).map(|request| request.headers).unwrap_or_default();
+                let redacted = redact(request);
+                let differences = conditions::differences(&redacted.headers, &recorded);
+                let lists = |side: fn(&Difference) -> &Option<String>| {
+                    let fields =
+                        differences.iter().filter_map(|one| Some(format!("`{}: {}`", one.place, side(one).as_ref()?)));
+                    let fields: Vec<String> = fields.collect();
+                    if fields.is_empty() { "neither condition nor range".to_owned() } else { fields.join(", ") }
+                };
+                let (fixture, yours) = (lists(|one| &one.fixture), lists(|one| &one.yours));
+                let why = format!("it is the {status} to a request with {fixture}, and this request has {yours}");
                 let advice = "Record this one, too, with `contrail record --append`.";
                 let reason = Reason::Unservable { entry: self.index.name(entry), why, advice };
-                return Err(Box::new(Miss::of_entry(&self.index, reason, &redact(request), entry)));
+                let mut miss = Miss::of_entry(&self.index, reason, &redacted, entry);
+                miss.nearest[0].differences = differences;
+                return Err(Box::new(miss));
             }
             Choice::Unservable(entry) => return Err(Box::new(self.unservable_miss(entry, &redact(request)))),
         };

@@ -87,7 +87,7 @@ impl Sequence {
         if let ([only], false) = (index.entries_in(all), all.conditional) {
             return self.only(index, *only, exhausted);
         }
-        let asked = if all.conditional { Conditions::of(headers) } else { Conditions::default() };
+        let asked = if all.conditional { index.rules.keys.conditions(headers) } else { Conditions::default() };
         let place = self.place(index, bucket, caller, asked);
         let cursor = &mut self.cursors[place];
         let Some(last) = cursor.entries.last().copied() else { return cursor.none };

@@ -213,3 +213,26 @@ fn ignored_places_do_not_count_there_or_not() {
     assert!(ask(&ignoring(&rules, [says(recorded(), "{}")]), &other).is_err());
     assert!(ask(&ignoring(&["query:nonce", "body"], [says(recorded(), "{}")]), &other).is_ok());
 }
+
+#[test]
+fn a_part_answers_its_own_range_and_a_304_its_own_validator() {
+    let with = |name: &str, value: &str| Request { headers: headers(&[(name, value)]), ..request("GET", "/f") };
+    let part = |range: &str, text: &str| answers(with("range", range), 206, &[], text);
+    let replay = replay([
+        part("bytes=0-9", "first"),
+        part("bytes=10-19", "second"),
+        answers(with("if-none-match", "\"1\""), 304, &[], ""),
+        answers(with("if-none-match", "\"2\""), 200, &[], "new"),
+    ]);
+    assert_eq!(body(&replay, &with("range", "bytes=10-19")), "second");
+    assert_eq!(body(&replay, &with("range", "bytes=0-9")), "first");
+    assert_eq!(ask(&replay, &with("if-none-match", "\"1\"")).unwrap().answer.status, 304);
+    let miss = ask(&self::replay([part("bytes=0-9", "first")]), &with("range", "bytes=5-8")).unwrap_err();
+    assert_eq!(
+        miss.detail(),
+        "`GET /f` matches a.har entry 0, but it is the 206 to a request with `range: bytes=0-9`, and this request has \
+         `range: bytes=5-8`. Record this one, too, with `contrail record --append`."
+    );
+    let shown = &miss.nearest[0].differences[0];
+    assert_eq!((shown.yours.as_deref(), shown.fixture.as_deref()), (Some("bytes=5-8"), Some("bytes=0-9")));
+}
