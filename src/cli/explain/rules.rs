@@ -98,7 +98,8 @@ pub(super) fn explanation(rule: Rule) -> Explanation {
             means: "The request body is not the media type that it claims to be. JSON has to follow RFC 8259, without \
                     duplicate keys, byte-order mark, lone surrogates or invalid UTF-8; any number of JSON's grammar is \
                     fine. A form has to percent-decode to UTF-8, and only an array may come as several fields of one name. A \
-                    multipart body has its boundary and a name for each part. The same holds for a JSON text in a form field.",
+                    multipart body has its boundary and a name for each part. The same holds for a JSON text in a form field. \
+                    The bytes have to be in the coding that Content-Encoding names (RFC 9110, section 8.4).",
             source: "Section 1: requests and responses are JSON.",
             example: "`{\"name\": \"a\", \"name\": \"b\"}`",
             now: "Fix the client's serialiser. The message names the fault.",
@@ -117,13 +118,13 @@ pub(super) fn explanation(rule: Rule) -> Explanation {
         },
         Rule::RequestBodyUndocumented => Explanation {
             means: "The request body holds a field or a value that the documentation does not show. Or there is a body \
-                    where it mentions none. It cannot be judged.",
+                    where it mentions none. It cannot be judged. A field that it marks `readOnly` is one, too.",
             source: "Section 4.5 names the fields; section 2.4 the attributes; section 4.3 mentions no body.",
             example: "`PATCH …/templates/vct_1` with `{\"colour\": \"blue\"}`",
             now: "Check the spelling. If the tenant knows the field, add it to the contract with an overlay.",
         },
         Rule::ResponseBodyUndocumented => Explanation {
-            means: "The response body holds a field, or a value of an open set, that the documentation does not show.",
+            means: "The response body holds a field, or a value of an open set, that the documentation does not show. A field that it marks `writeOnly` is one, too.",
             source: "Section 2, where it is silent: further fields of 2.2 to 2.4, and the three strategy keys without a \
                      name. Also other values of `enabled_features`, `show_as_button` and \
                      `assign_membership_on_login`, and forms of `consumer_selector`.",

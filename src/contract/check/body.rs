@@ -368,6 +368,7 @@ impl Check<'_> {
                 GapKind::BeyondUnnamed { limit } => {
                     Finding::new(side.body, whole(gap.at), format!("at most {limit} keys besides the documented ones"))
                 }
+                GapKind::Content { expected } => Finding::new(side.body, whole(gap.at), expected),
                 GapKind::OtherSide { keyword } => {
                     let expected = format!("no value here: the document marks this field `{keyword}`");
                     Finding::new(side.undocumented, whole(gap.at), expected)

@@ -12,7 +12,7 @@ use crate::{
     contract::schema::Schema,
     exchange::media,
     finding::Finding,
-    json::{Document, quote},
+    json::{Document, SyntaxError, quote},
 };
 
 /// Bound on the items that are judged.
@@ -32,9 +32,19 @@ impl Check<'_> {
             self.unchecked.insert(side.unchecked);
             return None;
         };
-        let mut items = items(text, media_type).into_iter();
+        // Generators write what the JSON of `data` stands for, where 3.2 has a text.
+        let types = schema.applicable().member("data").types();
+        let reads_data = !types.unknown() && !types.string();
+        let mut items = items(text, media_type, reads_data).into_iter();
         for (index, item) in items.by_ref().take(MAX_ITEMS).enumerate() {
-            self.item(*side, schema, &item, &format!("/{index}"));
+            match item {
+                Ok(item) => self.item(*side, schema, &item, &format!("/{index}")),
+                Err(error) if error.fault.is_limit() => self.unchecked.insert(side.unchecked),
+                Err(error) => {
+                    let expected = format!("well-formed JSON: {error}");
+                    self.find(Finding::new(side.malformed, format!("/{index}/data"), expected));
+                }
+            }
         }
         if items.next().is_some() {
             self.unchecked.insert(side.unchecked);
@@ -62,27 +72,30 @@ impl Check<'_> {
     }
 }
 
-/// The items of a sequence as JSON texts.
-fn items<'t>(text: &'t str, media_type: &str) -> Vec<Cow<'t, str>> {
+/// The items of a sequence as JSON texts. `reads_data`: that of an event is JSON; otherwise it is a text.
+fn items<'t>(text: &'t str, media_type: &str, reads_data: bool) -> Vec<Result<Cow<'t, str>, SyntaxError>> {
     let separator = match media_type {
-        media::EVENT_STREAM => return events(text).into_iter().map(Cow::Owned).collect(),
+        media::EVENT_STREAM => {
+            return events(text).iter().map(|event| object(event, reads_data).map(Cow::Owned)).collect();
+        }
         // RFC 7464: each text begins with a record separator.
         _ if media_type.ends_with("json-seq") => '\u{1e}',
         _ => '\n',
     };
-    text.split(separator).map(str::trim).filter(|item| !item.is_empty()).map(Cow::Borrowed).collect()
+    let items = text.split(separator).map(str::trim).filter(|item| !item.is_empty());
+    items.map(|item| Ok(Cow::Borrowed(item))).collect()
 }
 
-/// Events as objects of their fields. `data` is a text, its lines joined; `retry` a number; what is no field of the
+/// Events as their fields. `data` is a text, its lines joined; `retry` a number; what is no field of the
 /// format is left out (WHATWG HTML, section 9.2.6).
-fn events(text: &str) -> Vec<String> {
+fn events(text: &str) -> Vec<Vec<(&'static str, String)>> {
     let mut events = Vec::new();
-    let mut fields: Vec<(&str, String)> = Vec::new();
+    let mut fields: Vec<(&'static str, String)> = Vec::new();
     let text = text.strip_prefix('\u{feff}').unwrap_or(text).replace("\r\n", "\n").replace('\r', "\n");
     for line in text.lines().chain([""]) {
         if line.is_empty() {
             if !fields.is_empty() {
-                events.push(object(&std::mem::take(&mut fields)));
+                events.push(std::mem::take(&mut fields));
             }
             continue;
         }
@@ -101,20 +114,25 @@ fn events(text: &str) -> Vec<String> {
     events
 }
 
-fn object(fields: &[(&str, String)]) -> String {
+/// An event as an object.
+fn object(fields: &[(&'static str, String)], reads_data: bool) -> Result<String, SyntaxError> {
     let mut out = String::from("{");
     for (name, value) in fields {
         let separator = if out.len() > 1 { "," } else { "" };
         let _ = write!(out, "{separator}\"{name}\":");
         let is_number = *name == "retry" && !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
-        if is_number && (value == "0" || !value.starts_with('0')) {
+        let is_json = reads_data && *name == "data";
+        if is_json {
+            Document::parse(value.clone())?;
+        }
+        if is_json || is_number && (value == "0" || !value.starts_with('0')) {
             out.push_str(value);
         } else {
             quote(value, &mut out);
         }
     }
     out.push('}');
-    out
+    Ok(out)
 }
 
 #[cfg(test)]
@@ -132,7 +150,8 @@ mod tests {
                 &[r#"{"event":"add","data":"{\n}","id":"","retry":10}"#, r#"{"data":"b"}"#],
             ),
         ] {
-            assert_eq!(items(text, media_type), expected, "{media_type}");
+            let items: Vec<_> = items(text, media_type, false).into_iter().map(Result::unwrap).collect();
+            assert_eq!(items, expected, "{media_type}");
         }
     }
 }

@@ -8,6 +8,7 @@ use crate::{
         refs,
         schema::{ASSERTED_FORMATS, Discriminators},
     },
+    exchange::media,
     plural::plural,
 };
 
@@ -31,8 +32,15 @@ impl Compiler<'_> {
                 }
             }
             let mut list = |what: String| unread.push((at.to_owned(), what));
-            if object.contains_key("contentSchema") {
-                list("`contentSchema` is not checked: contrail does not read the content of a text".to_owned());
+            let is_json =
+                |named: &Value| named.as_str().is_some_and(|named| media::is_json(&media::essence(named.as_bytes())));
+            let is_read =
+                object.get("contentMediaType").is_some_and(is_json) && !object.contains_key("contentEncoding");
+            if object.contains_key("contentSchema") && !is_read {
+                list(
+                    "`contentSchema` is not checked: contrail reads the content of a text only if that is JSON"
+                        .to_owned(),
+                );
             }
             let shown = |name: &Value| name.as_str() == Some("format-grammar");
             let silent = object.get("x-contrail-not-shown").and_then(Value::as_array).into_iter().flatten().any(shown);

@@ -336,13 +336,14 @@ fn what_schemas_say_in_ways_that_are_not_checked_is_listed() {
         "D": {"$ref": "#/components/schemas/A"},
         "E": {"type": "string", "contentSchema": {"type": "integer"}},
         "F": {"type": "string", "contentSchema": true},
+        "G": {"type": "string", "contentMediaType": "application/json", "contentSchema": {"type": "integer"}},
     }});
     assert_eq!(
         not_implemented(document),
         [
             "/components/schemas/A the format `int65` is not checked",
-            "/components/schemas/E `contentSchema` is not checked: contrail does not read the content of a text \
-             (here and at 1 more place)"
+            "/components/schemas/E `contentSchema` is not checked: contrail reads the content of a text only if that \
+             is JSON (here and at 1 more place)"
         ]
     );
 }

@@ -45,11 +45,12 @@ impl Judgement {
             if left == right { left } else { format!("{left} and {right}").into() }
         };
         let is_undocumented = |kind: &GapKind| matches!(kind, GapKind::Undocumented | GapKind::UndocumentedItem);
+        let open = judged.partial || judged.gaps.iter().any(|gap| matches!(gap.kind, GapKind::Content { .. }));
         let undocumented = judged.gaps.into_iter().filter(|gap| is_undocumented(&gap.kind));
         Self {
             violation: judged.violations.into_iter().map(clause).reduce(join),
             undocumented: undocumented.map(|gap| gap.at).collect(),
-            open: judged.partial,
+            open,
         }
     }
 }

@@ -154,6 +154,23 @@ fn range(format: &str) -> Option<(i64, u64)> {
     })
 }
 
+/// Turns `contentEncoding: base64` into the format of OpenAPI 3.0 that asserts it.
+pub(super) fn assert_base64(document: &mut Value, schemas: &[String]) {
+    for at in schemas {
+        let Some(Value::Object(schema)) = document.pointer_mut(at) else { continue };
+        let coding = schema.get("contentEncoding").and_then(Value::as_str);
+        let format = schema.get("format").is_none_or(|format| format == "byte");
+        if format && coding.is_some_and(|coding| coding.eq_ignore_ascii_case("base64")) {
+            schema.insert("format".to_owned(), "byte".into());
+            // What the text is coded from is not read.
+            if !schema.contains_key("contentSchema") {
+                schema.shift_remove("contentEncoding");
+                schema.shift_remove("contentMediaType");
+            }
+        }
+    }
+}
+
 /// Turns the formats of integers into bounds.
 pub(super) fn bound_integers(document: &mut Value, schemas: &[String]) {
     for at in schemas {

@@ -179,6 +179,7 @@ impl Compiled {
         let left_out = places.iter().zip(&built).filter(|((place, _), built)| place != *built);
         let mut usable = inspection.usable(document, &left_out.map(|((place, _), _)| place.as_str()).collect());
         adapt::bound_integers(&mut usable, &inspection.schemas);
+        adapt::assert_base64(&mut usable, &inspection.schemas);
         let changes = inspection.changes_for_judge(&usable);
         let relaxed = Side::BOTH.map(|side| {
             let relaxed = adapt::relaxed(&usable, &inspection.schemas, side);

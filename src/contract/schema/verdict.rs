@@ -173,8 +173,11 @@ impl Schema {
             let look = build.fast_path.look(is_origin);
             let asks = looked.is_some();
             let suspects = looked.as_mut().map_or(Suspects::EVERYWHERE, |looked| Suspects::of(&mut looked.suspects));
-            let outcome =
-                |branch: usize, value: Node<'_>| asks.then(|| look.outcome_of_branch(build.branches[branch], value));
+            // What was looked at is known by its place, so that a document inside a text is not looked at.
+            let outcome = |branch: usize, value: Node<'_>| {
+                let asks = asks && std::ptr::eq(value.document(), document);
+                asks.then(|| look.outcome_of_branch(build.branches[branch], value))
+            };
             let holds = |branch: usize, value: Node<'_>| match outcome(branch, value) {
                 Some(Outcome::Conforms | Outcome::Undecided | Outcome::Valid) => true,
                 Some(Outcome::Violates) => false,

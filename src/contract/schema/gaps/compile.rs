@@ -7,19 +7,23 @@ use serde_json::{Map, Value};
 use super::{
     known::KnownValues,
     table::{
-        Additional, Branch, Choice, Condition, Coverage, NamePatterns, Reach, SchemaEntry, Selection, certain, possible,
+        Additional, Branch, Choice, Condition, Coverage, NamePatterns, Reach, SchemaEntry, Selection, TextContent,
+        certain, possible,
     },
     types::Types,
 };
-use crate::contract::{
-    refs::{self, below},
-    schema::{
-        adapt::Side,
-        discriminator::From,
-        judged::Changes,
-        keywords::{NULLABLE, OTHER_SIDE},
-        order::shorter_first,
+use crate::{
+    contract::{
+        refs::{self, below},
+        schema::{
+            adapt::Side,
+            discriminator::From,
+            judged::Changes,
+            keywords::{NULLABLE, OTHER_SIDE},
+            order::shorter_first,
+        },
     },
+    exchange::media,
 };
 
 /// Bound on the schemas that [`SchemaEntry::closure`] lists.
@@ -86,6 +90,7 @@ impl Coverage {
             !entry.known.is_empty()
                 || entry.nullable.is_some()
                 || entry.other_side.is_some()
+                || !matches!(entry.content, TextContent::Nothing)
                 || entry.choices.iter().any(|choice| choice.undecided)
         };
         for index in self.leading_to(looks) {
@@ -300,6 +305,19 @@ impl Compiler<'_> {
             entry.nullable = Some(self.branches.len());
             self.branches.push(Changes::rest(pointer));
         }
+        let is_json = |media_type: &Value| {
+            media_type.as_str().is_some_and(|named| media::is_json(&media::essence(named.as_bytes())))
+        };
+        let has_schema = schema.contains_key("contentSchema");
+        entry.content = if schema.contains_key("contentEncoding") {
+            TextContent::Unread
+        } else if schema.get("contentMediaType").is_some_and(is_json) {
+            TextContent::Json(has_schema.then(|| self.branch(below(pointer, &["contentSchema"]))))
+        } else if has_schema {
+            TextContent::Unread
+        } else {
+            TextContent::Nothing
+        };
         if schema.contains_key("if") {
             let mut one = |keyword| schema.contains_key(keyword).then(|| self.at(below(pointer, &[keyword])));
             let (then, otherwise) = (one("then"), one("else"));

@@ -60,6 +60,8 @@ pub(super) struct SchemaEntry {
     pub(super) is_settled: bool,
     /// Where null is a gap: the index in [`Coverage::branches`] of the schema without its `nullable`.
     pub(super) nullable: Option<usize>,
+    /// What it states of the content of a text.
+    pub(super) content: TextContent,
     /// The keyword by which the value belongs to the other side of an exchange.
     pub(super) other_side: Option<&'static str>,
     /// This schema, or one that it leads to for the same value, has a statement about values without content.
@@ -140,8 +142,23 @@ impl SchemaEntry {
         let patterns = self.patterns.iter().map(|(_, schema)| *schema);
         let contains = self.contains.iter().map(|contains| contains.entry);
         let items = self.prefix.iter().copied().chain(self.items).chain(contains);
-        self.same_value().chain(properties).chain(patterns).chain(additional).chain(items)
+        let content = match &self.content {
+            TextContent::Json(Some(schema)) => Some(schema.entry),
+            _ => None,
+        };
+        self.same_value().chain(properties).chain(patterns).chain(additional).chain(items).chain(content)
     }
+}
+
+/// What a schema states of the content of a text: `contentMediaType`, `contentSchema`, `contentEncoding`.
+#[derive(Default)]
+pub(super) enum TextContent {
+    #[default]
+    Nothing,
+    /// It is JSON text, of this schema.
+    Json(Option<Branch>),
+    /// Something that contrail does not read.
+    Unread,
 }
 
 /// Schemas of which some apply.

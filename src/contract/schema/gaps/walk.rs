@@ -10,13 +10,16 @@ use ahash::AHashMap;
 use super::{
     distinct::Distinct,
     sets::{Applicable, Held, Leading, MemberCoverage, Sets},
-    table::{Branch, Choice, Coverage},
+    table::{Branch, Choice, Coverage, TextContent},
     types::Types,
 };
 use crate::{
     contract::{list::joined, schema::decision::Decided},
-    json::{Entries, Items, Kind, Node, Suspects, push_pointer, work},
+    json::{Document, Entries, Items, Kind, Node, Suspects, push_pointer, work},
 };
+
+/// Bound on the nesting of JSON in a text.
+const MAX_CONTENT_DEPTH: usize = 64;
 
 /// Bound on the gaps reported of one value.
 const MAX_GAPS: usize = 1000;
@@ -59,6 +62,11 @@ pub enum GapKind {
     OtherSide {
         /// What marks it: `readOnly` in a request, `writeOnly` in a response.
         keyword: &'static str,
+    },
+    /// It is a text whose content breaks what the document states about that: a violation.
+    Content {
+        /// What is expected, as a clause.
+        expected: String,
     },
     /// The document states two things about it that disagree.
     Unclear {
@@ -256,6 +264,7 @@ impl<'c> Walk<'c> {
                 documents.then_some(Frame { children, applicable: found.applicable, step, unnamed: 0 })
             }
             Kind::String => {
+                self.contents(&found.applicable, value, || pointer(open, &step), gaps);
                 let known =
                     || found.applicable.iter().map(|index| &entries[*index].known).filter(|known| !known.is_empty());
                 known().next()?;
@@ -277,6 +286,42 @@ impl<'c> Walk<'c> {
                 None
             }
             Kind::Boolean | Kind::Number => None,
+        }
+    }
+
+    /// Reports on the content of a text.
+    fn contents(&self, applicable: &[usize], value: Node<'_>, at: impl Fn() -> String, gaps: &mut Vec<Gap>) {
+        for index in applicable {
+            let schema = match &self.coverage.entries[*index].content {
+                TextContent::Nothing => continue,
+                TextContent::Unread => {
+                    self.open.set(true);
+                    continue;
+                }
+                TextContent::Json(schema) => schema,
+            };
+            let document = match Document::parse(value.as_str().unwrap_or_default().into_owned()) {
+                Ok(document) if document.depth() <= MAX_CONTENT_DEPTH => document,
+                Err(error) if !error.fault.is_limit() => {
+                    let expected = format!("well-formed JSON text: {error}");
+                    gaps.push(Gap { at: at(), kind: GapKind::Content { expected } });
+                    continue;
+                }
+                Ok(_) | Err(_) => {
+                    self.open.set(true);
+                    continue;
+                }
+            };
+            let Some(schema) = schema else { continue };
+            if !(self.holds)(schema.judge, document.root()) {
+                let expected = "JSON text that conforms to its `contentSchema`".to_owned();
+                gaps.push(Gap { at: at(), kind: GapKind::Content { expected } });
+                continue;
+            }
+            let (below, open) =
+                self.coverage.walk(schema.entry, document.root(), self.holds, self.is_origin, Suspects::EVERYWHERE);
+            self.open.set(self.open.get() || open);
+            gaps.extend(below.into_iter().map(|gap| Gap { at: at() + &gap.at, ..gap }));
         }
     }
 

@@ -25,6 +25,7 @@ fn found(schema: &Schema, text: &str) -> Vec<String> {
         GapKind::BeyondUnnamed { limit } => format!("{}! of {limit}", gap.at),
         GapKind::Value { known } => format!("{}? {known}", gap.at),
         GapKind::Unclear { expected } => format!("{}? {expected}", gap.at),
+        GapKind::Content { expected } => format!("{}: {expected}", gap.at),
         GapKind::OtherSide { keyword } => format!("{}? {keyword}", gap.at),
     });
     breaches.chain(gaps).collect()

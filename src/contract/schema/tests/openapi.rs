@@ -98,6 +98,35 @@ fn a_parts_required_member_is_read_only_where_another_part_marks_it() {
 }
 
 #[test]
+fn the_json_in_a_text_is_held_to_the_schema_of_its_content() {
+    let components = json!({"S": {"properties": {
+        "j": {"type": "string", "contentMediaType": "application/json",
+              "contentSchema": {"type": "object", "required": ["id"], "properties": {"id": {"type": "integer"}}}},
+        "m": {"type": "string", "contentMediaType": "application/vnd.x+json"},
+        "u": {"type": "string", "contentSchema": {"type": "integer"}},
+        "h": {"type": "string", "contentMediaType": "text/html"},
+        "b": {"type": "string", "contentEncoding": "base64", "contentMediaType": "image/png"},
+        "x": {"type": "string", "contentEncoding": "base32"},
+        "c": {"anyOf": [{"type": "integer"}, {"type": "string", "contentMediaType": "application/json",
+              "contentSchema": {"$ref": "#/components/schemas/S"}}]}}}});
+    let schema = schema(&components, RESPONSE);
+    let content =
+        |at: &str| format!("{at}? Content {{ expected: \"JSON text that conforms to its `contentSchema`\" }}");
+    assert_eq!(found(&schema, r#"{"j":"{\"id\":1}","m":"[]","h":"<p>","b":"AAAA","c":1}"#), [""; 0]);
+    assert_eq!(found(&schema, r#"{"j":"{\"id\":\"x\"}"}"#), [content("/j")]);
+    assert_eq!(found(&schema, r#"{"j":"{\"id\":1,\"z\":1}"}"#), ["/j/z?"]);
+    for malformed in [r#"{"j":"{"}"#, r#"{"m":""}"#, r#"{"c":"{\"a\":1,\"a\":1}"}"#] {
+        let found = found(&schema, malformed);
+        assert!(found.len() == 1 && found[0].contains("well-formed JSON text"), "{found:?}");
+    }
+    assert_eq!(found(&schema, r#"{"b":"<p>"}"#), ["/b: the format `byte`"]);
+    for unread in [r#"{"u":"1"}"#, r#"{"x":"A"}"#] {
+        assert_eq!(found(&schema, unread), ["partial"], "{unread}");
+    }
+    assert_eq!(found(&schema, r#"{"c":"{\"c\":\"{\\\"c\\\":true}\"}"}"#), [content("/c/c")]);
+}
+
+#[test]
 fn integer_formats_are_ranges() {
     let components = json!({"S": {"properties": {
         "a": {"type": "integer", "format": "int32"}, "b": {"type": "integer", "format": "int64", "minimum": 0},
