@@ -292,7 +292,7 @@ fn names_json(encoding: &Encoding) -> bool {
 }
 
 /// A text as JSON; `None` where the schema may mean the text itself.
-fn json_text<'t>(text: &'t str, types: Types) -> Result<Option<Value<'t>>, Unread> {
+fn json_text(text: &str, types: Types) -> Result<Option<Value<'_>>, Unread> {
     match Document::parse(text.as_bytes().to_vec()) {
         Ok(_) => Ok(Some(Value::Json(text.into()))),
         // No JSON at all is a text where an object belongs, which the judge says.

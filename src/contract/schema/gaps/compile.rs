@@ -257,9 +257,7 @@ impl Compiler<'_> {
             refers: schema.keys().filter(|keyword| says_something(keyword)).all(|keyword| refers(keyword)),
             unnamed: schema.get("x-contrail-unnamed-keys").and_then(unnamed),
             known: KnownValues::of(schema.get("x-contrail-known-values")),
-            other_side: schema.get(OTHER_SIDE).and_then(|keyword| {
-                Side::BOTH.map(Side::optional).into_iter().find(|held| keyword.as_str() == Some(*held))
-            }),
+            other_side: schema.get(OTHER_SIDE).and_then(Value::as_str).and_then(other_side),
             ..SchemaEntry::default()
         };
         let names = |keyword: &str| schema.get(keyword).and_then(Value::as_object).into_iter().flat_map(Map::keys);
@@ -305,19 +303,7 @@ impl Compiler<'_> {
             entry.nullable = Some(self.branches.len());
             self.branches.push(Changes::rest(pointer));
         }
-        let is_json = |media_type: &Value| {
-            media_type.as_str().is_some_and(|named| media::is_json(&media::essence(named.as_bytes())))
-        };
-        let has_schema = schema.contains_key("contentSchema");
-        entry.content = if schema.contains_key("contentEncoding") {
-            TextContent::Unread
-        } else if schema.get("contentMediaType").is_some_and(is_json) {
-            TextContent::Json(has_schema.then(|| self.branch(below(pointer, &["contentSchema"]))))
-        } else if has_schema {
-            TextContent::Unread
-        } else {
-            TextContent::Nothing
-        };
+        entry.content = self.content(pointer, schema);
         if schema.contains_key("if") {
             let mut one = |keyword| schema.contains_key(keyword).then(|| self.at(below(pointer, &[keyword])));
             let (then, otherwise) = (one("then"), one("else"));
@@ -361,11 +347,31 @@ impl Compiler<'_> {
         entry
     }
 
+    fn content(&mut self, pointer: &str, schema: &Map<String, Value>) -> TextContent {
+        let is_json = |media_type: &Value| {
+            media_type.as_str().is_some_and(|named| media::is_json(&media::essence(named.as_bytes())))
+        };
+        let has_schema = schema.contains_key("contentSchema");
+        let is_coded = schema.contains_key("contentEncoding");
+        if schema.get("contentMediaType").is_some_and(is_json) && !is_coded {
+            TextContent::Json(has_schema.then(|| self.branch(below(pointer, &["contentSchema"]))))
+        } else if has_schema || is_coded {
+            TextContent::Unread
+        } else {
+            TextContent::Nothing
+        }
+    }
+
     fn branch(&mut self, pointer: String) -> Branch {
         let judge = self.branches.len();
         self.branches.push(pointer.clone());
         Branch { judge, entry: self.at(pointer) }
     }
+}
+
+/// The keyword that marks members of the other side, by its name.
+fn other_side(name: &str) -> Option<&'static str> {
+    Side::BOTH.map(Side::optional).into_iter().find(|keyword| *keyword == name)
 }
 
 /// Whether a keyword only leads to other schemas for the same value.
