@@ -29,7 +29,7 @@ use crate::{
     finding::{Rule, Unchecked, Verdict},
     json,
     plural::plural,
-    recording::{self, Entry, Note, ReadError, Recording, reconcile},
+    recording::{self, Entry, Note, ReadError, Recording, Unreadable, reconcile},
     redact::{JudgedExchange, Redactor},
     report::{Collector, ExchangeRef, Exit, Integrity, Reason, ReportFormat, Request, Unauthenticated, Unremarkable},
     token::{self, Jwks, TokenCache},
@@ -88,6 +88,7 @@ fn verify(args: &Args) -> Result<Outcome, Failure> {
     let redactor = args.secrets.redactor(&judge.contract)?;
 
     let mut progress = Progress::new();
+    let mut unreadable = 0;
     for inspected in trails::inspect(&args.recordings, &args.head, false)? {
         progress.files(inspected.sources.len());
         let chained = integrity(inspected.trails, &mut collector);
@@ -97,7 +98,8 @@ fn verify(args: &Args) -> Result<Outcome, Failure> {
         for source in &inspected.sources {
             let before = collector.tally().exchanges;
             match read(source, &judge, &redactor, &mut collector, &mut progress) {
-                Ok(()) => warn_if_empty(source, collector.tally().exchanges - before),
+                Ok(0) => warn_if_empty(source, collector.tally().exchanges - before),
+                Ok(left_out) => unreadable += left_out,
                 // An altered line may be no entry any more. The result of the chain's check names it.
                 Err(error) if source.altered => warn(&format!("the rest of it is not checked: {error}")),
                 Err(error) => return Err(error),
@@ -108,9 +110,10 @@ fn verify(args: &Args) -> Result<Outcome, Failure> {
     judge.warn_of_unchecked_signatures();
     let altered = collector.run().integrity.iter().any(|one| one.broken.is_some());
     let nothing = collector.tally().exchanges == 0 && !altered;
-    let outcome = Outcome { findings: collector.fails(), failed: nothing, ..Outcome::CLEAN };
+    let outcome = Outcome { findings: collector.fails(), failed: nothing || unreadable > 0, ..Outcome::CLEAN };
     let nothing = nothing.then(|| Reason::new("nothing-checked", "there was no exchange to check", ""));
-    let reasons = nothing.into_iter().chain(collector.failing_reasons()).collect();
+    let undone = nothing.into_iter().chain(unreadable_reason(unreadable));
+    let reasons = undone.chain(collector.failing_reasons()).collect();
     collector.evicted(redactor.counters().forgotten);
     collector.ended(Exit { status: outcome.status(), reasons });
     report_files::write_all(&wanted, |kind, to, colour| collector.write(kind, &redactor, to, colour))?;
@@ -177,7 +180,7 @@ fn read(
     redactor: &Redactor,
     collector: &mut Collector,
     progress: &mut Progress,
-) -> Result<(), Failure> {
+) -> Result<usize, Failure> {
     progress.file();
     let name = source.path.display().to_string();
     let recording = judge.open(source)?;
@@ -239,7 +242,23 @@ fn read(
     collector.skipped(ended.skipped as u64);
     report_torn(&source.path, ended.head.torn);
     report_unproven(&name, ended.head.unproven);
-    Ok(())
+    Ok(report_unreadable(&ended.unreadable))
+}
+
+/// Warns of entries that could not be read; their number.
+pub(super) fn report_unreadable(unreadable: &Unreadable) -> usize {
+    unreadable.first.iter().for_each(|sentence| warn(&format!("left out {sentence}")));
+    let rest = unreadable.count - unreadable.first.len();
+    if rest > 0 {
+        warn(&format!("left out {} more that could not be read", plural(rest as u64, "entry")));
+    }
+    unreadable.count
+}
+
+/// Why a run fails that left out entries.
+pub(super) fn unreadable_reason(entries: usize) -> Option<Reason> {
+    (entries > 0)
+        .then(|| Reason::new("unreadable", format!("{} could not be read", plural(entries as u64, "entry")), ""))
 }
 
 /// Warns of a fixture that never proved itself.

@@ -87,6 +87,14 @@ pub enum ReadFault {
     },
 }
 
+impl ReadError {
+    /// Whether only one entry of another tool's file is at fault, and the rest of it can be read.
+    #[must_use]
+    pub fn is_of_one_entry(&self) -> bool {
+        matches!(self.fault, ReadFault::Entry { .. })
+    }
+}
+
 impl fmt::Display for ReadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = &self.source_name;

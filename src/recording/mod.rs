@@ -61,7 +61,7 @@ pub use read::copies::TrailLines;
 pub(crate) use read::folders::{Folders, links_of};
 pub(crate) use read::is_recording_name;
 pub use read::merge::{Merged, merge};
-pub use read::parallel::ReadEnd;
+pub use read::parallel::{ReadEnd, Unreadable};
 pub use read::trails::{Named, TrailFiles, find};
 pub use read::{Recording, open, open_up_to, sources};
 pub use read::{

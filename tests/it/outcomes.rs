@@ -161,7 +161,7 @@ fn every_reason_of_a_status_that_is_not_0_is_in_every_report() {
     for Case { arguments, status, because, shown } in cases {
         let folder = folder();
         prepare(folder.path());
-        let odd = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Encoding: odd\r\nContent-Length: 2\r\n\r\nok";
+        let odd: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Encoding: odd\r\nContent-Length: 2\r\n\r\n\xff\xfe";
         origin.will_answer(odd);
         for kind in FORMATS {
             fs::write(folder.path().join(format!("r.{kind}")), "yesterday's").unwrap();

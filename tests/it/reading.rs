@@ -308,12 +308,52 @@ fn a_body_that_was_not_saved_is_withheld_and_one_that_never_was_is_absent() {
         (r#","bodySize":12,"postData":{"mimeType":"a/b"}"#, "not-saved"),
         (r#","bodySize":12,"postData":{"mimeType":"a/b","text":""}"#, "not-saved"),
         (r#","bodySize":0,"postData":null"#, "none"),
+        // Chrome's uploads of blobs and files.
+        (
+            r#","bodySize":-1,"headers":[{"name":"content-type","value":"multipart/form-data; boundary=X"}]"#,
+            "not-saved",
+        ),
+        (r#","bodySize":0,"headers":[{"name":"content-type","value":"application/json"}]"#, "none"),
+        (r#","bodySize":-1"#, "none"),
         (r#","postData":{"mimeType":"a/b","text":"","params":[]}"#, "none"),
         (r#","postData":{"mimeType":"","text":"x"}"#, "1 bytes"),
         (r#","postData":{"params":[{"name":"f","value":"x","fileName":"f.txt"}]}"#, "not-saved"),
     ] {
         assert_eq!(body(&one(&entry(request, "")).exchange.request.body), expected, "{request}");
     }
+}
+
+#[test]
+fn a_text_that_holds_one_byte_per_character_is_those_bytes_where_content_length_is_their_number() {
+    let sent = |text: &str, length: &str| {
+        let request = format!(r#","headers":[{length}],"postData":{{"mimeType":"a/b","text":"{text}"}}"#);
+        let body = one(&entry(&request, "")).exchange.request.body;
+        (self::body(&body), body.content.to_vec())
+    };
+    let length = |bytes: usize| format!(r#"{{"name":"content-length","value":"{bytes}"}}"#);
+    // Two characters of UTF-8, read as Latin-1: four.
+    assert_eq!(sent("Ã©Ã©", &length(4)), ("4 bytes".to_owned(), "éé".as_bytes().to_vec()));
+    assert_eq!(sent(r"\u00ff\u00fe\u0000", &length(3)).1, [0xff, 0xfe, 0]);
+    // What was saved as text.
+    assert_eq!(sent("éé", &length(4)).1, "éé".as_bytes());
+    assert_eq!(sent("éé", "").1, "éé".as_bytes());
+    assert_eq!(sent("€é", &length(2)).1, "€é".as_bytes());
+    // U+FFFD in place of bytes that are not UTF-8: what was sent is unknown, unless its length is that of the text.
+    assert_eq!(sent(r"a\ufffd", "").0, "lossy");
+    assert_eq!(sent(r"a\ufffd", &length(2)).0, "lossy");
+    assert_eq!(sent(r"a\ufffd", &length(4)).0, "4 bytes");
+}
+
+#[test]
+fn a_mask_repeats_one_sign_and_dots_are_a_malformed_token() {
+    let credential = |value: &str| {
+        let headers = format!(r#","headers":[{{"name":"authorization","value":"{value}"}}]"#);
+        one(&entry(&headers, "")).exchange.request.credential
+    };
+    for mask in ["Bearer ***", "***", "Bearer [redacted]", "Bearer ---"] {
+        assert_eq!(credential(mask), Credential::Unknown, "{mask}");
+    }
+    assert!(matches!(credential("Bearer .."), Credential::Malformed(_)));
 }
 
 #[test]
@@ -431,7 +471,7 @@ fn text_that_is_not_quite_unicode_does_not_stop_the_reader() {
     har.retain(|byte| *byte != b'@');
     let mut recording = Recording::new("x".into(), Box::new(io::Cursor::new(har)), None).unwrap();
     let entry = recording.next().unwrap().unwrap();
-    assert_eq!(entry.exchange.response.unwrap().body.content, "\u{fffd}\u{fffd}\u{fffd} \u{fffd}".as_bytes());
+    assert_eq!(body(&entry.exchange.response.unwrap().body), "lossy");
 }
 
 /// A folder with `x.har`, whose only entry's body is in the file `name`.

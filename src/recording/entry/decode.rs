@@ -153,7 +153,13 @@ fn unread(error: LenientError, text: &[u8]) -> EntryFault {
     if let Some(fault) = note::fault(text) {
         return fault;
     }
-    let member = if error == LenientError::Shape { misshapen(text) } else { None };
+    let member = match error {
+        LenientError::Shape => misshapen(text),
+        LenientError::Grammar => serde_json::from_slice::<serde::de::IgnoredAny>(text).err().map(|error| {
+            format!("it is not valid JSON from line {}, column {} of the entry on", error.line(), error.column())
+        }),
+        _ => None,
+    };
     EntryFault::Entry(format!("it cannot be read ({})", member.map_or_else(|| har::plain(error), Cow::Owned)))
 }
 
@@ -177,8 +183,14 @@ fn is_masked(request: &Request) -> bool {
     };
     let lower = secret.to_ascii_lowercase();
     is_label(secret)
-        || !secret.is_empty() && !secret.bytes().any(|byte| byte.is_ascii_alphanumeric())
+        || is_one_sign(secret)
         || ["redacted", "masked", "sanitized", "sanitised"].iter().any(|word| lower.contains(word))
+}
+
+/// Whether a text repeats one sign: `***`, `•••`. Dots have the shape of a JWT whose parts are empty.
+fn is_one_sign(text: &str) -> bool {
+    let mut signs = text.chars();
+    signs.next().is_some_and(|first| !first.is_alphanumeric() && first != '.' && signs.all(|sign| sign == first))
 }
 
 /// Where the request went; `None` if it is no HTTP exchange.
@@ -238,12 +250,14 @@ fn request(
         Method::from_bytes(method.as_bytes()).map_err(|_| EntryFault::from("its method is not an HTTP method"))?;
     let mut headers = request.headers;
     let wire_size = har::count(request.body_size);
+    // Chrome gives no `postData` for blobs and files, and no size.
+    let unknown = wire_size.is_none() && !method.is_safe() && headers.contains("content-type");
     let mut body = match request.post_data {
-        None => missing(wire_size, false, &headers, wire_size, foreign),
+        None => missing(wire_size, unknown, &headers, wire_size, foreign),
         Some(post) => {
             content_type(&mut headers, post.mime_type.as_ref());
             let own = post.own_encoding.or(post.encoding);
-            match stored(post.text, own.as_ref(), post.file.as_ref(), files)? {
+            match stored(post.text, own.as_ref(), post.file.as_ref(), foreign.then_some(&headers), files)? {
                 Some(content) if !content.is_empty() => {
                     present(content, wire_size, &headers, wire_size, laid_out.request, foreign)
                 }
@@ -286,7 +300,8 @@ fn response(
     let bodiless = is_bodiless(method, status);
     let is_text = content.file.is_none() && content.encoding.is_none();
     let text = content.text.filter(|_| !(leaves_out && is_text));
-    let mut body = match stored(text, content.encoding.as_ref(), content.file.as_ref(), files)? {
+    let declared = foreign.then_some(&headers);
+    let mut body = match stored(text, content.encoding.as_ref(), content.file.as_ref(), declared, files)? {
         Some(held) if !held.is_empty() => present(held, size, &headers, wire_size, laid_out.response, foreign),
         _ if bodiless => Body::default(),
         stored => {

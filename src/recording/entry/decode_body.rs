@@ -13,11 +13,12 @@ use crate::{
     json::{self, lenient::Quoted},
 };
 
-/// The bytes that the file holds for a body; `None` if it holds none.
+/// The bytes that the file holds for a body; `None` if it holds none. `headers` are those of another tool's message.
 pub(super) fn stored(
     text: Option<Quoted<'_>>,
     encoding: Option<&Text<'_>>,
     file: Option<&Text<'_>>,
+    headers: Option<&Headers>,
     files: &mut Expecting<'_>,
 ) -> Result<Option<Bytes>, EntryFault> {
     if let Some(file) = file {
@@ -28,13 +29,32 @@ pub(super) fn stored(
     }
     let Some(text) = text else { return Ok(None) };
     if !encoding.is_some_and(|encoding| encoding.as_str().eq_ignore_ascii_case("base64")) {
-        return Ok(Some(Bytes::copy_from_slice(text.lossy().as_bytes())));
+        let text = text.lossy();
+        let bytes = headers.and_then(|headers| one_per_character(&text, headers));
+        return Ok(Some(bytes.map_or_else(|| Bytes::copy_from_slice(text.as_bytes()), Bytes::from)));
     }
     let text: Vec<u8> = text.lossy().bytes().filter(|byte| !byte.is_ascii_whitespace() && *byte != b'=').collect();
     let decoded = base64::engine::general_purpose::STANDARD_NO_PAD
         .decode(&text)
         .or_else(|_| base64::engine::general_purpose::URL_SAFE_NO_PAD.decode(&text));
     decoded.map(|bytes| Some(bytes.into())).map_err(|_| "a body marked as base64 is not base64".into())
+}
+
+/// The bytes of a text that holds one per character, as Firefox and mitmproxy save request bodies that are not UTF-8.
+/// `Content-Length` decides: it is the number of characters then, and not that of the text's bytes in UTF-8.
+fn one_per_character(text: &str, headers: &Headers) -> Option<Vec<u8>> {
+    if text.is_ascii() || identity_length(headers)? == text.len() as u64 {
+        return None;
+    }
+    let bytes: Vec<u8> = text.chars().map(u8::try_from).collect::<Result<_, _>>().ok()?;
+    (identity_length(headers)? == bytes.len() as u64).then_some(bytes)
+}
+
+/// The bytes of the content, where `Content-Length` states them: no content coding, and one value.
+fn identity_length(headers: &Headers) -> Option<u64> {
+    let mut stated = lengths(headers);
+    let length = stated.next().filter(|_| !headers.contains("content-encoding"))?;
+    stated.all(|other| other == length).then_some(length)
 }
 
 /// A body that the file holds. `size` is how many bytes the producer says that there were.
@@ -56,6 +76,9 @@ pub(super) fn present(
     if !foreign {
         return body;
     }
+    if is_lossy(&body.content, headers) {
+        return Body::withheld(Withheld::Other("lossy".to_owned()), wire_size);
+    }
     body = undo_coding(body, headers);
     // Firefox cuts long bodies: the size is that of the whole, and the text breaks off.
     let kept = body.content.len() as u64;
@@ -63,6 +86,14 @@ pub(super) fn present(
         body.presence = Presence::Truncated { kept, total: size };
     }
     body
+}
+
+/// Whether the producer replaced bytes that are not UTF-8 by U+FFFD, so that what was sent is unknown.
+fn is_lossy(content: &[u8], headers: &Headers) -> bool {
+    memchr::memmem::find(content, "\u{fffd}".as_bytes()).is_some()
+        && std::str::from_utf8(content).is_ok()
+        && !headers.contains("content-encoding")
+        && identity_length(headers) != Some(content.len() as u64)
 }
 
 /// Undoes a content coding that is still there; most producers hold bodies decoded, whatever their headers say.

@@ -20,6 +20,38 @@ pub struct ReadEnd {
     pub head: Head,
     /// How many entries were left out because they are not HTTP.
     pub skipped: usize,
+    /// Entries of another tool's file that could not be read, and were left out.
+    pub unreadable: Unreadable,
+}
+
+/// Entries that could not be read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Unreadable {
+    /// How many.
+    pub count: usize,
+    /// What is wrong with the first of them: a sentence each, with file and entry.
+    pub first: Vec<String>,
+}
+
+impl Unreadable {
+    /// Maximum entries whose fault is kept.
+    const MAX_LISTED: usize = 10;
+
+    /// Nothing, if every entry could be read.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the first that could not.
+    pub fn refused(&self) -> Result<(), String> {
+        self.first.first().map_or(Ok(()), |first| Err(first.clone()))
+    }
+
+    fn add(&mut self, error: &ReadError) {
+        self.count += 1;
+        if self.first.len() < Self::MAX_LISTED {
+            self.first.push(error.to_string());
+        }
+    }
 }
 
 /// Texts that go to one thread together.
@@ -30,7 +62,8 @@ struct Batch {
     ends: Vec<(EntryPosition, usize)>,
 }
 
-/// What became of a batch: a result per entry, `None` for one that is not HTTP; after an error nothing follows.
+/// What became of a batch: a result per entry, `None` for one that is not HTTP; after an error that is not of one entry
+/// nothing follows.
 type Done<T> = Vec<Result<Option<T>, ReadError>>;
 
 /// What is done with a text.
@@ -63,9 +96,9 @@ impl Batch {
                 let reason = "contrail failed on it; please report it".to_owned();
                 Err(reader.fail(ReadFault::Entry { index: position.index, reason }))
             });
-            let failed = result.is_err();
+            let ends = result.as_ref().is_err_and(|error| !error.is_of_one_entry());
             done.push(result);
-            if failed {
+            if ends {
                 break;
             }
         }
@@ -75,11 +108,12 @@ impl Batch {
 
 impl Recording {
     /// Does `work` with every entry that is left, on all cores, and hands what it gives to `sink` in the file's order.
+    /// An entry of another tool's file that cannot be read costs itself, not the file: see [`ReadEnd::unreadable`].
     ///
     /// # Errors
     ///
-    /// That of the first entry that cannot be read, after `sink` had all before it; or what `sink` says, after which
-    /// nothing more is read.
+    /// What keeps the rest of the file from being read, or an entry of contrail's own, after `sink` had all before it;
+    /// or the error of `sink`, after which nothing more is read.
     pub fn each<T, E>(
         self,
         work: impl Fn(Entry) -> T + Sync,
@@ -90,7 +124,8 @@ impl Recording {
         E: From<ReadError>,
     {
         let work = |reader: &mut Reader, text: &[u8], position| Ok(reader.entry(text, position)?.map(&work));
-        self.each_on(threads, work, sink)
+        let foreign = !self.head().by_contrail;
+        self.each_on(threads, foreign, work, sink)
     }
 
     /// As [`Recording::each`], with where each entry stands on the recording's
@@ -99,7 +134,7 @@ impl Recording {
     ///
     /// # Errors
     ///
-    /// As [`Recording::each`].
+    /// That of the first entry that cannot be read, whatever wrote the file; else as [`Recording::each`].
     pub fn each_with_ref<T, E>(
         self,
         wants_answers: impl Fn() -> bool + Sync,
@@ -114,12 +149,13 @@ impl Recording {
             let extent = if wants_answers() { Extent::Whole } else { Extent::NoAnswer };
             Ok(reader.placed(text, position, extent)?.map(|(entry, entry_ref)| work(entry, entry_ref)))
         };
-        self.each_on(threads, work, sink)
+        self.each_on(threads, false, work, sink)
     }
 
     fn each_on<T, E>(
         self,
         threads: impl FnOnce() -> usize,
+        leaves_out: bool,
         work: impl Work<T>,
         mut sink: impl FnMut(T) -> Result<(), E>,
     ) -> Result<ReadEnd, E>
@@ -141,18 +177,21 @@ impl Recording {
             let (mut reader, work) = (reader.clone(), &work);
             move |batch: Batch| batch.done(&mut reader, work)
         };
+        let mut unreadable = Unreadable::default();
         let take = |done: Done<T>| -> Result<(), E> {
             for result in done {
-                match result? {
-                    Some(result) => sink(result)?,
-                    None => skipped += 1,
+                match result {
+                    Ok(Some(result)) => sink(result)?,
+                    Ok(None) => skipped += 1,
+                    Err(error) if leaves_out && error.is_of_one_entry() => unreadable.add(&error),
+                    Err(error) => return Err(error.into()),
                 }
             }
             Ok(())
         };
         in_order(threads, next, worker, take)?;
         failed.map_or(Ok(()), |error| Err(E::from(error)))?;
-        Ok(ReadEnd { head: texts.head().clone(), skipped })
+        Ok(ReadEnd { head: texts.head().clone(), skipped, unreadable })
     }
 }
 
@@ -184,6 +223,7 @@ mod tests {
         };
         let ended = recording.each_on(
             || threads,
+            false,
             work,
             |path| {
                 paths.push(path);
@@ -219,6 +259,24 @@ mod tests {
                     "`x.har`, entry {at}: its URL names no host; a recording holds absolute URLs (https://host/path)"
                 )
             );
+        }
+    }
+
+    #[test]
+    fn an_entry_of_another_tool_that_cannot_be_read_is_left_out_and_counted() {
+        let path = |entry: Entry| entry.exchange.request.target.path().to_owned();
+        for at in [0, 3, 1500] {
+            let mut paths = Vec::new();
+            // Its `creator` follows the entries, so that it counts as another tool's while they are read.
+            let ended = recording(2000, Some(at)).each(path, |path| {
+                paths.push(path);
+                Ok::<(), ReadError>(())
+            });
+            let expected = (0..2000).filter(|index| index % 10 != 7 && *index != at).map(|index| format!("/{index}"));
+            assert_eq!(paths, expected.collect::<Vec<_>>());
+            let Unreadable { count, first } = ended.unwrap().unreadable;
+            assert_eq!(count, 1);
+            assert!(first[0].starts_with(&format!("`x.har`, entry {at}: its URL names no host")), "{first:?}");
         }
     }
 

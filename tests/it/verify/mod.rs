@@ -99,6 +99,20 @@ fn what_is_not_har_is_status_2_and_one_clear_line() {
 }
 
 #[test]
+fn an_entry_of_another_tool_that_cannot_be_read_costs_itself_and_the_status() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = har::har(&[conforming(), conforming()]).to_string();
+    let broken = file.replacen(r#""entries":["#, r#""entries":[{"request":{"method":"GET","url":"/q"}},"#, 1);
+    assert_ne!(broken, file);
+    fs::write(folder.path().join("x.har"), broken).unwrap();
+    let ran = run_in(folder.path(), ["verify", "--format", "json", "x.har"]);
+    assert_eq!(ran.status, 2, "{}", ran.stderr);
+    assert!(ran.stderr.contains("left out `x.har`, entry 0: its URL names no host"), "{}", ran.stderr);
+    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(report["summary"]["exchanges"], 2, "the others are judged: {report:#}");
+}
+
+#[test]
 fn a_folder_is_every_recording_in_it_and_each_is_named() {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("deep")).unwrap();
@@ -237,7 +251,7 @@ fn a_member_that_an_entry_has_twice_is_named() {
     let entry = conforming().to_string().replacen(r#""method":"GET""#, r#""method":"GET","method":"PUT""#, 1);
     let text = format!(r#"{{"log":{{"version":"1.2","entries":[{entry}]}}}}"#);
     let ran = run_with_input(["verify", "-"], text.as_bytes());
-    let line = "contrail: `standard input`, entry 0: it cannot be read (duplicate member `method`)\n";
+    let line = "contrail: left out `standard input`, entry 0: it cannot be read (duplicate member `method`)\n";
     assert_eq!((ran.status, &*ran.stderr), (2, line));
 }
 
