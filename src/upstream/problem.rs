@@ -53,7 +53,7 @@ impl Problem {
         self
     }
 
-    /// The body.
+    /// The body, indented: people read it with curl.
     #[must_use]
     pub fn body(&self) -> String {
         let mut object = Map::new();
@@ -62,7 +62,7 @@ impl Problem {
         object.insert("status".to_owned(), self.status.as_u16().into());
         object.insert("detail".to_owned(), self.detail.clone().into());
         object.extend(self.members.clone());
-        Value::Object(object).to_string()
+        format!("{:#}\n", Value::Object(object))
     }
 }
 
@@ -97,7 +97,8 @@ mod tests {
         let MessageBody::Full(body) = response.into_body() else { panic!("a body in memory") };
         assert_eq!(
             body,
-            r#"{"type":"urn:contrail:upstream","title":"Bad Gateway","status":502,"detail":"nobody \"there\"","n":1}"#
+            "{\n  \"type\": \"urn:contrail:upstream\",\n  \"title\": \"Bad Gateway\",\n  \"status\": 502,\n  \
+             \"detail\": \"nobody \\\"there\\\"\",\n  \"n\": 1\n}\n"
         );
     }
 }
