@@ -11,7 +11,7 @@ pub(super) mod nothing;
 mod proof;
 
 use std::{
-    io,
+    fs, io,
     path::Path,
     sync::{Arc, Mutex, PoisonError},
 };
@@ -46,7 +46,18 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     args.trail.uses(&mut used);
     args.upstream.uses(&mut used);
     args.judge.check_reports(&args.proxy, used)?;
-    report_files::or_failure(&args.judge.report, || record(args))
+    let missing = missing_folders(&args.out);
+    let ended = report_files::or_failure(&args.judge.report, || record(args));
+    for folder in missing {
+        // Only an empty one goes: nothing was recorded.
+        let _ = fs::remove_dir(folder);
+    }
+    ended
+}
+
+/// The folders down to `path` that a recording would make, the innermost first.
+fn missing_folders(path: &Path) -> Vec<&Path> {
+    path.ancestors().take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists()).collect()
 }
 
 fn record(args: &Args) -> Result<Outcome, Failure> {

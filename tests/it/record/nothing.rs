@@ -70,6 +70,9 @@ fn a_recording_of_nothing_leaves_neither_fixture_nor_journal_behind() {
         assert_eq!(ran.status, 2, "{}", ran.stderr);
         assert_line(&ran.stderr, &format!("fixture: {out} was not made"));
         assert!(!workspace.has(out) && !workspace.has(&format!("{out}.journal")));
+        let ran = record(&workspace, "sandbox", &["--out", &format!("fixtures/{out}")], &["true"]);
+        assert_eq!(ran.status, 2, "{}", ran.stderr);
+        assert!(!workspace.has("fixtures"), "an empty folder is left");
 
         let running = workspace.start("record", &["--out", out]);
         let address = running.address;
