@@ -1,13 +1,16 @@
 //! One line per exchange, on standard error: for people, or one JSON object for machines.
 
-use std::{io, time::Duration};
+use std::{borrow::Cow, io, time::Duration};
 
 use serde::Serialize;
 
 use crate::{
-    exchange::{Body, Headers, Presence, Withheld},
+    exchange::{Body, Exchange, Headers, Presence, Withheld},
     finding::{Conclusion, Finding, Kind},
-    json::write::{number, raw},
+    json::{
+        Document, Node,
+        write::{number, raw},
+    },
     redact::{JudgedExchange, Redacted},
     report::{WrittenFinding, verdict_name},
     upstream::{AnswerMeta, Denied},
@@ -94,7 +97,53 @@ pub(super) fn line(
             raw(out, &finding.short_message());
             out.push(b'\n');
         }
+        if let Some(text) = error_text(exchange) {
+            raw(out, "    the tenant's error: ");
+            shown(&text, out);
+            out.push(b'\n');
+        }
     }
+}
+
+/// Whether `--quiet` shows an exchange: it has a finding, was missed, or something went wrong with it.
+pub(super) fn is_notable(judged: &JudgedExchange, meta: &AnswerMeta) -> bool {
+    let transport = &judged.exchange.transport;
+    !judged.verdict.findings.is_empty()
+        || meta.miss.is_some()
+        || transport.incomplete.is_some()
+        || transport.answered_by_contrail.is_some()
+}
+
+/// What a refusal (4xx, 5xx) of the tenant says in its own words, on one line.
+fn error_text(exchange: &Exchange) -> Option<String> {
+    /// Characters of it that are shown.
+    const MAX_SHOWN: usize = 200;
+    let refusal = exchange.response.as_ref().filter(|response| response.status >= 400)?;
+    if exchange.transport.answered_by_contrail.is_some() {
+        return None;
+    }
+    let content = &refusal.body.content;
+    let named = Document::parse(content.clone()).ok().and_then(|document| words_of(document.root()));
+    let text = named.unwrap_or_else(|| String::from_utf8_lossy(&content[..content.len().min(4 * MAX_SHOWN)]).into());
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut shown: String = line.chars().take(MAX_SHOWN).collect();
+    if shown.len() < line.len() {
+        shown.push('…');
+    }
+    (!shown.is_empty()).then_some(shown)
+}
+
+/// The members in which APIs explain an error.
+fn words_of(root: Node<'_>) -> Option<String> {
+    let text = |node: Node<'_>, name: &str| node.get(name)?.as_str().map(Cow::into_owned);
+    let first = || root.get("errors")?.items().next();
+    match (text(root, "title"), text(root, "detail")) {
+        (Some(title), Some(detail)) => Some(format!("{title}: {detail}")),
+        (title, detail) => title.or(detail),
+    }
+    .or_else(|| text(root, "message"))
+    .or_else(|| text(root, "error_description"))
+    .or_else(|| text(first()?, "message"))
 }
 
 /// A word in the colour of its kind: violations red, gaps yellow.
@@ -287,4 +336,24 @@ fn shown(text: &str, out: &mut Vec<u8>) {
 /// Milliseconds, for lines.
 fn millis(took: Duration) -> u64 {
     u64::try_from(took.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_words_of_an_error_are_those_that_apis_write_for_people() {
+        for (body, expected) in [
+            (r#"{"title":"No","detail":"too\nlong","message":"x"}"#, Some("No: too\nlong")),
+            (r#"{"code":21211,"message":"The 'To' number is not valid"}"#, Some("The 'To' number is not valid")),
+            (r#"{"error":"invalid_grant","error_description":"expired"}"#, Some("expired")),
+            (r#"{"errors":[{"message":"first"},{"message":"second"}]}"#, Some("first")),
+            (r#"{"error":{"code":1}}"#, None),
+            ("[1]", None),
+        ] {
+            let document = Document::parse(body.as_bytes().to_vec()).unwrap();
+            assert_eq!(words_of(document.root()).as_deref(), expected, "{body}");
+        }
+    }
 }

@@ -238,7 +238,9 @@ impl Pipeline {
             let conclusion = conclusion(&judged.verdict, *panicked, meta);
             tracer.exchange(&Traced { judged, meta, took, conclusion, contract: &judge.contract });
         }
-        console::line(&mut outgoing.lines, self.lines, judged, &redacted.meta, redacted.took);
+        if !self.quiet || *panicked || console::is_notable(judged, &redacted.meta) {
+            console::line(&mut outgoing.lines, self.lines, judged, &redacted.meta, redacted.took);
+        }
         if let Some(encoder) = self.encoder.as_ref().filter(|_| self.is_recorded(&redacted.meta)) {
             let own = outgoing.encoder.get_or_insert_with(|| encoder.another());
             own.judged_by(judge.contract.hash());

@@ -48,6 +48,8 @@ pub struct Parts {
     pub max_inline: usize,
     /// How exchange lines are shaped.
     pub lines: LineFormat,
+    /// Exchanges without findings, misses and faults get no line.
+    pub quiet: bool,
     /// Where exchange lines go.
     pub console: Console,
     /// Where exchanges are counted for `--metrics` and `--otlp`, if they are.
@@ -64,6 +66,7 @@ pub struct Pipeline {
     parts: Option<Arc<ContractParts>>,
     pub(super) enforce: Enforce,
     pub(super) lines: LineFormat,
+    pub(super) quiet: bool,
     pub(super) console: Arc<Console>,
     pub(super) durable: bool,
     pub(super) max_inline: usize,
@@ -131,6 +134,7 @@ impl Pipeline {
             durable,
             max_inline,
             lines,
+            quiet,
             console,
             metrics,
             tracer,
@@ -141,6 +145,7 @@ impl Pipeline {
             parts: collector.parts().cloned(),
             enforce,
             lines,
+            quiet,
             console: Arc::new(console),
             durable,
             max_inline,

@@ -71,9 +71,12 @@ pub struct JudgeArgs {
     /// Format of exchange lines and summary
     #[arg(long, help_heading = "Output", value_enum, default_value_t)]
     pub format: Format,
-    /// Print the message of each finding below the line of its exchange
+    /// Print the message of each finding, and the tenant's words on an error, below the line of the exchange
     #[arg(long, help_heading = "Output")]
     pub verbose: bool,
+    /// Print lines only of exchanges with findings, misses or faults
+    #[arg(long, help_heading = "Output")]
+    pub quiet: bool,
     /// Write a report at the end, as text, json, html, markdown, junit, sarif, github or csv, to FILE or standard
     /// error; repeatable
     #[arg(long, help_heading = "Output", value_name = "FORMAT[=FILE]")]
@@ -224,6 +227,7 @@ impl JudgeArgs {
             durable: setup.durable,
             max_inline: self.max_inline,
             lines: self.lines(),
+            quiet: self.quiet,
             console: Console::new(io::stderr(), self.lines())?,
             metrics: setup.metrics,
             tracer: setup.tracer,

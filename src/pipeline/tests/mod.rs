@@ -160,6 +160,7 @@ fn pipeline_with(checker: Checker, journal: Option<Box<dyn Journal>>, durable: b
         durable,
         max_inline: MAX_INLINE,
         lines: LineFormat::PLAIN,
+        quiet: false,
         console: Console::new(output.clone(), LineFormat::PLAIN).unwrap(),
         metrics: None,
         tracer: None,

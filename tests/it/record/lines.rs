@@ -227,7 +227,7 @@ fn reports_are_written_at_the_end() {
 const TWO_WRONG: &str = "/api/v2/connections/con_1/directory-provisioning/synchronized-groups?take=101&debug=1";
 
 #[test]
-fn verbose_writes_each_findings_message_under_the_line_of_its_exchange() {
+fn verbose_writes_each_findings_message_and_the_tenants_error_under_the_line_of_the_exchange() {
     let workspace = Workspace::new();
     let running = workspace.start("watch", &["--verbose"]);
     get(running.address, TWO_WRONG, &token(running.address));
@@ -236,6 +236,8 @@ fn verbose_writes_each_findings_message_under_the_line_of_its_exchange() {
     assert!(lines.next().unwrap().ends_with(" ms (query.parameter at take, query.undocumented at debug)"));
     assert_eq!(lines.next(), Some("    query.parameter at take: expected at most 100, saw `101`"));
     assert_eq!(lines.next(), Some("    query.undocumented at debug: expected a documented query parameter"));
+    let error = lines.next().unwrap();
+    assert!(error.starts_with("    the tenant's error: "), "{error}");
     assert_eq!(lines.next(), Some(""), "the summary follows: {}", ran.stderr);
 
     // By variable, as every option; lines for machines have the messages anyway.
@@ -245,6 +247,20 @@ fn verbose_writes_each_findings_message_under_the_line_of_its_exchange() {
     get(running.address, TWO_WRONG, &token(running.address));
     let line = &objects(&running.finish(), "ms")[1];
     assert_eq!(line["findings"][0]["message"], "expected at most 100, saw `101`");
+}
+
+#[test]
+fn quiet_writes_lines_only_of_exchanges_that_somebody_has_to_look_at() {
+    let workspace = Workspace::new();
+    let running = workspace.start("watch", &["--quiet"]);
+    let token = token(running.address);
+    get(running.address, TEMPLATES, &token);
+    get(running.address, TWO_WRONG, &token);
+    let ran = running.finish();
+    let lines: Vec<&str> = ran.stderr.lines().filter(|line| line.contains(" ms")).collect();
+    assert_eq!(lines.len(), 1, "{}", ran.stderr);
+    assert!(lines[0].contains("take=101"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("3 exchanges: "), "all count: {}", ran.stderr);
 }
 
 /// What `watch --verbose` writes to a terminal.
