@@ -122,6 +122,7 @@ impl Live {
                 let mut connection = connection.map_err(|failure| Failure { retried, ..failure })?;
                 let reused = connection.kept_since.is_some();
                 let before = connection.meter.read();
+                let meter = Arc::clone(&connection.meter);
                 let http2 = connection.sender.is_http2();
                 if !http2 {
                     connection.meter.expect();
@@ -195,7 +196,7 @@ impl Live {
                         {
                             return Err(aborted.clone().into());
                         }
-                        return Err(Failure { retried, ..self.connector.broken(&error) });
+                        return Err(Failure { retried, ..self.connector.broken(&error, &meter.begin()) });
                     }
                 }
             }

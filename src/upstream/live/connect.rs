@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, PoisonError, RwLock},
 };
 
-use http::{HeaderValue, Uri, Version, header, uri::PathAndQuery};
+use http::{HeaderName, HeaderValue, Uri, Version, header, uri::PathAndQuery};
 use hyper::client::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use rustls_pki_types::ServerName;
@@ -20,11 +20,18 @@ use tokio_rustls::TlsConnector;
 use super::{
     counted::{Counted, Meter},
     pool::{Connection, Sender},
+    retry::{http2, reason_name},
     settings::{Access, Http2, Limits, MAX_HTTP1_FIELDS},
     tls::{self, SetupError},
     via::Via,
 };
-use crate::upstream::{Failure, FailureKind, Origin, irregular, own::Resolved};
+use crate::{
+    upstream::{Failure, FailureKind, Origin, irregular, own::Resolved},
+    visible::visible,
+};
+
+/// Maximum bytes of an answer that a message shows.
+const SHOWN: usize = 40;
 
 /// Bytes that a connection reads or writes ahead; an answer's head fits in, or is refused.
 const HTTP1_BUFFER: usize = 128 << 10;
@@ -95,7 +102,11 @@ impl Connector {
             None => late(&self.origin.to_string(), ""),
         })??;
         let connected = timeout_at(deadline, self.handshake(stream, switching)).await;
-        connected.map_err(|_| late(&format!("{}{}", self.origin, self.through()), ""))?
+        connected.map_err(|_| {
+            let (peer, seconds) = (format!("{}{}", self.origin, self.through()), self.limits.connect.as_secs_f32());
+            let cause = format!("{peer} accepted the connection, but no TLS handshake ended in {seconds} s");
+            Failure::new(FailureKind::Timeout, cause)
+        })?
     }
 
     /// The connection that leads to the upstream, perhaps through a proxy's tunnel.
@@ -174,7 +185,7 @@ impl Connector {
                 .max_header_list_size(HTTP2_HEADERS)
                 .handshake(io)
                 .await
-                .map_err(|error| self.broken(&error))?;
+                .map_err(|error| self.broken(&error, b""))?;
             tokio::spawn(ended(connection));
             return Ok(Connection::new(Sender::Http2(sender), meter));
         }
@@ -184,7 +195,7 @@ impl Connector {
         if self.limits.fields != MAX_HTTP1_FIELDS {
             builder.max_headers(self.limits.fields);
         }
-        let (sender, connection) = builder.handshake(io).await.map_err(|error| self.broken(&error))?;
+        let (sender, connection) = builder.handshake(io).await.map_err(|error| self.broken(&error, b""))?;
         tokio::spawn(ended(connection.with_upgrades()));
         Ok(Connection::new(Sender::Http1(sender), meter))
     }
@@ -217,11 +228,12 @@ impl Connector {
         }
     }
 
-    pub(super) fn broken(&self, error: &hyper::Error) -> Failure {
+    /// Why no answer came; `begin` is what came of one.
+    pub(super) fn broken(&self, error: &hyper::Error, begin: &[u8]) -> Failure {
         // A server of https answers what is no handshake with an alert, or not at all.
         let hint = match self.plain_via() {
             Some(via) => format!("; {}", via.advice()),
-            None if self.tls.is_none() => "; is it https?".to_owned(),
+            None if self.tls.is_none() && !begin.starts_with(b"HTTP/") => "; is it https?".to_owned(),
             None => String::new(),
         };
         let cause = if error.is_incomplete_message() {
@@ -232,17 +244,75 @@ impl Connector {
                 "the head of its response has more than {fields} fields (--max-response-headers) or more than \
                  {HTTP1_BUFFER} bytes"
             )
+        } else if let Some(fault) = http2_fault(error) {
+            fault
         } else {
             let cause = error.source().map_or_else(|| error.to_string(), |source| format!("{error}: {source}"));
-            if error.is_parse() { format!("{cause}{hint}") } else { cause }
+            if error.is_parse() {
+                let shown = String::from_utf8_lossy(&begin[..begin.len().min(SHOWN)]).into_owned();
+                let fault = head_fault(begin).unwrap_or(cause);
+                format!("{fault}; its answer begins with `{}`{hint}", visible(&shown))
+            } else {
+                cause
+            }
         };
         Failure::new(FailureKind::Broken, format!("no answer from {}: {cause}", self.peer()))
     }
+}
+
+/// What is wrong with the head of an answer over HTTP/1, as far as it came (RFC 9112, sections 4 and 5).
+fn head_fault(begin: &[u8]) -> Option<String> {
+    let mut lines = begin.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
+    let status = lines.next()?.split(|byte| *byte == b' ').nth(1).filter(|_| begin.starts_with(b"HTTP/1."))?;
+    if status.len() != 3 || !status.iter().all(u8::is_ascii_digit) {
+        return Some("its status line has no status of three digits".to_owned());
+    }
+    for line in lines.take_while(|line| !line.is_empty()) {
+        if line.starts_with(b" ") || line.starts_with(b"\t") {
+            return Some("it folds a header field over two lines (RFC 9112, section 5.2)".to_owned());
+        }
+        let name = &line[..line.iter().position(|byte| *byte == b':').unwrap_or(line.len())];
+        if name.len() == line.len() || HeaderName::from_bytes(name).is_err() {
+            let shown = String::from_utf8_lossy(&name[..name.len().min(SHOWN)]).into_owned();
+            return Some(format!("it has no valid header field name in `{}`", visible(&shown)));
+        }
+    }
+    None
+}
+
+/// What the upstream states about the end of a connection or a stream of HTTP/2.
+fn http2_fault(error: &hyper::Error) -> Option<String> {
+    let error = http2(error).filter(|error| error.is_remote())?;
+    let reason = error.reason()?;
+    let what = if error.is_go_away() { "closed the connection (GOAWAY" } else { "ended the stream (RST_STREAM" };
+    let hint = if reason == h2::Reason::HTTP_1_1_REQUIRED { "; use --upstream-http2 off" } else { "" };
+    Some(format!("it {what}, {}){hint}", reason_name(reason)))
 }
 
 /// Drives a connection to its end.
 async fn ended(connection: impl Future<Output = hyper::Result<()>>) {
     if let Err(error) = connection.await {
         tracing::debug!(%error, "an upstream connection ended early");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fault_of_a_head_is_named() {
+        for (begin, fault) in [
+            ("HTTP/1.1 20 OK\r\n", Some("its status line has no status of three digits")),
+            (
+                "HTTP/1.1 200 OK\r\nX-A: b\r\n c\r\n",
+                Some("it folds a header field over two lines (RFC 9112, section 5.2)"),
+            ),
+            ("HTTP/1.1 200 OK\r\nX Bad: a\r\n\r\n", Some("it has no valid header field name in `X Bad`")),
+            ("HTTP/1.1 200 OK\r\nX-A: b\r\n\r\n x", None),
+            ("ICY 200 OK\r\n", None),
+        ] {
+            assert_eq!(head_fault(begin.as_bytes()).as_deref(), fault, "{begin}");
+        }
     }
 }

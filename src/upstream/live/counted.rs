@@ -4,7 +4,7 @@ use std::{
     io,
     pin::Pin,
     sync::{
-        Arc,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
     task::{Context, Poll, ready},
@@ -17,17 +17,22 @@ use crate::io::pass_on::pass_on;
 /// Maximum bytes before an answer's body: its head, and informational responses (1xx), which hyper does not bound.
 const MAX_AHEAD: u64 = 1 << 20;
 
+/// Maximum bytes of the begin of an answer that are kept.
+const MAX_BEGIN: usize = 2048;
+
 /// What came in on a connection.
 #[derive(Debug)]
 pub(super) struct Meter {
     read: AtomicU64,
     /// What `read` may come to.
     most: AtomicU64,
+    /// How the answer begins, for a message about a head that cannot be read.
+    begin: Mutex<Vec<u8>>,
 }
 
 impl Meter {
     pub(super) fn new() -> Self {
-        Self { read: AtomicU64::new(0), most: AtomicU64::new(u64::MAX) }
+        Self { read: AtomicU64::new(0), most: AtomicU64::new(u64::MAX), begin: Mutex::default() }
     }
 
     /// How many bytes.
@@ -38,6 +43,16 @@ impl Meter {
     /// An answer is expected from here on.
     pub(super) fn expect(&self) {
         self.most.store(self.read() + MAX_AHEAD, Ordering::Release);
+        self.lock().clear();
+    }
+
+    /// How the answer begins that is expected.
+    pub(super) fn begin(&self) -> Vec<u8> {
+        self.lock().clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<u8>> {
+        self.begin.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// It is here; its body may have any length.
@@ -60,7 +75,14 @@ impl<IO: AsyncRead + Unpin> AsyncRead for Counted<IO> {
         // Only this task writes it.
         let read = self.meter.read() + more;
         self.meter.read.store(read, Ordering::Release);
-        if read > self.meter.most.load(Ordering::Acquire) {
+        let most = self.meter.most.load(Ordering::Acquire);
+        if most != u64::MAX {
+            let mut begin = self.meter.lock();
+            let room = MAX_BEGIN - begin.len();
+            let came = &buf.filled()[before..];
+            begin.extend_from_slice(&came[..came.len().min(room)]);
+        }
+        if read > most {
             let error = "it sent too many interim responses (1xx) and no final response";
             return Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, error)));
         }

@@ -1,7 +1,9 @@
 //! Response bodies on their way in, with the upstream's silence measured and the connection given back at the end.
 
 use std::{
+    error::Error as _,
     future::Future as _,
+    io,
     pin::Pin,
     task::{Context, Poll, ready},
 };
@@ -11,7 +13,10 @@ use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 use tokio::time::Sleep;
 
-use super::{pool::Lease, retry::is_reset};
+use super::{
+    pool::Lease,
+    retry::{http2, is_reset, reason_name},
+};
 use crate::upstream::BodyError;
 
 /// A response body on its way in; gives its connection back at the end.
@@ -59,8 +64,15 @@ impl Body for Receiving {
             }
             Some(Err(error)) => {
                 this.lease = None;
-                let reset = is_reset(&error);
-                let what = if reset { "ended the stream" } else { "closed the connection" };
+                let invalid = error.source().and_then(|source| source.downcast_ref::<io::Error>());
+                let invalid = invalid.filter(|error| error.kind() == io::ErrorKind::InvalidInput);
+                let code = http2(&error).and_then(h2::Error::reason).map(reason_name);
+                let code = code.map(|code| format!(" ({code})")).unwrap_or_default();
+                let what = match invalid {
+                    Some(fault) => format!("sent a chunk that cannot be read ({fault})"),
+                    None if is_reset(&error) => format!("ended the stream{code}"),
+                    None => format!("closed the connection{code}"),
+                };
                 Some(Err(BodyError(format!("the upstream {what} in the middle of its response"))))
             }
         })

@@ -50,7 +50,7 @@ pub(super) fn retry(attempt: Attempt) -> Retry {
     }
 }
 
-fn http2(error: &hyper::Error) -> Option<&h2::Error> {
+pub(super) fn http2(error: &hyper::Error) -> Option<&h2::Error> {
     error.source()?.downcast_ref()
 }
 
@@ -62,6 +62,12 @@ pub(super) fn is_unprocessed(error: &hyper::Error) -> bool {
             && (error.is_reset() && error.reason() == Some(h2::Reason::REFUSED_STREAM)
                 || error.is_go_away() && error.reason() == Some(h2::Reason::NO_ERROR))
     })
+}
+
+/// The name of an error code (RFC 9113, section 7).
+pub(super) fn reason_name(reason: h2::Reason) -> String {
+    let debug = format!("{reason:?}");
+    if debug.starts_with("Reason") { u32::from(reason).to_string() } else { debug }
 }
 
 /// Whether the upstream ended this request's stream, and not the connection.

@@ -175,6 +175,9 @@ impl Via {
     pub(super) fn refused(&self, what: &str, status: &str) -> String {
         let hint = match status {
             // Written out as a URL, redaction would take it for a secret.
+            "407" if self.authorization.is_some() => {
+                format!("it does not accept the name and the password in {}", self.named_by)
+            }
             "407" => {
                 format!(
                     "it requires a name and a password; write `USER:PASSWORD@` before its host in {}",
