@@ -126,9 +126,17 @@ pub struct Transport {
     pub original_audience: Option<String>,
     /// contrail answered itself (a value of the `Contrail-Answer` header); the tenant did not say this.
     pub answered_by_contrail: Option<String>,
+    /// The status that the client got in place of this response, which `--enforce` held back.
+    pub given: Option<u16>,
 }
 
 impl Transport {
+    /// Why the client got an answer of contrail's own, whether or not the tenant answered.
+    #[must_use]
+    pub fn answered(&self) -> Option<&str> {
+        self.answered_by_contrail.as_deref().or(self.given.map(|_| "enforce"))
+    }
+
     /// Why the exchange ended before its end, whoever ended it.
     #[must_use]
     pub fn unfinished(&self) -> Option<&str> {

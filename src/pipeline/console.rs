@@ -80,7 +80,7 @@ pub(super) fn line(
                 unchecked: verdict.unchecked.iter().map(crate::finding::Unchecked::name).collect(),
                 ms: millis(took),
                 incomplete: exchange.transport.unfinished(),
-                answered_by_contrail: exchange.transport.answered_by_contrail.as_deref(),
+                answered_by_contrail: exchange.transport.answered(),
                 remarks: &meta.remarks,
             },
         );
@@ -205,9 +205,14 @@ fn text(out: &mut Vec<u8>, status: u16, colour: bool, judged: &JudgedExchange, m
     if !verdict.findings.is_empty() {
         out.push(b')');
     }
-    if let Some(reason) = &exchange.transport.answered_by_contrail {
+    if let Some(reason) = exchange.transport.answered() {
         raw(out, "; answered by contrail: ");
         raw(out, reason);
+        if let Some(given) = exchange.transport.given {
+            raw(out, " (");
+            number(u64::from(given), out);
+            out.push(b')');
+        }
     }
     if let Some(reason) = exchange.transport.unfinished() {
         raw(out, "; incomplete: ");

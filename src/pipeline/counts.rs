@@ -93,8 +93,8 @@ impl Counts {
         let status = exchange.response.as_ref().map(|response| response.status);
         self.without_answer += u64::from(status.is_none_or(|status| status == 429));
         self.misses += u64::from(meta.miss.is_some());
-        if let Some(reason) = &exchange.transport.answered_by_contrail {
-            *self.answered.entry(reason.clone()).or_default() += 1;
+        if let Some(reason) = exchange.transport.answered() {
+            *self.answered.entry(reason.to_owned()).or_default() += 1;
         }
     }
 }

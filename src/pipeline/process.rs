@@ -2,7 +2,7 @@
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use super::{
@@ -32,6 +32,8 @@ struct Processing<T> {
     of: Option<T>,
     meta: AnswerMeta,
     took: Duration,
+    /// When it ended.
+    ended: Instant,
     /// Its response is held until it is judged.
     held: bool,
     waiting: Option<Waiting>,
@@ -71,12 +73,12 @@ fn report_miss(miss: &Miss) -> report::Miss {
 }
 
 fn judged(judge: &Judge, Pending { ended, waiting }: Pending) -> Processing<(JudgedExchange, bool)> {
-    let Completed { exchange, meta, took, held, alone: _ } = ended;
+    let Completed { exchange, meta, took, ended, held, alone: _ } = ended;
     let response = exchange.response.as_ref().map_or(0, |response| response.body.content.len());
     let captured = [exchange.request.body.content.len(), response];
     // A panic costs this exchange, not those that ended with it.
     let judged = catch_unwind(AssertUnwindSafe(|| judge.judge(exchange, &meta))).ok();
-    Processing { of: judged, meta, took, held, waiting, captured }
+    Processing { of: judged, meta, took, ended, held, waiting, captured }
 }
 
 /// The word for a verdict.
@@ -154,13 +156,13 @@ impl Pipeline {
         counting.count(pending.len());
         let judge = &counting.judge;
         let judged: Vec<_> = pending.into_iter().map(|pending| judged(judge, pending)).collect();
+        let mut redacted: Vec<_> = judged.into_iter().map(|judged| self.redacted(judge, judged)).collect();
         if self.metrics.is_some() {
             let mut exchanges = turn.exchanges();
-            for judged in &judged {
-                self.count(&mut exchanges, judged);
+            for redacted in &redacted {
+                self.count(&mut exchanges, redacted);
             }
         }
-        let mut redacted: Vec<_> = judged.into_iter().map(|judged| self.redacted(judge, judged)).collect();
         let mut outgoing = turn.outgoing();
         // What a panic left of another batch.
         outgoing.entries.clear();
@@ -178,11 +180,11 @@ impl Pipeline {
     }
 
     /// Counts an exchange for `--metrics`.
-    fn count(&self, exchanges: &mut Exchanges, judged: &Processing<(JudgedExchange, bool)>) {
-        let Processing { of: Some((judged, panicked)), meta, took, captured, .. } = judged else {
+    fn count(&self, exchanges: &mut Exchanges, redacted: &Processing<Ready>) {
+        let Processing { of: Some(Ready { judged, panicked, .. }), meta, took, captured, .. } = redacted else {
             return self.internal_error();
         };
-        let JudgedExchange { exchange, verdict, .. } = judged;
+        let JudgedExchange { exchange, verdict, .. } = &**judged;
         if *panicked {
             self.internal_error();
         }
@@ -194,20 +196,23 @@ impl Pipeline {
             scheme: &exchange.request.target.scheme,
             status: exchange.response.as_ref().map(|response| response.status).or_else(given),
             took: *took,
-            answered: exchange.transport.answered_by_contrail.as_deref(),
+            answered: exchange.transport.answered(),
             incomplete: exchange.transport.unfinished().is_some(),
             captured: *captured,
         });
     }
 
     fn redacted(&self, judge: &Judge, judged: Processing<(JudgedExchange, bool)>) -> Processing<Ready> {
-        let Processing { of, mut meta, took, held, mut waiting, captured } = judged;
+        let Processing { of, mut meta, took, ended, held, mut waiting, captured } = judged;
         let passes = !held
             || of
                 .as_ref()
                 .is_some_and(|(judged, panicked)| !panicked && enforce::passes(&judged.verdict, HeldMessage::Response));
         let is_recorded = self.is_recorded(&meta);
-        let redacted = of.and_then(|(judged, panicked)| {
+        let redacted = of.and_then(|(mut judged, panicked)| {
+            if !passes {
+                judged.exchange.transport.given = Some(enforce::given(&judged.exchange.request.method));
+            }
             let (redacted, attestation) = judge.redact(&self.redactor, judged, &meta, is_recorded)?;
             let touched = self.touched(&redacted);
             Some(Ready { judged: redacted, attestation, panicked, touched })
@@ -224,7 +229,10 @@ impl Pipeline {
             let redacted = catch_unwind(AssertUnwindSafe(|| self.redactor.text(remark).into_inner()));
             *remark = redacted.unwrap_or_default();
         }
-        Processing { of: redacted, meta, took, held, waiting, captured }
+        // What the client waits for contrail is part of how long it took, unless it is gone.
+        let has_left = |ready: &Ready| ready.judged.exchange.transport.client_left;
+        let took = if redacted.as_ref().is_some_and(has_left) { took } else { took + ended.elapsed() };
+        Processing { of: redacted, meta, took, ended, held, waiting, captured }
     }
 
     /// Adds the line and the entry of an exchange.

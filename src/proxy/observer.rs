@@ -5,7 +5,7 @@ use std::{
     future::Future,
     pin::Pin,
     task::{Context, Poll, ready},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use http::{HeaderMap, StatusCode};
@@ -25,6 +25,8 @@ pub struct Completed {
     pub meta: AnswerMeta,
     /// How long it took, from the request's head to the end.
     pub took: Duration,
+    /// When it ended; from then on the client waits for the observer.
+    pub ended: Instant,
     /// Its response is held until the observer has judged it ([`HoldPolicy::responses`]): it goes out only if
     /// [`Committed`] is no error.
     pub held: bool,

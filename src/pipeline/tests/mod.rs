@@ -246,7 +246,8 @@ fn answered(status: u16) -> Box<Exchange> {
 }
 
 fn ended() -> Completed {
-    Completed { exchange: exchange(), meta: AnswerMeta::default(), took: Duration::ZERO, held: false, alone: false }
+    let (meta, ended) = (AnswerMeta::default(), std::time::Instant::now());
+    Completed { exchange: exchange(), meta, took: Duration::ZERO, ended, held: false, alone: false }
 }
 
 fn panics(_: &Contract, _: &Exchange, _: &CheckOptions) -> crate::finding::Verdict {

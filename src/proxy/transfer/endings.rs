@@ -11,14 +11,10 @@ use crate::upstream::{Failure, FailureKind, MessageBody, Problem, Response};
 /// Answers in place of the tenant, which has done its work, because the exchange could not be recorded, or its response
 /// does not pass. Clients repeat unsafe requests on 5xx, so those get another status.
 pub(super) fn instead(mut problem: Problem, method: &Method) -> http::Response<Gate> {
-    if !is_safe(method) {
+    if !method.is_safe() {
         problem.status = StatusCode::FAILED_DEPENDENCY;
     }
     Response::from(problem).map(Gate::open)
-}
-
-pub(super) fn is_safe(method: &Method) -> bool {
-    *method == Method::GET || *method == Method::HEAD || *method == Method::OPTIONS
 }
 
 pub(super) fn too_large(limit: u64) -> Problem {
@@ -36,6 +32,7 @@ pub(super) async fn replace(
     problem: Problem,
     incomplete: Option<String>,
 ) -> http::Response<Gate> {
+    in_progress.meta.given_status = Some(problem.status);
     let recorded = in_progress.end(incomplete).await;
     Response::from(recorded.err().unwrap_or(problem)).map(Gate::open)
 }

@@ -139,7 +139,10 @@ impl InProgress {
         let Some(mut exchange) = self.begun.take() else { return Committed::now() };
         self.permit = None; // it is with the upstream no longer
         let is_whole = incomplete.is_none();
-        let now = Instant::now();
+        let ended = Instant::now();
+        let closed = self.connection().client_closed();
+        // It waited no longer than until it left.
+        let now = closed.filter(|_| self.client_left).unwrap_or(ended);
         let (sent_at, broke_off) = {
             let mut state = lock(&self.request);
             let whole = state.whole;
@@ -160,22 +163,29 @@ impl InProgress {
         if self.original_audience.is_some() {
             meta.remarks.push("the audience was contrail's own address and became the tenant's".to_owned());
         }
+        if let Some(closed) = closed.filter(|_| !self.client_left) {
+            let after = closed.saturating_duration_since(self.clock).as_millis();
+            meta.remarks.push(format!("the client had closed its side after {after} ms"));
+        }
         exchange.timings = Timings {
             before: None,
             send: Some(sent_at.saturating_duration_since(self.clock)),
             wait: self.head_at.map(|head| head.saturating_duration_since(sent_at)),
             receive: self.head_at.map(|head| now.saturating_duration_since(head)),
         };
+        let replaced = exchange.response.is_some() && meta.answered_by_contrail.is_none();
+        let given = meta.given_status.filter(|_| replaced).map(|status| status.as_u16());
         exchange.transport = Transport {
             incomplete,
             client_left: self.client_left || broke_off,
             retried: meta.retried,
             original_audience: self.original_audience.take(),
             answered_by_contrail: meta.answered_by_contrail.map(str::to_owned),
+            given,
         };
         let took = now.saturating_duration_since(self.clock);
         let alone = self.proxy.exchanges.fetch_sub(1, Ordering::AcqRel) == 1;
-        self.proxy.observer.on_completed(Completed { exchange, meta, took, held: self.held, alone })
+        self.proxy.observer.on_completed(Completed { exchange, meta, took, ended, held: self.held, alone })
     }
 }
 

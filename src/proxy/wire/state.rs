@@ -4,11 +4,11 @@ use std::{
     collections::VecDeque,
     future::poll_fn,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     task::Poll,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use super::{fault::RequestFault, head::HeadFacts, informational::InformationalQueue, stall};
@@ -38,6 +38,8 @@ pub(in crate::proxy) struct ConnectionState {
     /// How often the client took bytes.
     pub(super) taken: AtomicUsize,
     upgrade: Mutex<Upgrade>,
+    /// When the client's bytes ended in the middle of an exchange.
+    pub(super) closed: OnceLock<Instant>,
     /// What the upstream keeps for this client alone.
     pub(in crate::proxy) client: Arc<ClientConnection>,
     informational: InformationalQueue,
@@ -80,6 +82,11 @@ impl ConnectionState {
     /// The result that [`Self::head`] noted of the next head; called once for each.
     pub(in crate::proxy) fn next_head(&self) -> Result<HeadFacts, RequestFault> {
         self.heads.lock().unwrap_or_else(PoisonError::into_inner).pop_front().unwrap_or(Ok(HeadFacts::default()))
+    }
+
+    /// When the client closed its side in the middle of an exchange, if it did.
+    pub(in crate::proxy) fn client_closed(&self) -> Option<Instant> {
+        self.closed.get().copied()
     }
 
     fn upgrade(&self) -> MutexGuard<'_, Upgrade> {

@@ -15,7 +15,7 @@ use std::{
     pin::Pin,
     sync::{Arc, atomic::Ordering},
     task::{Context, Poll, ready},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use tokio::{
@@ -182,6 +182,7 @@ impl<IO: AsyncRead + Unpin> AsyncRead for Guarded<IO> {
         match Pin::new(&mut this.io).poll_read(cx, buf) {
             Poll::Ready(Ok(())) if buf.filled().len() == before => {
                 if this.phase == Phase::Busy {
+                    let _ = this.state.closed.set(Instant::now());
                     this.enter(Phase::Ended);
                     ready!(this.timer.poll(cx));
                 }

@@ -83,13 +83,17 @@ pub(super) fn note(
     let audience = transport.original_audience.as_deref().filter(|_| run);
     for (member, value) in [
         (",\"originalAudience\":", audience),
-        (",\"answered\":", transport.answered_by_contrail.as_deref()),
+        (",\"answered\":", if run { transport.answered() } else { transport.answered_by_contrail.as_deref() }),
         (",\"incomplete\":", transport.incomplete.as_deref()),
     ] {
         if let Some(value) = value {
             raw(out, member);
             string(value, out);
         }
+    }
+    if let Some(given) = transport.given.filter(|_| run) {
+        raw(out, ",\"given\":");
+        number(u64::from(given), out);
     }
     if transport.client_left {
         raw(out, ",\"clientLeft\":true");

@@ -51,6 +51,7 @@ const OWN: &[(&str, Kind)] = &[
     ("incomplete", Kind::String),
     ("retried", Kind::Boolean),
     ("clientLeft", Kind::Boolean),
+    ("given", Kind::Number),
     ("findings", Kind::Array),
     ("findings.*", Kind::Object),
     ("findings.*.seen", Kind::String),

@@ -270,7 +270,9 @@ async fn a_half_closed_client_still_gets_its_answer() {
     tenant.message().await;
     tenant.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").await;
     client.until("ok").await;
-    assert_eq!(harness.ended().await.exchange.transport.incomplete, None);
+    let ended = harness.ended().await;
+    assert_eq!(ended.exchange.transport.incomplete, None);
+    assert!(ended.meta.remarks[0].starts_with("the client had closed its side after "), "{:?}", ended.meta.remarks);
 }
 
 #[tokio::test]
