@@ -152,7 +152,7 @@ fn a_recording_that_cannot_be_searched_is_never_called_free_of_secrets() {
             assert_eq!(ran.status, 2, "{arguments:?}: {}", ran.stderr);
             let said = match name {
                 "bad.journal" if arguments[1] != "--check" => {
-                    let place = "from line 1, column 20 of the entry on";
+                    let place = "from its line 1, column 20 on";
                     format!("contrail: `bad.journal`, line 1: it cannot be read (it is not valid JSON {place})")
                 }
                 _ => format!("contrail: `{name}` cannot be searched for secrets, so nothing was written: {hint}"),

@@ -254,7 +254,7 @@ async fn a_proxy_that_refuses_the_tunnel_is_named_with_its_status() {
     let live = Live::new(tenant.origin.clone(), access, Limits::default()).unwrap();
     let failure = live.answer(request(&tenant.origin, "/", b"")).await.unwrap_err();
     assert_eq!(failure.kind, FailureKind::Unreachable);
-    let advice = "it requires a name and a password; write `USER:PASSWORD@` before its host in --upstream-proxy";
+    let advice = "it does not accept the name and the password in --upstream-proxy";
     assert_eq!(failure.cause, format!("{said}; {advice}"));
 }
 
@@ -309,7 +309,9 @@ async fn a_proxy_on_the_way_that_does_not_serve_is_named_and_what_to_do_and_neve
         (
             &plain,
             answering_proxy(alert).await,
-            "no answer from the upstream proxy 127.0.0.1:PORT: invalid HTTP version parsed".to_owned(),
+            "no answer from the upstream proxy 127.0.0.1:PORT: invalid HTTP version parsed; its answer begins with \
+             `\\u{15}\\u{3}\\u{1}\\u{0}\\u{2}\\u{2}F`"
+                .to_owned(),
         ),
     ];
     for (origin, via, said) in cases {

@@ -31,7 +31,7 @@ fn under_enforce_a_response_is_judged_once_and_recorded_whether_it_passes_or_not
 
 #[test]
 fn findings_about_the_request_do_not_hold_back_its_response() {
-    let (pipeline, _) = pipeline(Contract::check, &Memory::default());
+    let (pipeline, output) = pipeline(Contract::check, &Memory::default());
     // No token: `auth.missing`, and the tenant refused it rightly.
     assert!(pipeline.admit_request(&mut exchange()).is_err());
     assert!(admitted(&pipeline, answered(401)).is_ok());
@@ -42,4 +42,6 @@ fn findings_about_the_request_do_not_hold_back_its_response() {
         "the tenant's response violates the contract: auth.unenforced at Authorization: expected the tenant to refuse \
          a request without a token, saw `200`"
     );
+    pipeline.finish().console.close();
+    assert!(output.text().ends_with("; answered by contrail: enforce (502)\n"), "{}", output.text());
 }

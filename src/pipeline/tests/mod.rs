@@ -250,6 +250,17 @@ fn ended() -> Completed {
     Completed { exchange: exchange(), meta, took: Duration::ZERO, ended, held: false, alone: false }
 }
 
+/// Lines without the time that judging took.
+fn untimed(lines: &str) -> String {
+    let mut words: Vec<&str> = lines.split(' ').collect();
+    for at in 1..words.len() {
+        if words[at].trim_end() == "ms" {
+            words[at - 1] = "N";
+        }
+    }
+    words.join(" ")
+}
+
 fn panics(_: &Contract, _: &Exchange, _: &CheckOptions) -> crate::finding::Verdict {
     panic!("a bug")
 }
@@ -268,7 +279,7 @@ async fn a_checker_that_panics_costs_one_exchange_its_verdict_and_never_the_reco
     outcome.console.close();
     // Nothing that was not checked counts as checked.
     assert_eq!(outcome.collector.tally().unchecked().count(), crate::finding::Unchecked::ALL.len());
-    assert_eq!(output.text(), "401 GET /api/v2/connection-profiles/templates - conforms 0 ms\n");
+    assert_eq!(untimed(&output.text()), "401 GET /api/v2/connection-profiles/templates - conforms N ms\n");
 }
 
 /// As of a contract whose operation has no id.
@@ -284,7 +295,7 @@ async fn the_line_of_an_operation_without_an_id_names_it_once() {
     pipeline.flush();
     written.await.unwrap();
     pipeline.finish().console.close();
-    assert_eq!(output.text(), "401 GET /api/v2/connection-profiles/templates conforms 0 ms\n");
+    assert_eq!(untimed(&output.text()), "401 GET /api/v2/connection-profiles/templates conforms N ms\n");
 }
 
 /// What becomes of an exchange whose response is held.
@@ -349,9 +360,9 @@ fn a_remark_shows_no_secret_that_was_learnt_after_it_was_worded() {
     drop(pipeline.on_completed(ended));
     let outcome = pipeline.finish();
     outcome.console.close();
-    let expected = "401 GET /api/v2/connection-profiles/templates getConnectionProfileTemplates violates 0 ms \
+    let expected = "401 GET /api/v2/connection-profiles/templates getConnectionProfileTemplates violates N ms \
                     (request.body.unexpected, auth.missing at Authorization); /x?b=!client-secret-1! was not recorded\n";
-    assert_eq!(output.text(), expected);
+    assert_eq!(untimed(&output.text()), expected);
 }
 
 #[tokio::test]

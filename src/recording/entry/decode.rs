@@ -155,9 +155,9 @@ fn unread(error: LenientError, text: &[u8]) -> EntryFault {
     }
     let member = match error {
         LenientError::Shape => misshapen(text),
-        LenientError::Grammar => serde_json::from_slice::<serde::de::IgnoredAny>(text).err().map(|error| {
-            format!("it is not valid JSON from line {}, column {} of the entry on", error.line(), error.column())
-        }),
+        LenientError::Grammar => serde_json::from_slice::<serde::de::IgnoredAny>(text)
+            .err()
+            .map(|error| format!("it is not valid JSON from its line {}, column {} on", error.line(), error.column())),
         _ => None,
     };
     EntryFault::Entry(format!("it cannot be read ({})", member.map_or_else(|| har::plain(error), Cow::Owned)))

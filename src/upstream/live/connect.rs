@@ -249,15 +249,20 @@ impl Connector {
         } else {
             let cause = error.source().map_or_else(|| error.to_string(), |source| format!("{error}: {source}"));
             if error.is_parse() {
-                let shown = String::from_utf8_lossy(&begin[..begin.len().min(SHOWN)]).into_owned();
                 let fault = head_fault(begin).unwrap_or(cause);
-                format!("{fault}; its answer begins with `{}`{hint}", visible(&shown))
+                format!("{fault}; its answer begins with `{}`{hint}", first_line(begin))
             } else {
                 cause
             }
         };
         Failure::new(FailureKind::Broken, format!("no answer from {}: {cause}", self.peer()))
     }
+}
+
+/// The begin of an answer, up to its header fields: redaction would not recognise part of a secret.
+fn first_line(begin: &[u8]) -> String {
+    let end = begin.iter().position(|byte| matches!(byte, b'\r' | b'\n')).unwrap_or(begin.len());
+    visible(&String::from_utf8_lossy(&begin[..end.min(SHOWN)])).into_owned()
 }
 
 /// What is wrong with the head of an answer over HTTP/1, as far as it came (RFC 9112, sections 4 and 5).
@@ -272,8 +277,12 @@ fn head_fault(begin: &[u8]) -> Option<String> {
             return Some("it folds a header field over two lines (RFC 9112, section 5.2)".to_owned());
         }
         let name = &line[..line.iter().position(|byte| *byte == b':').unwrap_or(line.len())];
-        if name.len() == line.len() || HeaderName::from_bytes(name).is_err() {
-            let shown = String::from_utf8_lossy(&name[..name.len().min(SHOWN)]).into_owned();
+        if name.len() == line.len() || name.len() > SHOWN {
+            // Part of a value, which may be a secret.
+            return Some("it has a line without a header field name".to_owned());
+        }
+        if HeaderName::from_bytes(name).is_err() {
+            let shown = String::from_utf8_lossy(name);
             return Some(format!("it has no valid header field name in `{}`", visible(&shown)));
         }
     }
@@ -309,10 +318,24 @@ mod tests {
                 Some("it folds a header field over two lines (RFC 9112, section 5.2)"),
             ),
             ("HTTP/1.1 200 OK\r\nX Bad: a\r\n\r\n", Some("it has no valid header field name in `X Bad`")),
+            (
+                "HTTP/1.1 200 OK\r\nsk_live_4eC39HqLyjWDarjtT1zdp7dc\r\n",
+                Some("it has a line without a header field name"),
+            ),
             ("HTTP/1.1 200 OK\r\nX-A: b\r\n\r\n x", None),
             ("ICY 200 OK\r\n", None),
         ] {
             assert_eq!(head_fault(begin.as_bytes()).as_deref(), fault, "{begin}");
+        }
+    }
+
+    #[test]
+    fn no_header_field_of_a_head_that_cannot_be_read_is_shown() {
+        for (begin, shown) in [
+            ("ICY 200 OK\r\nX-Api-Key: sk_live_4eC39HqLyjWDarjtT1zdp7dc\r\n", "ICY 200 OK"),
+            ("\x15\x03", "\\u{15}\\u{3}"),
+        ] {
+            assert_eq!(first_line(begin.as_bytes()), shown);
         }
     }
 }

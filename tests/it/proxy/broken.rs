@@ -309,8 +309,8 @@ async fn the_407_of_a_proxy_on_the_way_is_contrails_own_502_and_never_the_tenant
     assert_eq!(
         detail(&answer),
         format!(
-            "the proxy {address} refused the request with 407; it requires a name and a password; write `USER:PASSWORD@` \
-             before its host in --upstream-proxy"
+            "the proxy {address} refused the request with 407; it does not accept the name and the password in \
+             --upstream-proxy"
         )
     );
     assert!(!answer.contains("hunter2"), "{answer}");

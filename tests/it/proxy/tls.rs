@@ -76,7 +76,9 @@ async fn an_upstream_that_accepts_and_shakes_no_hand_is_a_504_after_the_connect_
     // The upstream itself, and a proxy on the way to it that never answers CONNECT.
     let proxy = "the upstream proxy 127.0.0.1:PORT did not accept a connection in 0.1 s; --upstream-proxy names it; \
                  `--upstream-proxy none` connects directly";
-    for (via, said) in [(false, "https://127.0.0.1:PORT did not accept a connection in 0.1 s"), (true, proxy)] {
+    for (via, said) in
+        [(false, "https://127.0.0.1:PORT accepted the connection, but no TLS handshake ended in 0.1 s"), (true, proxy)]
+    {
         let limits = live::Limits { connect: Duration::from_millis(100), ..live::Limits::default() };
         let mut harness = Harness::with(Setup { https: Some(file.clone()), limits, via, ..Setup::default() }).await;
         let mut client = harness.client().await;

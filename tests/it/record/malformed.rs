@@ -161,7 +161,7 @@ fn the_summary_counts_each_withheld_body_of_the_journal_once_whatever_is_enforce
     let json = ("Content-Type", "application/json");
     let requests = [
         ("PATCH", template, vec![json], UNREADABLE),
-        ("PATCH", template, vec![json, ("Content-Encoding", "unknown")], b"{}"),
+        ("PATCH", template, vec![json, ("Content-Encoding", "unknown")], b"\xff\xfe"),
         ("PATCH", template, vec![json], b"{}"),
         ("GET", TEMPLATES, Vec::new(), b""),
     ];

@@ -223,7 +223,9 @@ fn a_line_of_a_journal_that_is_no_entry_is_refused_with_its_number() {
     assert_eq!(ran.status, 2);
     assert_line(
         &ran.stderr,
-        &format!("contrail: `bad.journal`, line {line}: it cannot be read (it is not valid JSON)"),
+        &format!(
+            "contrail: `bad.journal`, line {line}: it cannot be read (it is not valid JSON from its line 1, column 1 on)"
+        ),
     );
     assert!(!workspace.has("out.journal"));
 }

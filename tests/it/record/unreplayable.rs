@@ -72,6 +72,12 @@ fn a_stream_that_its_client_left_is_recorded_and_replayed_with_the_events_that_c
     let mut client = TcpStream::connect(record.address).unwrap();
     client.write_all(b"GET /events HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
     let (mut asked, _) = tenant.accept().unwrap();
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        let mut byte = [0];
+        asked.read_exact(&mut byte).unwrap();
+        head.push(byte[0]);
+    }
     asked
         .write_all(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: {\"n\":1}\n\ndata: {\"n\":")
         .unwrap();
