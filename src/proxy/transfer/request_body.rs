@@ -21,6 +21,7 @@ use crate::upstream::BodyError;
 
 /// The state of a request body, shared by its stream and the exchange in progress.
 #[derive(Debug)]
+#[allow(clippy::struct_excessive_bools)] // each is seen by another side, in any combination
 pub(in crate::proxy) struct RequestState {
     pub(in crate::proxy) copy: BodyCapture,
     /// It ended.
