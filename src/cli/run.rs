@@ -62,8 +62,9 @@ impl RunEnd {
 }
 
 impl ProxyArgs {
-    /// Serves until a signal (or the end of the wrapped command), drains, and returns. `origin` is the upstream's, as
-    /// in `https://tenant.example`. `ready` runs after `listening on` was printed.
+    /// Serves until a signal (or the end of the wrapped command), drains, and returns. `upstream` gets what adds the
+    /// intercepted hosts to an upstream of the tenant; `origin` is the tenant's, as in `https://tenant.example`. `ready`
+    /// runs after `listening on` was printed.
     ///
     /// # Errors
     ///
@@ -71,7 +72,7 @@ impl ProxyArgs {
     pub fn run(
         &self,
         pipeline: &Arc<Pipeline>,
-        upstream: Arc<dyn Upstream>,
+        upstream: impl FnOnce(&dyn Fn(Arc<dyn Upstream>) -> Arc<dyn Upstream>) -> Arc<dyn Upstream>,
         origin: &str,
         outbound: &OutboundPolicy,
         contract: ContractReload,
@@ -97,13 +98,15 @@ impl ProxyArgs {
             let access = live::Access { own: own.clone(), ..access };
             Arc::new(Routes::new(first, access, self.live_limits()))
         };
-        let upstream: Arc<dyn Upstream> = match outbound {
-            OutboundPolicy::Anywhere { access, .. } if !self.listeners.intercept.is_empty() => {
-                routes(Some((origin.clone(), upstream)), (**access).clone())
+        let with_intercepted = |upstream: Arc<dyn Upstream>| -> Arc<dyn Upstream> {
+            match outbound {
+                OutboundPolicy::Anywhere { access, .. } if !self.listeners.intercept.is_empty() => {
+                    routes(Some((origin.clone(), upstream)), (**access).clone())
+                }
+                _ => upstream,
             }
-            _ => upstream,
         };
-        let proxy = Proxy::new(settings.clone(), upstream, Arc::clone(pipeline) as _)?;
+        let proxy = Proxy::new(settings.clone(), upstream(&with_intercepted), Arc::clone(pipeline) as _)?;
         let unseen = Proxy::new(settings, routes(None, live::Access::default()), Arc::new(NoObserver))?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let site = Site { origin, own, outbound };

@@ -78,7 +78,7 @@ fn watch(args: &Args) -> Result<Outcome, Failure> {
     let introduce = || ready.introduce(&proxy, args.judge.format);
     let ran = proxy.run(
         &pipeline,
-        Arc::clone(&ready.upstream),
+        |with_intercepted| with_intercepted(Arc::clone(&ready.upstream)),
         &ready.origin,
         &args.upstream.outbound(),
         ContractReload::of(&args.judge, &args.filter.only, false),

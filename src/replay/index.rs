@@ -126,13 +126,15 @@ pub struct Names {
     pub upstream: Option<String>,
     /// Hosts that are the tenant's unless they are recorded.
     pub intercepted: Vec<String>,
+    /// Intercepted hosts are none of the tenant's, recorded or not.
+    pub apart: bool,
 }
 
 /// What a request's site is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum KnownSite {
     Tenant,
-    /// Another host that is recorded.
+    /// Another host that is recorded, or would be.
     Recorded,
     /// Neither recorded nor named.
     Unknown,
@@ -144,6 +146,7 @@ impl Names {
         Self {
             upstream: upstream.and_then(host_of),
             intercepted: intercepted.into_iter().filter_map(host_of).collect(),
+            apart: false,
         }
     }
 }
@@ -512,7 +515,7 @@ impl Index {
         } else if self.sites.contains(site) {
             KnownSite::Recorded
         } else if self.rules.names.intercepted.iter().any(|name| name == site) {
-            KnownSite::Tenant
+            if self.rules.names.apart { KnownSite::Recorded } else { KnownSite::Tenant }
         } else {
             KnownSite::Unknown
         }

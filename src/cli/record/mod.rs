@@ -175,7 +175,7 @@ fn serve(
     let contract = ContractReload::of(&args.judge, &args.filter.only, true);
     let ran = proxy.run(
         &pipeline,
-        Arc::clone(&ready.upstream),
+        |with_intercepted| with_intercepted(Arc::clone(&ready.upstream)),
         &ready.origin,
         &args.upstream.outbound(),
         contract,

@@ -25,7 +25,6 @@ use crate::{
     contract::CheckOptions,
     pipeline::{self, Outcome, SharedJournal},
     recording::{FixturePath, Journal, JournalContext, Renew},
-    replay::{ReplayOr, ReplayUpstream},
     report::{Proof, Reason},
     upstream::Upstream,
 };
@@ -97,9 +96,9 @@ impl Missing {
         Box::new(Arc::clone(&self.journal))
     }
 
-    /// `recorded`, and the tenant for what it misses.
-    pub(super) fn before(&self, recorded: ReplayUpstream) -> Arc<dyn Upstream> {
-        Arc::new(ReplayOr::new(recorded, Arc::clone(&self.ready.upstream)))
+    /// The tenant, which is asked for what was not recorded.
+    pub(super) fn upstream(&self) -> Arc<dyn Upstream> {
+        Arc::clone(&self.ready.upstream)
     }
 
     pub(super) fn origin(&self) -> &str {

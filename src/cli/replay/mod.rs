@@ -36,7 +36,7 @@ use crate::{
     exchange::{DecodeLimits, TenantFacts},
     recording::{self, Entry, EntryRef, FixturePath, ReadError, TENANT_ORIGIN},
     redact,
-    replay::{Builder, Names, Replay, ReplayUpstream, Settings},
+    replay::{Builder, Names, Replay, ReplayOr, ReplayUpstream, Settings},
     report::Reason,
     upstream::Upstream,
 };
@@ -72,6 +72,8 @@ fn replay(args: &Args) -> Result<Outcome, Failure> {
     let names = proxy.listeners.intercepted_origins()?;
     let called = named.as_ref().map(ToString::to_string);
     let tenant = Names::new(called.as_deref(), names.iter().map(String::as_str));
+    // With it, what an intercepted host lacks is asked of that host.
+    let tenant = Names { apart: upstream.is_some(), ..tenant };
     let missing = upstream.map(|upstream| Missing::begin(args, upstream, terms.get()?, &options)).transpose()?;
     // Beside each other: of the terms, most recordings need nothing.
     let (terms, loaded) = thread::scope(|scope| {
@@ -97,15 +99,21 @@ fn replay(args: &Args) -> Result<Outcome, Failure> {
     let recorded = ReplayUpstream::new(Arc::clone(&replay), Arc::clone(&redactor), tokens, limits)
         .redacting_after(move || taking_up.process_batches())
         .called(tenants.chain(named.as_ref().map(|origin| &*origin.authority)));
-    let (upstream, origin, outbound): (Arc<dyn Upstream>, _, _) = match &missing {
-        None => (Arc::new(recorded), TENANT_ORIGIN, OutboundPolicy::Memory),
-        Some(missing) => (missing.before(recorded), missing.origin(), missing.outbound()),
+    let (origin, outbound) = match &missing {
+        None => (TENANT_ORIGIN, OutboundPolicy::Memory),
+        Some(missing) => (missing.origin(), missing.outbound()),
     };
 
     proxy.for_command = missing.as_ref().map(|missing| missing.for_command(&proxy)).unwrap_or_default();
 
     let mut judging = None;
     let reload = ContractReload::of(&args.judge, &[], missing.is_some());
+    let upstream = |with_intercepted: &dyn Fn(Arc<dyn Upstream>) -> Arc<dyn Upstream>| -> Arc<dyn Upstream> {
+        match &missing {
+            None => Arc::new(recorded),
+            Some(missing) => Arc::new(ReplayOr::new(recorded, with_intercepted(missing.upstream()))),
+        }
+    };
     let ran = proxy.run(&pipeline, upstream, origin, &outbound, reload, || {
         messages::ready(args.judge.format, &replay);
         if let Some(missing) = &missing {

@@ -187,6 +187,38 @@ fn a_missing_request_goes_to_the_tenant_is_added_to_the_fixture_and_replayed_fro
 }
 
 #[test]
+fn what_is_recorded_of_an_intercepted_host_is_never_sent_to_it_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let (tenant, other) = (Origin::start(), Origin::start());
+    let (upstream, host) = (format!("http://{}", tenant.address), other.address.to_string());
+    let options = ["--upstream", &upstream, "--intercept", &host, "--forward-listen", "127.0.0.1:0", "--ca-dir", "ca"];
+    let ok = |body: &str| format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+    let send = |running: &Running, method: &str, target: &str| {
+        let message = call(running.address, method, &format!("http://{host}{target}"), &[], b"");
+        (message.status(), String::from_utf8(message.body).unwrap())
+    };
+    let recording = Running::start(folder.path(), [&["record", "--out", "rec.har"], &options[..]].concat());
+    other.will_answer(ok("sent"));
+    assert_eq!(send(&recording, "POST", "/sms"), (200, "sent".to_owned()));
+    recording.finish();
+
+    let arguments = [&["replay", "rec.har", "--record-missing", "--force"], &options[..]].concat();
+    for new in [true, false] {
+        let replay = Running::start(folder.path(), &arguments);
+        if new {
+            other.will_answer(ok("new"));
+        }
+        assert_eq!(send(&replay, "POST", "/sms"), (200, "sent".to_owned()));
+        assert_eq!(send(&replay, "GET", "/new"), (200, "new".to_owned()));
+        let ran = replay.finish();
+        assert_eq!(ran.stderr.contains("not recorded yet; answered by the upstream"), new, "{}", ran.stderr);
+        let har = fs::read_to_string(folder.path().join("rec.har")).unwrap();
+        let har: serde_json::Value = serde_json::from_str(&har).unwrap();
+        assert_eq!(har["log"]["entries"].as_array().unwrap().len(), 2);
+    }
+}
+
+#[test]
 fn recording_what_is_missing_can_begin_with_nothing_and_leaves_nothing_without_a_request() {
     let folder = tempfile::tempdir().unwrap();
     let tenant = Live::start(&[]);
