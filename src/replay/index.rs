@@ -23,11 +23,12 @@ use super::{
     numbers::{NumberLists, Numbers},
     request_lines::RequestLines,
     serve::{self, Answer, AnswerId, Digested, KeptAnswers, Plain},
+    sites::{KnownSite, Names, host_of},
 };
 use crate::recording::fixture::request_parts::Parts;
 use crate::{
     digest::Digests,
-    exchange::{Credential, Request, Target, TenantFacts},
+    exchange::{Credential, Request, TenantFacts},
     recording::{self, EntryRef, ReadError, ReadFault, Rereader},
     upstream::Difference,
 };
@@ -117,44 +118,6 @@ pub struct Prepared {
     upstream: Option<String>,
     pub(super) learned: Learned,
     kept: Kept,
-}
-
-/// What the tenant is called beside `tenant.example`, as host and port.
-#[derive(Debug, Clone, Default)]
-pub struct Names {
-    /// The upstream's.
-    pub upstream: Option<String>,
-    /// Hosts that are the tenant's unless they are recorded.
-    pub intercepted: Vec<String>,
-    /// Intercepted hosts are none of the tenant's, recorded or not.
-    pub apart: bool,
-}
-
-/// What a request's site is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum KnownSite {
-    Tenant,
-    /// Another host that is recorded, or would be.
-    Recorded,
-    /// Neither recorded nor named.
-    Unknown,
-}
-
-impl Names {
-    /// Of origins.
-    pub fn new<'a>(upstream: Option<&str>, intercepted: impl IntoIterator<Item = &'a str>) -> Self {
-        Self {
-            upstream: upstream.and_then(host_of),
-            intercepted: intercepted.into_iter().filter_map(host_of).collect(),
-            apart: false,
-        }
-    }
-}
-
-/// Host and port of an origin.
-fn host_of(origin: &str) -> Option<String> {
-    let (scheme, authority) = origin.split_once("://")?;
-    Some(Target::new(scheme, authority, "/").host_and_port())
 }
 
 /// What requests are compared by; the same for all of them.

@@ -24,6 +24,7 @@ mod recordings;
 mod request_lines;
 mod sequence;
 mod serve;
+mod sites;
 mod token_endpoint;
 mod upstream;
 
@@ -33,11 +34,12 @@ mod tests;
 pub use self::{
     builder::{Builder, Preparer, Settings},
     ignore::{BadIgnore, Ignore, IgnoreSet, Ignored},
-    index::{Names, OperationOf, Prepared, RedactFailure, RedactRequest},
+    index::{OperationOf, Prepared, RedactFailure, RedactRequest},
     miss::MISS,
     missing::ReplayOr,
     recordings::{RecordedExchange, Replay, Served, Unproven},
     sequence::Exhausted,
     serve::Answer,
+    sites::Names,
     upstream::ReplayUpstream,
 };

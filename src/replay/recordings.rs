@@ -10,9 +10,10 @@ use std::{
 use super::{
     caller::{Caller, CallerCache, CallerId},
     conditions,
-    index::{Index, KnownSite},
+    index::Index,
     sequence::{Choice, Exhausted, Sequence},
     serve::{self, Answer},
+    sites::KnownSite,
     token_endpoint::{Reply, TokenEndpoint},
 };
 use crate::recording::fixture::request_parts::Parts;

@@ -1,0 +1,41 @@
+//! Sites: what the tenant is called, and whose a host is. Every other host that was recorded is a site of its own.
+
+use crate::exchange::Target;
+
+/// What the tenant is called beside `tenant.example`, as host and port.
+#[derive(Debug, Clone, Default)]
+pub struct Names {
+    /// The upstream's.
+    pub upstream: Option<String>,
+    /// Hosts that are the tenant's unless they are recorded.
+    pub intercepted: Vec<String>,
+    /// Intercepted hosts are none of the tenant's, recorded or not.
+    pub apart: bool,
+}
+
+/// What a request's site is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum KnownSite {
+    Tenant,
+    /// Another host that is recorded, or would be.
+    Recorded,
+    /// Neither recorded nor named.
+    Unknown,
+}
+
+impl Names {
+    /// Of origins.
+    pub fn new<'a>(upstream: Option<&str>, intercepted: impl IntoIterator<Item = &'a str>) -> Self {
+        Self {
+            upstream: upstream.and_then(host_of),
+            intercepted: intercepted.into_iter().filter_map(host_of).collect(),
+            apart: false,
+        }
+    }
+}
+
+/// Host and port of an origin.
+pub(super) fn host_of(origin: &str) -> Option<String> {
+    let (scheme, authority) = origin.split_once("://")?;
+    Some(Target::new(scheme, authority, "/").host_and_port())
+}
