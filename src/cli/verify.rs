@@ -204,7 +204,7 @@ fn read(
         let by_contrail = note.is_some();
         Verified { index, line, outside, by_contrail, carries_authorization, unauthenticated, touched, remark }
     };
-    let ended = recording.each(work, |checked| -> Result<(), Failure> {
+    let ended = recording.each_readable(work, |checked| -> Result<(), Failure> {
         progress.exchange();
         if !decided && checked.carries_authorization {
             collector.end_of_file(&name, false)?;
