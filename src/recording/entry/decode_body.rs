@@ -50,11 +50,9 @@ fn one_per_character(text: &str, headers: &Headers) -> Option<Vec<u8>> {
     (identity_length(headers)? == bytes.len() as u64).then_some(bytes)
 }
 
-/// The bytes of the content, where `Content-Length` states them: no content coding, and one value.
+/// The bytes of the content, where `Content-Length` states them.
 fn identity_length(headers: &Headers) -> Option<u64> {
-    let mut stated = lengths(headers);
-    let length = stated.next().filter(|_| !headers.contains("content-encoding"))?;
-    stated.all(|other| other == length).then_some(length)
+    length(headers).filter(|_| !headers.contains("content-encoding"))
 }
 
 /// A body that the file holds. `size` is how many bytes the producer says that there were.
@@ -188,6 +186,13 @@ fn lengths(headers: &Headers) -> impl Iterator<Item = u64> {
     values.flat_map(|value| value.split(',')).filter_map(|length| length.trim().parse().ok())
 }
 
+/// The value of `Content-Length`, unless several contradict each other.
+fn length(headers: &Headers) -> Option<u64> {
+    let mut stated = lengths(headers);
+    let length = stated.next()?;
+    stated.all(|other| other == length).then_some(length)
+}
+
 /// A form of which only the parameters were saved. Some producers save them decoded, some as they were sent; the length
 /// tells, and where it is not stated they count as decoded.
 pub(super) fn form(params: &[har::Param<'_>], wire_size: Option<u64>, headers: &Headers) -> Body {
@@ -209,7 +214,7 @@ pub(super) fn form(params: &[har::Param<'_>], wire_size: Option<u64>, headers: &
         encoded.append_pair(&name, &value);
     }
     let encoded = encoded.finish();
-    let stated = lengths(headers).next().filter(|first| lengths(headers).all(|length| length == *first)).or(wire_size);
+    let stated = length(headers).or(wire_size);
     let as_sent = stated == Some(raw.len() as u64) && stated != Some(encoded.len() as u64);
     Body { wire_size, ..Body::whole(if as_sent { raw } else { encoded }) }
 }
