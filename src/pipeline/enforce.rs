@@ -1,6 +1,6 @@
 //! `--enforce`: messages that violate the contract do not pass.
 
-use http::{Method, StatusCode};
+use http::StatusCode;
 use serde_json::json;
 
 use crate::{
@@ -75,11 +75,6 @@ pub(super) fn refusal(judged: &Redacted<JudgedExchange>, held: HeldMessage) -> P
     let detail = format!("{who} violates the contract: {}{at}: {}", first.rule, first.message());
     let findings: Vec<WrittenFinding<'_>> = blocking.into_iter().map(WrittenFinding::from).collect();
     Problem::new(held.status(), "enforce", detail).with("findings", json!(findings))
-}
-
-/// The status that the client gets in place of a response that does not pass: clients repeat unsafe requests on 5xx.
-pub(super) fn given(method: &Method) -> u16 {
-    if method.is_safe() { 502 } else { 424 }
 }
 
 /// A message that could not be judged, which `--enforce` never lets through.

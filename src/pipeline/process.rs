@@ -20,7 +20,7 @@ use crate::{
     exchange::Exchange,
     finding::Verdict,
     metrics::{Exchanges, Observed},
-    proxy::{Committed, Completed, Observer as _},
+    proxy::{Committed, Completed, Observer as _, held_back},
     redact::{JudgedExchange, Redacted},
     report::{self, ExchangeRef, LIVE, verdict_name},
     upstream::{AnswerMeta, Difference, Miss, Near},
@@ -211,7 +211,7 @@ impl Pipeline {
         let is_recorded = self.is_recorded(&meta);
         let redacted = of.and_then(|(mut judged, panicked)| {
             if !passes {
-                judged.exchange.transport.given = Some(enforce::given(&judged.exchange.request.method));
+                judged.exchange.transport.given = Some(held_back(&judged.exchange.request.method).as_u16());
             }
             let (redacted, attestation) = judge.redact(&self.redactor, judged, &meta, is_recorded)?;
             let touched = self.touched(&redacted);

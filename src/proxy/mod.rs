@@ -19,6 +19,7 @@ mod tunnel;
 mod wire;
 pub mod workers;
 
+pub(crate) use self::transfer::endings::held_back;
 pub use self::{
     host::HostPort,
     observer::{Committed, Completed, HoldPolicy, Observer},

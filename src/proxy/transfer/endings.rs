@@ -17,6 +17,12 @@ pub(super) fn instead(mut problem: Problem, method: &Method) -> http::Response<G
     Response::from(problem).map(Gate::open)
 }
 
+/// The status of contrail's answer in place of a response that `--enforce` holds back: clients repeat unsafe requests on
+/// 5xx.
+pub(crate) fn held_back(method: &Method) -> StatusCode {
+    if method.is_safe() { StatusCode::BAD_GATEWAY } else { StatusCode::FAILED_DEPENDENCY }
+}
+
 pub(super) fn too_large(limit: u64) -> Problem {
     Problem::new(
         StatusCode::PAYLOAD_TOO_LARGE,

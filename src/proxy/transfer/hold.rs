@@ -8,7 +8,7 @@ use http_body_util::BodyExt as _;
 
 use super::{
     audience::Rewriter,
-    endings::{aborted, instead, replace},
+    endings::{aborted, held_back, instead, replace},
     in_progress::InProgress,
     request_body::lock,
     response_body::{Gate, content_length},
@@ -97,7 +97,7 @@ pub(super) async fn response(
     method: &Method,
 ) -> http::Response<Gate> {
     let (head, mut body) = response.into_parts();
-    let refusal = if method.is_safe() { StatusCode::BAD_GATEWAY } else { StatusCode::FAILED_DEPENDENCY };
+    let refusal = held_back(method);
     let length = content_length(&head.headers).filter(|_| !is_bodiless(method, head.status.as_u16()));
     let mut trailers = None;
     while let Some(frame) = body.frame().await {

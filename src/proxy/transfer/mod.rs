@@ -3,7 +3,7 @@
 pub(super) mod acceptable;
 mod audience;
 pub(super) mod destination;
-mod endings;
+pub(super) mod endings;
 mod hold;
 pub mod hop;
 mod in_progress;
