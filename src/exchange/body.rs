@@ -215,8 +215,7 @@ impl Body {
         }
         let mut codings = codings(headers);
         let mut content = self.content.clone();
-        let too_many = (codings.len() > MAX_CODINGS).then_some(Withheld::Undecodable);
-        let mut failure = too_many;
+        let mut failure = (codings.len() > MAX_CODINGS).then_some(Withheld::Undecodable);
         while failure.is_none()
             && let Some(last) = codings.pop()
         {

@@ -137,7 +137,7 @@ impl Transport {
         self.answered_by_contrail.as_deref().or(self.given.map(|_| "enforce"))
     }
 
-    /// Why the exchange ended before its end, whoever ended it.
+    /// Why the exchange is not whole, whichever side broke it off.
     #[must_use]
     pub fn unfinished(&self) -> Option<&str> {
         let left = self.client_left.then_some("the client went away before the exchange was over");

@@ -8,7 +8,7 @@ use crate::{
     exchange::{Body, Exchange, Headers, Presence, Withheld},
     finding::{Conclusion, Finding, Kind},
     json::{
-        Document, Node,
+        Node,
         write::{number, raw},
     },
     redact::{JudgedExchange, Redacted},
@@ -123,7 +123,7 @@ fn error_text(exchange: &Exchange) -> Option<String> {
         return None;
     }
     let content = &refusal.body.content;
-    let named = Document::parse(content.clone()).ok().and_then(|document| words_of(document.root()));
+    let named = refusal.body.document().ok().and_then(|document| words_of(document.root()));
     let text = named.unwrap_or_else(|| String::from_utf8_lossy(&content[..content.len().min(4 * MAX_SHOWN)]).into());
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut shown: String = line.chars().take(MAX_SHOWN).collect();
@@ -346,6 +346,7 @@ fn millis(took: Duration) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::json::Document;
 
     #[test]
     fn the_words_of_an_error_are_those_that_apis_write_for_people() {
