@@ -23,8 +23,9 @@ pub(super) enum Reason {
     Other,
 }
 
-/// The words of a refusal without a reason, and of the fields that hold them.
-const PLAIN: [&str; 32] = [
+/// The words of a refusal without a reason, and of the fields that hold them. A permission is none of them: a user may
+/// lack one whose token lacks no scope.
+const PLAIN: [&str; 29] = [
     "a",
     "access",
     "action",
@@ -45,9 +46,6 @@ const PLAIN: [&str; 32] = [
     "not",
     "operation",
     "perform",
-    "permission",
-    "permissions",
-    "privileges",
     "request",
     "resource",
     "status",

@@ -134,6 +134,9 @@ fn a_refusal_that_gives_another_reason_decides_nothing() {
         r#"{"message":"This feature is not enabled for your tenant"}"#,
         r#"{"error":"ip_not_allowed"}"#,
         r#"{"message":"Directory sync is outside the scope of your subscription"}"#,
+        r#"{"message":"access denied: missing permission"}"#,
+        r#"{"message":"You do not have permission to perform this action"}"#,
+        r#"{"message":"Insufficient privileges to perform the operation"}"#,
         "<html><h1>403 Forbidden</h1><hr>nginx</html>",
     ] {
         let (decision, evidence) = with(other);
