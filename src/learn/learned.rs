@@ -20,6 +20,7 @@ use crate::{
     exchange::is_at_or_below,
     finding::Unchecked,
     json::{pointer_tokens, unescape_pointer},
+    plural::plural,
 };
 
 /// What was learned.
@@ -93,7 +94,7 @@ impl Learned {
         json!({
             "overlay": "1.0.0",
             "info": {
-                "title": format!("What {} of recorded traffic show of {}", crate::plural::plural(self.exchanges, "exchange"), self.title),
+                "title": format!("What {} of recorded traffic show of {}", plural(self.exchanges, "exchange"), self.title),
                 "version": self.version,
             },
             "actions": self.actions,
@@ -138,6 +139,12 @@ impl Learned {
             }
             Decision::Open(undecided) => {
                 self.undecided.push((operation.id.to_string(), undecided.sentence(method, &operation.path)));
+                let count = |name: &str| evidence.get(name).and_then(Value::as_u64).unwrap_or_default();
+                let aside = count("set-aside");
+                if aside > 0 && count("refused") == 0 {
+                    let sentence = "set aside, as all were: each may have another reason than a missing scope";
+                    self.undecided.push((operation.id.to_string(), format!("{} {sentence}", plural(aside, "refusal"))));
+                }
                 let undecided = undecided.json(method, &operation.path);
                 self.actions.push(json!({
                     "target": json_path(&operation.at),

@@ -282,6 +282,23 @@ fn one_tenant_has_one_origin_however_its_url_is_written() {
 }
 
 #[test]
+fn learn_says_that_all_refusals_of_an_operation_were_set_aside() {
+    let other = r#"{"message":"This feature is not enabled"}"#;
+    let said = |calls: &[Value]| {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("traffic.har"), har::har(calls)).unwrap();
+        let stderr = run_in(folder.path(), ["learn", "traffic.har"]).stderr;
+        stderr.lines().find(|line| line.contains("set aside")).map(str::to_owned)
+    };
+    let accepted = call("read:connection_profiles read:logs", 200, &list("x"));
+    let refused = call("read:logs", 403, other);
+    let line = "contrail: getConnectionProfileTemplates: 2 refusals set aside, as all were: each may have another \
+                reason than a missing scope";
+    assert_eq!(said(&[accepted.clone(), refused.clone(), refused.clone()]).as_deref(), Some(line));
+    assert_eq!(said(&[accepted, refused, call("read:logs", 403, MISSING)]), None);
+}
+
+#[test]
 fn a_tenant_that_mentions_scopes_anywhere_refuses_for_other_reasons_in_other_words() {
     let policy = har::get("/api/v2/rate-limit-policies/rlp_1", Some(&har::bearer()), 403, MISSING);
     let calls = [

@@ -39,6 +39,16 @@ pub(super) struct Refusal {
     /// Its text, as a hash.
     pub(super) text: u64,
     pub(super) reason: Reason,
+    /// The scopes that it names and its token lacks.
+    pub(super) names: Scopes,
+}
+
+impl Refusal {
+    /// Whether it shows that the operation does not require this scope alone: its token holds it, or the tenant names
+    /// others.
+    pub(super) fn excludes(&self, scope: &str) -> bool {
+        self.scopes.contains(scope) || !self.names.is_empty() && !self.names.contains(scope)
+    }
 }
 
 /// One call, as far as it can decide.
@@ -69,9 +79,10 @@ impl Calls {
                 }
                 count(&mut tenant.accepted, scopes, cited) || !has_room
             }
-            Call::Refused(scopes, Words { text, reason }) => {
+            Call::Refused(scopes, Words { text, reason, mut names }) => {
+                names.retain(|name| !scopes.contains(name));
                 let refused = &mut self.tenants.entry(tenant).or_default().refused;
-                count(refused, Refusal { scopes, path, text, reason }, cited)
+                count(refused, Refusal { scopes, path, text, reason, names }, cited)
             }
         };
         self.overflow |= full;

@@ -5,10 +5,11 @@
 //! token that holds all that an accepted token holds has another reason and is set aside. Where the tenant mentions a
 //! scope in any refusal (RFC 6750, section 3.1, or in the body), only such refusals count. Where it never does, a
 //! refusal counts if it states no reason, its path was accepted for another token, and nothing that was set aside has
-//! its path or its text.
+//! its path or its text. Where a refusal names scopes, only a scope that it names alone can be the required one.
 
 mod calls;
 mod decision;
+mod named;
 mod refusal;
 #[cfg(test)]
 mod tests;
@@ -71,7 +72,7 @@ fn required<'a>(weighed: &[Weighed<'a>]) -> Option<&'a str> {
     let scope = weighed.iter().find_map(Weighed::decided)?;
     let agrees = |one: &Weighed<'_>| {
         one.decided().is_none_or(|other| other == scope)
-            && (one.common.is_none() || one.candidates.contains(&scope) && !one.contradicts)
+            && (one.common.is_none() || one.candidates.contains(&scope) && one.contradiction.is_none())
     };
     weighed.iter().all(agrees).then_some(scope)
 }
@@ -91,8 +92,8 @@ fn why_open(weighed: &[Weighed<'_>]) -> Decision {
     if decided.len() > 1 {
         return open(&[], "tenants require different scopes", None);
     }
-    if accepted.clone().any(|one| one.contradicts) {
-        return open(&[], "a token with all scopes of an accepted one was refused for lack of a scope", None);
+    if let Some(contradiction) = accepted.clone().find_map(|one| one.contradiction) {
+        return open(&[], contradiction, None);
     }
     let mut candidates: Vec<&str> = first.candidates.clone();
     candidates.retain(|scope| accepted.clone().all(|one| one.candidates.contains(scope)));
@@ -123,7 +124,9 @@ fn next(weighed: &[Weighed<'_>], with: &[&str], without: &[&str]) -> NextCall {
             } else {
                 let Some(path) = tenant.paths.iter().next().copied() else { return false };
                 let reason = if one.explains { Reason::Scope } else { Reason::None };
-                tenant.refused.insert(Refusal { scopes: scopes.clone(), path, text: 0, reason }, seen);
+                tenant
+                    .refused
+                    .insert(Refusal { scopes: scopes.clone(), path, text: 0, reason, names: Scopes::new() }, seen);
             }
             let mut tried = weighed.to_vec();
             tried[at] = Weighed::of(&tenant, one.explains);

@@ -1,15 +1,19 @@
 //! What a refusal says: which reason its words state.
 
-use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
+use std::{
+    collections::BTreeSet,
+    hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher},
+};
 
-use memchr::memmem;
-
+use super::named::{is_step_up, named};
 use crate::exchange::Response;
 
 /// What a refusal says.
 pub(in crate::learn) struct Words {
     pub(super) text: u64,
     pub(super) reason: Reason,
+    /// The scopes that it names.
+    pub(super) names: BTreeSet<String>,
 }
 
 /// What a refusal states.
@@ -60,27 +64,33 @@ const PLAIN: [&str; 29] = [
 impl Words {
     pub(in crate::learn) fn of(response: &Response) -> Self {
         let challenges = response.headers.get_all("www-authenticate").map(http::HeaderValue::as_bytes);
-        let mut text = Vec::new();
+        let mut text = String::new();
         for part in challenges.chain([&*response.body.content]) {
             // Numbers are ids, instants and counters.
-            text.extend(part.iter().filter(|byte| !byte.is_ascii_digit()).map(u8::to_ascii_lowercase));
+            let part = String::from_utf8_lossy(part);
+            text.extend(part.chars().filter(|sign| !sign.is_ascii_digit()).map(|sign| sign.to_ascii_lowercase()));
         }
-        // `The scope of your subscription` is no scope of a token.
-        let mut scopes = memmem::find_iter(&text, b"scope").map(|at| &text[at + b"scope".len()..]);
-        let reason = if scopes.any(|after| !after.starts_with(b" of ")) {
-            Reason::Scope
+        let (reason, names) = if is_step_up(response) {
+            (Reason::Other, BTreeSet::new())
+        } else if mentions_scope(&text) {
+            (Reason::Scope, named(response))
         } else {
-            let words = text.split(|byte| !byte.is_ascii_alphabetic()).filter(|word| !word.is_empty());
-            let mut unknown = words.filter(|word| PLAIN.binary_search_by(|plain| plain.as_bytes().cmp(word)).is_err());
-            if unknown.next().is_none() { Reason::None } else { Reason::Other }
+            let words = text.split(|sign: char| !sign.is_ascii_alphabetic()).filter(|word| !word.is_empty());
+            let mut unknown = words.filter(|word| PLAIN.binary_search(word).is_err());
+            (if unknown.next().is_none() { Reason::None } else { Reason::Other }, BTreeSet::new())
         };
-        Self { text: hash(&text), reason }
+        Self { text: hash(text.as_bytes()), reason, names }
     }
 
     /// Whether it states that a scope is missing.
     pub(in crate::learn) fn mentions_scope(&self) -> bool {
         self.reason == Reason::Scope
     }
+}
+
+/// Whether a text in lower case mentions a scope. `The scope of your subscription` is no scope of a token.
+pub(super) fn mentions_scope(text: &str) -> bool {
+    text.match_indices("scope").any(|(at, scope)| !text[at + scope.len()..].starts_with(" of "))
 }
 
 /// The same in every process.

@@ -194,6 +194,63 @@ fn a_refusal_counts_for_its_challenge_and_without_any_only_where_its_path_was_ac
 }
 
 #[test]
+fn a_scope_that_a_refusal_contradicts_by_the_scopes_that_it_names_is_not_stated() {
+    let with = |text: &str| {
+        let calls = [
+            accepted("/x", &["A:r", "admin", "c:r"]),
+            accepted("/x", &["A:r", "admin"]),
+            refused("/x", &["c:r"], text),
+        ];
+        decide(calls.into()).0
+    };
+    let several = "a refusal names several scopes, any of which may suffice";
+    let other = "a refusal names a scope that an accepted token lacks";
+    for (text, why) in [
+        (r#"{"message":"Insufficient scope, expected any of: A:r,b:r"}"#, several),
+        (r#"{"message":"Insufficient scope, expected any of: admin, editor"}"#, several),
+        (r#"{"error":"insufficient_scope","scope":"admin editor"}"#, several),
+        (r#"{"error":"insufficient_scope","details":[{"requiredScopes":["A:r","b:r"]}]}"#, several),
+        ("Insufficient scope, expected any of: d:r", other),
+        (r#"{"message":"Insufficient scope, expected any of: a:r"}"#, other),
+        (r#"{"message":"The scope https://api.example/auth/read is missing."}"#, other),
+    ] {
+        let decision = with(text);
+        assert_eq!((undecided(&decision).why, decides_if(&decision)), (why, None), "{text}");
+    }
+    for (text, scope) in [
+        (r#"{"error":"insufficient_scope","message":"Insufficient scope, expected any of: A:r"}"#, "A:r"),
+        (r#"{"message":"The scope `A:r` is missing."}"#, "A:r"),
+        // What its token holds already is not what it lacks.
+        (r#"{"message":"Insufficient scope: c:r, A:r"}"#, "A:r"),
+        (r#"{"error":"insufficient_scope","scope":"admin"}"#, "admin"),
+    ] {
+        assert_eq!(with(text), Decision::Requires(scope.to_owned()), "{text}");
+    }
+}
+
+#[test]
+fn the_scopes_of_a_challenge_count_and_what_a_step_up_asks_for_is_no_scope() {
+    let with = |challenge: &str| {
+        let mut headers = Headers::default();
+        headers.append("www-authenticate".parse().unwrap(), challenge.parse().unwrap());
+        let body = Body::whole(FORBIDDEN.to_owned());
+        let words = Words::of(&Response { status: 403, version: http::Version::HTTP_11, headers, body });
+        let refused = TestCall("https://a", "/x", Call::Refused(scopes(&["c"]), words));
+        decide(vec![accepted("/x", &["Admin", "b"]), refused])
+    };
+    let realm = r#"Bearer realm="https://tenant.example/", error="insufficient_scope""#;
+    assert_eq!(with(&format!("{realm}, scope=\"Admin\"")).0, Decision::Requires("Admin".to_owned()));
+    assert_eq!(with(&format!("{realm}, Scope = Admin")).0, Decision::Requires("Admin".to_owned()));
+    assert_eq!(candidates(&with(realm).0), ["Admin", "b"]);
+    for other in [r#"scope="Admin owner""#, r#"scope="admin""#, r#"error_description="needs scope x:y""#] {
+        assert_eq!(decides_if(&with(&format!("{realm}, {other}")).0), None, "{other}");
+    }
+    let step_up = r#"Bearer error="insufficient_user_authentication", acr_values="b", max_age="5", scope="b""#;
+    let (decision, evidence) = with(step_up);
+    assert_eq!((candidates(&decision), &evidence["set-aside"]), (vec!["Admin", "b"], &json!(1)));
+}
+
+#[test]
 fn beyond_each_bound_of_the_page_the_scope_stays_undecided() {
     let deciding = || vec![accepted("/x", &["a", "b"]), refused("/x", &["b"], MISSING)];
     let texts = |count: usize| (0..count).map(|number| format!("/{number}")).collect::<Vec<_>>();

@@ -24,8 +24,8 @@ pub(super) struct Weighed<'a> {
     pub(super) candidates: Vec<&'a str>,
     /// Refusals that count.
     pub(super) counted: Vec<(&'a Refusal, &'a Sightings)>,
-    /// A refusal states that a scope is missing, and its token held all that an accepted one held.
-    pub(super) contradicts: bool,
+    /// Why the refusals leave no single scope, whatever further calls show.
+    pub(super) contradiction: Option<&'static str>,
 }
 
 impl<'a> Weighed<'a> {
@@ -46,13 +46,24 @@ impl<'a> Weighed<'a> {
         };
         let (counted, other): (Vec<_>, Vec<_>) = refused.into_iter().partition(|(refusal, _)| counts(refusal));
         let mut candidates = common.clone().unwrap_or_default();
-        candidates.retain(|scope| !counted.iter().any(|(refusal, _)| refusal.scopes.contains(*scope)));
+        candidates.retain(|scope| !counted.iter().any(|(refusal, _)| refusal.excludes(scope)));
+        let names = || counted.iter().map(|(refusal, _)| &refusal.names).filter(|names| !names.is_empty());
+        let is_common = |name: &String| common.as_ref().is_none_or(|common| common.contains(&name.as_str()));
+        let contradiction = if aside.iter().any(|(refusal, _)| refusal.reason == Reason::Scope) {
+            Some("a token with all scopes of an accepted one was refused for lack of a scope")
+        } else if names().any(|names| names.len() > 1) {
+            Some("a refusal names several scopes, any of which may suffice")
+        } else if names().flatten().any(|name| !is_common(name)) {
+            Some("a refusal names a scope that an accepted token lacks")
+        } else {
+            None
+        };
         Self {
             tenant,
             explains,
             accepted: tenant.accepted.values().map(|seen| seen.count).sum(),
             set_aside: aside.iter().chain(&other).map(|(_, seen)| seen.count).sum(),
-            contradicts: aside.iter().any(|(refusal, _)| refusal.reason == Reason::Scope),
+            contradiction,
             common,
             candidates,
             counted,
@@ -61,7 +72,7 @@ impl<'a> Weighed<'a> {
 
     pub(super) fn decided(&self) -> Option<&'a str> {
         match self.candidates[..] {
-            [scope] if !self.counted.is_empty() && !self.contradicts => Some(scope),
+            [scope] if !self.counted.is_empty() && self.contradiction.is_none() => Some(scope),
             _ => None,
         }
     }
@@ -91,7 +102,7 @@ impl<'a> Weighed<'a> {
         }
         for (index, (refusal, seen)) in self.counted.iter().enumerate() {
             let before = left.len();
-            left.retain(|held| *held == scope || !refusal.scopes.contains(*held));
+            left.retain(|held| *held == scope || !refusal.excludes(held));
             if index == 0 || left.len() < before {
                 cite("refused", seen);
             }
