@@ -91,7 +91,7 @@ rules! {
     RequestBodyUndocumented "request.body.undocumented" Gap "a request field or value that the document does not show";
     ResponseBodyUndocumented "response.body.undocumented" Gap "a response field or value that the document does not show";
     AuthMissing "auth.missing" Violation "no credential of a kind that the document asks for (a bearer token, an API key, …)";
-    AuthMalformed "auth.malformed" Violation "the bearer token is not a JWT, where the document states that tokens are JWTs";
+    AuthMalformed "auth.malformed" Violation "the token is not a JWT where the document asks for one, or credentials are malformed";
     AuthExpired "auth.expired" Violation "the token is outside its time at the instant of the exchange";
     AuthSignature "auth.signature" Violation "the token fails its signature";
     AuthScope "auth.scope" Violation "the token lacks the documented scope";

@@ -11,7 +11,7 @@ use super::verdict_cache::VerdictCache;
 use crate::{
     contract::{CheckOptions, Contract},
     exchange::{Body, Credential, DecodeLimits, Exchange, Headers, Request, Transport},
-    finding::{Unchecked, Verdict},
+    finding::{Rule, Unchecked, Verdict},
     recording::{Attested, attest},
     redact::{JudgedExchange, Redacted, Redactor},
     token::TokenCache,
@@ -176,7 +176,12 @@ impl Judge {
             (response.headers, response.body) = (Headers::new(), Body::default());
         }
         let redacted = catch_unwind(AssertUnwindSafe(|| redactor.redact(judged))).ok()?;
-        if !redacted.touched.elsewhere || !is_recorded {
+        // A label shows neither a scheme that redaction does not know nor that the credentials were malformed.
+        let hides = match &redacted.exchange.request.credential {
+            Credential::OtherScheme(scheme) if scheme.is_empty() => redacted.touched.authorization,
+            _ => redacted.verdict.findings.iter().any(|finding| finding.rule == Rule::AuthMalformed),
+        };
+        if !is_recorded || !(redacted.touched.elsewhere || hides) {
             return Some((redacted, Attestation::default()));
         }
         let options = self.options(meta);

@@ -4,7 +4,11 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::{Jwks, base64url::decoded, scheme::NO_TOKEN};
+use super::{
+    Jwks,
+    base64url::decoded,
+    scheme::{NO_B64TOKEN, NO_TOKEN, is_b64token},
+};
 use crate::exchange::{Credential, SignatureCheck, TokenFacts, TokenTime};
 
 /// Decodes a bearer token; its time is not judged here.
@@ -18,6 +22,9 @@ pub(super) fn decode(token: &[u8], keys: Option<&Jwks>) -> Credential {
 fn read(token: &[u8], keys: Option<&Jwks>) -> Result<Credential, &'static str> {
     if token.is_empty() {
         return Err(NO_TOKEN);
+    }
+    if !is_b64token(token) {
+        return Err(NO_B64TOKEN);
     }
     let parts: Vec<&[u8]> = token.split(|byte| *byte == b'.').collect();
     match parts[..] {

@@ -1,9 +1,14 @@
 //! The `Authorization` header (RFC 9110, 11.6.2): its scheme, and the text of a bearer token (RFC 6750, 2.1).
 
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+
 use crate::exchange::{Credential, Headers};
 
 /// Why a bearer token is malformed that is not there at all.
 pub(crate) const NO_TOKEN: &str = "there is no token after `Bearer`";
+
+/// Why a text after `Bearer` is malformed as a token of any kind.
+pub(crate) const NO_B64TOKEN: &str = "it has a character that no bearer token has";
 
 /// The `Authorization` header, if it is the only one.
 pub(super) fn authorization(headers: &Headers) -> Result<&http::HeaderValue, Credential> {
@@ -29,6 +34,22 @@ pub(super) fn bearer(value: &[u8]) -> Result<&[u8], Credential> {
 pub(crate) fn credentials<'v>(value: &'v [u8], scheme: &str) -> Option<&'v [u8]> {
     let (held, rest) = split(value);
     held.eq_ignore_ascii_case(scheme.as_bytes()).then_some(rest)
+}
+
+/// Whether a text is a `b64token` (RFC 6750, section 2.1).
+pub(super) fn is_b64token(text: &[u8]) -> bool {
+    let unpadded = text.iter().rposition(|byte| *byte != b'=').map_or(0, |last| last + 1);
+    let is_of_token = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._~+/".contains(byte);
+    unpadded > 0 && text[..unpadded].iter().all(is_of_token)
+}
+
+/// Why a text after `Basic` is no user and password (RFC 7617, section 2).
+pub(crate) fn basic_fault(credentials: &[u8]) -> Option<&'static str> {
+    let Ok(text) = BASE64_STANDARD.decode(credentials) else { return Some("it is not base64") };
+    if !text.contains(&b':') {
+        return Some("it has no colon");
+    }
+    text.iter().any(u8::is_ascii_control).then_some("it has a control character")
 }
 
 /// The scheme of an `Authorization` value, and what follows it.

@@ -143,7 +143,7 @@ pub(super) fn explanation(rule: Rule) -> Explanation {
         Rule::AuthMalformed => Explanation {
             means: "The bearer token is not a JWT: not three base64url parts of which the first two are JSON objects, no \
                     signature part, or `alg: none`. An encrypted token (JWE) is not malformed: `auth` and `required-scope` are unchecked. Under another contract this holds where the security scheme says \
-                    `bearerFormat: JWT` or `x-contrail-token: jwt`; elsewhere a token may be opaque, and `auth` is unchecked.",
+                    `bearerFormat: JWT` or `x-contrail-token: jwt`; elsewhere a token may be opaque, and `auth` is unchecked. Under any contract, a bearer token has only letters, digits and `-._~+/=`, and `Basic` credentials have to be base64 of `user:password`.",
             source: "Section 5: the token format is a JWT.",
             example: "`Authorization: Bearer not-a-token`",
             now: "Look where the client got the token: often a variable that was never set, or the wrong one.",
@@ -258,7 +258,9 @@ pub(super) fn standard(rule: Rule) -> &'static str {
         Rule::RequestBodyMalformed => "RFC 8259 and RFC 7493 (JSON), the URL standard (forms).",
         Rule::ResponseBodyMalformed => "RFC 8259 and RFC 7493 (JSON).",
         Rule::AuthMissing => "RFC 6750, section 2.1; OpenAPI, Security Requirement Object.",
-        Rule::AuthMalformed => "RFC 7519, RFC 7515.",
+        Rule::AuthMalformed => {
+            "RFC 7519, RFC 7515; RFC 6750, section 2.1 (bearer tokens); RFC 7617, section 2 (Basic)."
+        }
         Rule::AuthExpired => "RFC 7519, sections 4.1.4 and 4.1.5.",
         Rule::AuthSignature => "RFC 7515, RFC 7517.",
         Rule::ResponseHeader => "OpenAPI 3.1.1, section 4.8.21 (Header Object).",

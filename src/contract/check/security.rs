@@ -5,6 +5,8 @@
 
 use std::time::Duration;
 
+use http::HeaderValue;
+
 use super::state::Check;
 use crate::{
     contract::{
@@ -13,8 +15,8 @@ use crate::{
     },
     exchange::{Credential, Exchange, SignatureCheck, TokenFacts, TokenTime, media},
     finding::{Finding, Rule, Unchecked},
-    redact::is_label,
-    token::{NO_TOKEN, credentials, known_scheme},
+    redact::label_number,
+    token::{NO_B64TOKEN, NO_TOKEN, basic_fault, credentials, known_scheme},
 };
 
 /// Where findings about a credential stand that is no API key.
@@ -82,6 +84,11 @@ impl<'a> Check<'a> {
             self.unchecked.insert(Unchecked::Auth);
             return Permission::Unknown;
         }
+        let mut others = alternatives.iter().flat_map(|one| &one.others);
+        if let Some(fault) = others.find_map(|scheme| self.basic_fault(scheme)) {
+            self.find(Finding::new(Rule::AuthMalformed, AT, format!("base64 of `user:password`: {fault}")));
+            return Permission::Refuse("with malformed credentials", AT);
+        }
         let expected = alternatives.iter().map(described).collect::<Vec<_>>().join(", or ");
         let missing =
             alternatives.iter().filter_map(|one| one.others.iter().find(|scheme| self.shows(scheme) == Shown::No));
@@ -101,15 +108,21 @@ impl<'a> Check<'a> {
         let is = |carried: bool| if carried { Shown::Yes } else { Shown::No };
         match (scheme, &request.credential) {
             (Scheme::Unseen(_), _) | (Scheme::Http(_), Credential::Unknown) => Shown::Unseen,
-            (Scheme::Http(wanted), Credential::OtherScheme(held)) => match request.headers.get_str(AT) {
-                Some(value) => match credentials(value.as_bytes(), wanted) {
-                    Some(credentials) => is(!credentials.is_empty()),
-                    // Redaction replaces a scheme that it does not know with the credentials.
-                    None if is_label(value.trim()) && known_scheme(wanted.as_bytes()).is_none() => Shown::Unseen,
-                    None => Shown::No,
-                },
-                None => is(wanted.eq_ignore_ascii_case(held)),
-            },
+            (Scheme::Http(wanted), Credential::OtherScheme(held)) => {
+                match request.headers.get(AT).map(HeaderValue::as_bytes) {
+                    Some(value) => match credentials(value, wanted) {
+                        Some(credentials) => is(!credentials.is_empty() && self.basic_fault(scheme).is_none()),
+                        // Redaction replaces a scheme that it does not know with the credentials.
+                        None if label_number(value.trim_ascii()).is_some()
+                            && known_scheme(wanted.as_bytes()).is_none() =>
+                        {
+                            Shown::Unseen
+                        }
+                        None => Shown::No,
+                    },
+                    None => is(wanted.eq_ignore_ascii_case(held)),
+                }
+            }
             (Scheme::Http(_), _) => Shown::No,
             (Scheme::ApiKey { place: ParameterIn::Header, name }, credential) => {
                 if name.eq_ignore_ascii_case(AT) && *credential == Credential::Unknown {
@@ -133,6 +146,15 @@ impl<'a> Check<'a> {
                 is(params::pairs(query.as_bytes()).any(|pair| is_it(name, pair)))
             }
         }
+    }
+
+    /// Why the credentials of the request are none of the scheme `Basic`, where that is the scheme of both.
+    fn basic_fault(&self, scheme: &Scheme) -> Option<&'static str> {
+        let Scheme::Http(wanted) = scheme else { return None };
+        let value = self.exchange.request.headers.get(AT).filter(|_| wanted.eq_ignore_ascii_case("basic"))?;
+        let credentials = credentials(value.as_bytes(), wanted)?;
+        let is_shown = !credentials.is_empty() && label_number(credentials).is_none();
+        is_shown.then(|| basic_fault(credentials)).flatten()
     }
 
     /// Judges the bearer token by alternatives that take one.
@@ -167,6 +189,10 @@ impl<'a> Check<'a> {
                 self.find(Finding::new(Rule::AuthMissing, AT, "a bearer token"));
                 Permission::Refuse("without a bearer token", AT)
             }
+            Credential::Malformed(reason) if reason == NO_B64TOKEN && !jwt && !self.has_label() => {
+                self.find(Finding::new(Rule::AuthMalformed, AT, format!("a bearer token: {reason}")));
+                Permission::Refuse("with a malformed token", AT)
+            }
             Credential::Malformed(_) if !jwt => {
                 // The document does not state that it is a JWT, so its time and its scopes cannot be read.
                 self.unchecked.insert(Unchecked::Auth);
@@ -183,6 +209,12 @@ impl<'a> Check<'a> {
             }
             Credential::Token(facts) => self.token(facts, &scopes, jwt),
         }
+    }
+
+    /// Whether redaction replaced the bearer token.
+    fn has_label(&self) -> bool {
+        let value = self.exchange.request.headers.get(AT);
+        value.and_then(|value| credentials(value.as_bytes(), "bearer")).and_then(label_number).is_some()
     }
 
     fn token(&mut self, facts: &TokenFacts, alternatives: &[&[Box<str>]], jwt: bool) -> Permission<'a> {

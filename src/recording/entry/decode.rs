@@ -21,7 +21,7 @@ use crate::{
     exchange::{Body, Credential, Exchange, Headers, Request, Response, Target, Timings, is_bodiless},
     json::lenient::{Known, LenientError, Raw},
     redact::is_label,
-    token::{self, TokenCache},
+    token::{self, TokenCache, known_scheme},
 };
 
 /// `startedDateTime` of every entry of a fixture, which holds no run-time.
@@ -178,11 +178,13 @@ fn is_masked(request: &Request) -> bool {
     }
     let Some(value) = request.headers.get_str("authorization").map(str::trim) else { return false };
     let secret = match value.split_once(' ') {
-        Some((scheme, secret)) if scheme.eq_ignore_ascii_case("bearer") => secret.trim(),
+        Some((scheme, secret)) if known_scheme(scheme.as_bytes()).is_some() => secret.trim(),
         _ => value,
     };
+    // Of another scheme that is named the check needs to know no more.
+    let is_named = matches!(&request.credential, Credential::OtherScheme(scheme) if !scheme.is_empty());
     let lower = secret.to_ascii_lowercase();
-    is_label(secret)
+    (is_label(secret) && !is_named)
         || is_one_sign(secret)
         || ["redacted", "masked", "sanitized", "sanitised"].iter().any(|word| lower.contains(word))
 }

@@ -117,8 +117,8 @@ fn without_label_numbers(text: &str) -> String {
     out
 }
 
-fn verified(folder: &Path, recording: &str) -> Vec<Value> {
-    let ran = run_in(folder, ["verify", "--format", "json", recording]);
+fn verified(folder: &Path, recording: &str, contract: &str) -> Vec<Value> {
+    let ran = run_in(folder, ["verify", "--format", "json", "--contract", contract, recording]);
     assert!(ran.status < 2, "{recording}: {}", ran.stderr);
     let report: Value = serde_json::from_str(&ran.stdout).unwrap();
     report["exchanges"].as_array().unwrap().iter().map(essence).collect()
@@ -146,7 +146,7 @@ fn without(all: &[String], taken: &[String]) -> Vec<String> {
 }
 
 /// Sends every exchange through a recording proxy and compares the three readings with the live one.
-fn holds(plays: &[Play]) {
+fn holds(plays: &[Play], contract: &str) {
     let folder = tempfile::tempdir().unwrap();
     let origin = Origin::start();
     let upstream = format!("http://{}", origin.address);
@@ -165,6 +165,8 @@ fn holds(plays: &[Play]) {
             "--keep",
             "--max-capture",
             "65536",
+            "--contract",
+            contract,
         ],
     );
     for play in plays {
@@ -174,7 +176,7 @@ fn holds(plays: &[Play]) {
         let raw = request(proxy.address, &play.method, &play.target, &headers, &play.body);
         let _ = send(proxy.address, &play.method, &raw).unwrap_or_else(|error| panic!("{}: {error}", play.name));
     }
-    let journal = verified(folder.path(), "rec.journal");
+    let journal = verified(folder.path(), "rec.journal", contract);
     let ran = proxy.finish();
     assert!(ran.status < 2, "{}", ran.stderr);
     let live: Vec<Value> = ran
@@ -192,7 +194,7 @@ fn holds(plays: &[Play]) {
     assert_eq!(packed.status, 0, "{}", packed.stderr);
     let live = sorted(live);
     for recording in ["rec/", "one.har"] {
-        let held = sorted(verified(folder.path(), recording));
+        let held = sorted(verified(folder.path(), recording, contract));
         let (lost, made_up) = (without(&live, &held), without(&held, &live));
         assert!(
             lost.is_empty() && made_up.is_empty(),
@@ -223,13 +225,14 @@ fn contains(haystack: &[u8], needle: &[u8]) -> bool {
 
 #[test]
 fn live_findings_equal_those_of_verify_for_odd_exchanges() {
-    holds(&odd::all());
+    holds(&odd::all(), "built-in");
 }
 
-/// The cases of `fixtures/cases` that can be sent over a connection, as exchanges to send and to play.
-fn from_cases() -> Vec<(Case, Play)> {
+/// The cases of `fixtures/cases` that can be sent over a connection, as exchanges to send and to play; those of the
+/// built-in contract, or those of another.
+fn from_cases(contract: Option<&Path>) -> Vec<(Case, Play)> {
     let now = i64::try_from(now()).unwrap();
-    let plain = cases::all().into_iter().filter(Case::is_plain);
+    let plain = cases::all().into_iter().filter(|case| case.is_plain() && case.contract().as_deref() == contract);
     plain
         .map(|case| {
             let answer_headers = case.answer_headers();
@@ -250,9 +253,17 @@ fn from_cases() -> Vec<(Case, Play)> {
 
 #[test]
 fn live_findings_equal_those_of_verify_for_every_case() {
-    let (cases, plays): (Vec<Case>, Vec<Play>) = from_cases().into_iter().unzip();
+    let (cases, plays): (Vec<Case>, Vec<Play>) = from_cases(None).into_iter().unzip();
     assert!(cases.len() > 100, "{} cases only", cases.len());
-    holds(&plays);
+    holds(&plays, "built-in");
+}
+
+#[test]
+fn live_findings_equal_those_of_verify_for_credentials_of_every_kind() {
+    let contract = cases::folder().join("contracts/security.yaml");
+    let (cases, plays): (Vec<Case>, Vec<Play>) = from_cases(Some(&contract)).into_iter().unzip();
+    assert!(cases.len() > 40, "{} cases only", cases.len());
+    holds(&plays, contract.to_str().unwrap());
 }
 
 #[test]

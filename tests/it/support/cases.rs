@@ -278,7 +278,7 @@ impl Case {
 
     /// Whether the exchange can be sent over a real connection to a real proxy, and judged with the defaults there.
     pub fn is_plain(&self) -> bool {
-        let special = ["options", "contract", "overlay", "incomplete"];
+        let special = ["options", "overlay", "incomplete"];
         let noted = self.fields.get("token").and_then(|token| token.get("signature-check")).is_some();
         self.status().is_some_and(|status| status >= 200)
             && !noted

@@ -47,7 +47,16 @@ fn a_credential_that_a_tool_masked_is_unchecked_and_no_violation() {
         assert_eq!((status, rules(&report, 0)), (0, vec![]), "{value}");
         assert!(report["exchanges"][0]["unchecked"].as_array().unwrap().contains(&"auth".into()), "{value}");
     }
-    for value in ["Bearer undefined", "Bearer", "", "Bearer not!token-1!quite", "Basic dXNlcjpwYXNz"] {
+    for value in [
+        "Bearer undefined",
+        "Bearer ..",
+        "Bearer a..b",
+        "Basic !basic-1!",
+        "Bearer",
+        "",
+        "Bearer not!token-1!quite",
+        "Basic dXNlcjpwYXNz",
+    ] {
         let (status, report) = verify_json(&[get(path, Some(value), 401, "{}")], &[]);
         assert_eq!((status, rules(&report, 0).len()), (1, 1), "{value}");
     }
