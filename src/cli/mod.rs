@@ -35,6 +35,7 @@ pub mod listeners;
 mod log;
 mod messages;
 mod metrics;
+mod nothing;
 mod open_files;
 pub mod options;
 mod outbound;

@@ -1,9 +1,10 @@
 //! The signals that end a run, or have it read its certificates and its contract again.
 
 use std::{
-    io::{self, IsTerminal as _},
+    io::{self, IsTerminal as _, Write as _},
+    process,
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
         mpsc,
     },
@@ -14,6 +15,9 @@ use tokio::{
     runtime,
     signal::unix::{SignalKind, signal},
 };
+
+/// The exit status of a process that a signal ended before its work was done: 128 + SIGINT.
+const STOPPED: i32 = 130;
 
 /// The signals that a run listens to.
 #[derive(Debug)]
@@ -70,8 +74,40 @@ impl Signals {
 pub(super) fn end_asked() -> Arc<AtomicBool> {
     let asked = Arc::new(AtomicBool::new(false));
     let noted = Arc::clone(&asked);
+    on_end(move || noted.store(true, Ordering::Relaxed));
+    asked
+}
+
+/// While it lives, a signal that ends a run ends the process, for work that may be killed at any time.
+#[derive(Debug)]
+pub(super) struct EndsAtOnce(Arc<Mutex<bool>>);
+
+impl EndsAtOnce {
+    /// `last_words` is what the process prints then.
+    pub(super) fn new(last_words: String) -> Self {
+        let alive = Arc::new(Mutex::new(true));
+        let lives = Arc::clone(&alive);
+        on_end(move || {
+            let lives = lives.lock().unwrap_or_else(PoisonError::into_inner);
+            if *lives {
+                let _ = writeln!(io::stderr(), "contrail: {last_words}");
+                process::exit(STOPPED);
+            }
+        });
+        Self(alive)
+    }
+}
+
+impl Drop for EndsAtOnce {
+    fn drop(&mut self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = false;
+    }
+}
+
+/// Does this with the next signal that ends a run.
+fn on_end(then: impl FnOnce() + Send + 'static) {
     let (listens, is_listening) = mpsc::channel::<()>();
-    // Without it, that work takes the time that it may.
+    // Without it, the work after a run takes the time that it may.
     let _ = thread::Builder::new().name("signals".to_owned()).spawn(move || {
         let Ok(runtime) = runtime::Builder::new_current_thread().enable_all().build() else { return };
         runtime.block_on(async {
@@ -79,13 +115,12 @@ pub(super) fn end_asked() -> Arc<AtomicBool> {
             drop(listens);
             if let Ok(mut signals) = signals {
                 signals.end().await;
-                noted.store(true, Ordering::Relaxed);
+                then();
             }
         });
     });
     // It is dropped once a signal is noted, or where none can be.
     let _ = is_listening.recv();
-    asked
 }
 
 /// Which of standard input and standard error are a terminal; a closed one is none.

@@ -15,6 +15,7 @@ use crate::{
     cli::{
         Failure, Format,
         messages::{error_chain, quoted},
+        nothing,
         summary::{Rows, event},
     },
     contract::{CheckOptions, Contract},
@@ -301,7 +302,7 @@ impl FixtureBuilder {
                 rows.push((name, count.into()));
             }
         }
-        rows.extend(super::nothing::unanswered(folded).map(|why| super::nothing::not_recorded_anew(&why)));
+        rows.extend(nothing::unanswered(folded).map(|why| nothing::not_recorded_anew(&why)));
         rows.push(("fixture", self.out.display().to_string().into()));
         rows.push(("entries", folded.entries.into()));
         rows.push(("changed", folded.changed.into()));

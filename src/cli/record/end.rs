@@ -8,13 +8,14 @@ use super::{
     args::{Args, renewal},
     builder::{FixtureBuilder, FoldError, Proven, filled, remove},
     leftovers::Leftovers,
-    nothing,
 };
 use crate::{
     cli::{
         CommandStatus, Failure,
         messages::{error_chain, quoted},
+        nothing,
         run::RunEnd,
+        signals::EndsAtOnce,
         summary,
     },
     pipeline::{self, SharedJournal},
@@ -143,6 +144,7 @@ impl Ending<'_> {
         if counts.exchanges == 0 {
             return Ok(Proven { folded: Folded { nothing: true, ..Folded::default() }, proof: None });
         }
+        let _stoppable = stoppable(journal.lock().unwrap_or_else(PoisonError::into_inner).path());
         // Where the tenant answered every request, nothing stays of what --overwrite replaces.
         let unanswered = !counts.answered.is_empty() || counts.without_answer > 0;
         let earlier = self.before.fixture && (unanswered || !args.overwrite);
@@ -236,6 +238,15 @@ impl Ending<'_> {
         rows.extend(trail);
         Ok(End { rows, undone: vec![nothing::not_anew(&why)], fate: Fate::Nothing, ..End::default() })
     }
+}
+
+/// A fold that is stopped leaves the journal, as one that is killed does.
+pub(in crate::cli) fn stoppable(journal: &Path) -> EndsAtOnce {
+    let journal = quoted(journal);
+    EndsAtOnce::new(format!(
+        "stopped before the exchanges were in the fixture; they are in {journal}, and the next `contrail record` adds \
+         them"
+    ))
 }
 
 /// The journals of earlier runs that failed.

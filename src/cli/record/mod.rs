@@ -7,7 +7,6 @@ mod args;
 mod builder;
 mod end;
 mod leftovers;
-pub(super) mod nothing;
 mod proof;
 
 use std::{
@@ -19,6 +18,7 @@ use std::{
 pub use args::Args;
 use args::{exists, not_in_fixture, renewal};
 pub(super) use builder::{FixtureBuilder, FoldError, Opened, Proven, remove};
+pub(super) use end::stoppable;
 use end::{Before, End, Ending};
 pub(super) use proof::replayed;
 

@@ -12,13 +12,13 @@ use std::{
 use super::{args::Args, terms::Terms};
 use crate::{
     cli::{
-        Failure,
+        Failure, nothing,
         options::{
             limits::ProxyArgs,
             upstream::{Ready, UpstreamArgs},
         },
         outbound::OutboundPolicy,
-        record::{FixtureBuilder, FoldError, Opened, Proven, nothing, remove},
+        record::{FixtureBuilder, FoldError, Opened, Proven, remove, stoppable},
         run::RunEnd,
         summary::{Rows, event},
     },
@@ -139,6 +139,7 @@ impl Missing {
             rows.extend(remove(self.journal));
             return Ok(Added { rows, ..Added::default() });
         }
+        let _stoppable = stoppable(&self.path);
         let before = if self.earlier { self.builder.verdicts()? } else { BTreeMap::new() };
         let folded = {
             let mut journal = self.journal.lock().unwrap_or_else(PoisonError::into_inner);

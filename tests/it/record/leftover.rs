@@ -3,8 +3,11 @@
 use std::{fs, io::Write as _};
 
 use nix::{
-    sys::signal::{Signal, kill},
-    unistd::Pid,
+    sys::{
+        signal::{Signal, kill},
+        stat::Mode,
+    },
+    unistd::{Pid, mkfifo},
 };
 
 use super::{
@@ -335,4 +338,29 @@ fn a_left_over_journal_that_cannot_be_folded_stays_and_no_half_fixture_is_made()
     assert!(status == 2, "{stderr}");
     assert!(!workspace.has("rec.har"));
     assert_eq!(workspace.read("rec.har.journal"), journal);
+}
+
+#[test]
+fn a_signal_ends_a_fold_at_once_and_the_next_start_takes_the_journal_up() {
+    let workspace = Workspace::new();
+    record(&workspace, &[], &[TEMPLATES]);
+    let fixture = workspace.path().join("rec.har");
+    let running = workspace.start("record", &["--out", "rec.har", "--append"]);
+    let token = token(running.address);
+    get(running.address, GROUPS, &token);
+    // The fold reads the old fixture first, and does not get to its end.
+    fs::rename(&fixture, workspace.path().join("old.har")).unwrap();
+    mkfifo(&fixture, Mode::S_IRWXU).unwrap();
+    let process = Pid::from_raw(running.id().cast_signed());
+    kill(process, Signal::SIGTERM).unwrap();
+    let _folds = fs::OpenOptions::new().write(true).open(&fixture).unwrap();
+    kill(process, Signal::SIGTERM).unwrap();
+    let ran = running.wait();
+    assert_eq!(ran.status, 130, "{}", ran.stderr);
+    let said = "contrail: stopped before the exchanges were in the fixture; they are in rec.har.journal, and the next \
+                `contrail record` adds them";
+    assert_line(&ran.stderr, said);
+    fs::rename(workspace.path().join("old.har"), &fixture).unwrap();
+    record(&workspace, &["--append"], &[]);
+    assert_eq!(operations(&workspace), [TEMPLATES, GROUPS]);
 }

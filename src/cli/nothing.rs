@@ -1,9 +1,9 @@
-//! Why a recording holds no answer of the tenant, in words.
+//! Why a recording holds no answer of the tenant, and why a command's run checked nothing, in words.
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
 use crate::{
-    cli::{run::RunEnd, summary::Rows},
+    cli::{Outcome as Exit, options::policy::PolicyArgs, run::RunEnd, summary::Rows},
     pipeline::Outcome,
     plural::plural,
     recording::Folded,
@@ -13,13 +13,13 @@ use crate::{
 const NOTHING_RECORDED: &str = "NOTHING RECORDED";
 
 /// The lines for the summary of a recording that changed nothing, because the tenant gave no answer.
-pub(in crate::cli) fn lines(fixture: &str, stays: bool, cause: &str) -> Rows {
+pub(super) fn lines(fixture: &str, stays: bool, cause: &str) -> Rows {
     let kept = if stays { format!("{fixture}, unchanged") } else { format!("{fixture} was not made") };
     vec![(NOTHING_RECORDED, cause.into()), ("fixture", kept.into())]
 }
 
 /// Why the exit status is not 0 then.
-pub(in crate::cli) fn reason(cause: String) -> Reason {
+pub(super) fn reason(cause: String) -> Reason {
     Reason::new("nothing-recorded", NOTHING_RECORDED, cause)
 }
 
@@ -43,7 +43,7 @@ pub(super) fn not_anew(why: &str) -> Reason {
 }
 
 /// The likely cause, and what to do.
-pub(in crate::cli) fn cause(outcome: &Outcome, folded: &Folded, ran: &RunEnd) -> String {
+pub(super) fn cause(outcome: &Outcome, folded: &Folded, ran: &RunEnd) -> String {
     let counts = &outcome.counts;
     if counts.exchanges == 0 && counts.left_out == 0 && !counts.lost() {
         return unused(outcome, ran);
@@ -70,6 +70,26 @@ pub(in crate::cli) fn cause(outcome: &Outcome, folded: &Folded, ran: &RunEnd) ->
     }
     causes.extend(denied(outcome));
     causes.join("; ")
+}
+
+const NOTHING_REQUESTED: &str = "NOTHING REQUESTED";
+
+/// Why `watch -- CMD` or `replay -- CMD` fails where CMD ended and sent nothing through contrail: such a run checked
+/// nothing, and looks like one that did.
+pub(super) fn unrequested(policy: &PolicyArgs, outcome: &Outcome, ran: &RunEnd, exit: Exit) -> Option<Reason> {
+    let counts = &outcome.counts;
+    let ended = ran.command.is_some_and(|ended| !ended.interrupted);
+    let nothing = counts.exchanges == 0 && counts.left_out == 0 && counts.misses == 0 && !counts.lost();
+    // Denied requests have their own exit status.
+    (ended && nothing && !exit.misses && !policy.allows_unused()).then(|| {
+        let cause = format!("{}, or accept it with --allow unused", unused(outcome, ran));
+        Reason::new("nothing-requested", NOTHING_REQUESTED, cause)
+    })
+}
+
+/// The line for the summary about it.
+pub(super) fn row(reason: &Reason) -> (&'static str, serde_json::Value) {
+    (NOTHING_REQUESTED, reason.detail.as_str().into())
 }
 
 /// Nothing reached contrail.
