@@ -294,7 +294,7 @@ pub(super) fn list(text: &mut String, lines: impl Iterator<Item = String>) {
 }
 
 /// The sentence about a count, in the singular and in the plural.
-fn sentences(outcome: &Outcome, dropped: u64) -> [(u64, &'static str, &'static str); 14] {
+fn sentences(outcome: &Outcome, dropped: u64) -> [(u64, &'static str, &'static str); 15] {
     let (secrets, counts) = (&outcome.secrets, &outcome.counts);
     let any = |count, sentences| (count, sentences, sentences);
     [
@@ -312,6 +312,11 @@ fn sentences(outcome: &Outcome, dropped: u64) -> [(u64, &'static str, &'static s
         any(counts.left_out, "left out by --only or --exclude"),
         (counts.incomplete, "incomplete exchange", "incomplete exchanges"),
         any(counts.retried, "sent again on a fresh connection"),
+        (
+            counts.upstream_named,
+            "answer names the upstream's own address; a client that follows it without a proxy passes around contrail",
+            "answers name the upstream's own address; a client that follows it without a proxy passes around contrail",
+        ),
         (
             counts.unjudged,
             "not judged, because the check failed on it; please report it",
@@ -385,6 +390,7 @@ fn object(outcome: &Outcome, dropped: u64, rows: &Rows, next: Option<&str>) -> M
     put("left_out", counts.left_out.into());
     put("incomplete", counts.incomplete.into());
     put("retried", counts.retried.into());
+    put("upstream_named", counts.upstream_named.into());
     put("unjudged", counts.unjudged.into());
     put("unredacted", counts.unredacted.into());
     put("answered_by_contrail", json!(counts.answered));

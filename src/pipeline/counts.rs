@@ -30,6 +30,8 @@ pub struct Counts {
     pub without_answer: u64,
     /// Requests that were sent twice.
     pub retried: u64,
+    /// Answers that name the upstream's own address to a client that calls contrail by contrail's.
+    pub upstream_named: u64,
     /// Replay misses.
     pub misses: u64,
     /// Requests that were turned away before they became exchanges, by reason.

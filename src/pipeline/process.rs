@@ -5,6 +5,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use http::header;
+
 use super::{
     batches::{Batch, Outgoing, Pending, Waiting},
     console,
@@ -39,6 +41,8 @@ struct Processing<T> {
     waiting: Option<Waiting>,
     /// Captured bytes of the bodies of request and response.
     captured: [usize; 2],
+    /// The answer has a link that leads its client past contrail.
+    leads_past: bool,
 }
 
 /// An exchange that can be counted, shown and recorded.
@@ -73,12 +77,27 @@ fn report_miss(miss: &Miss) -> report::Miss {
 }
 
 fn judged(judge: &Judge, Pending { ended, waiting }: Pending) -> Processing<(JudgedExchange, bool)> {
-    let Completed { exchange, meta, took, ended, held, alone: _ } = ended;
+    let Completed { exchange, meta, took, ended, held, alone: _, calls_contrail } = ended;
     let response = exchange.response.as_ref().map_or(0, |response| response.body.content.len());
     let captured = [exchange.request.body.content.len(), response];
     // A panic costs this exchange, not those that ended with it.
     let judged = catch_unwind(AssertUnwindSafe(|| judge.judge(exchange, &meta))).ok();
-    Processing { of: judged, meta, took, ended, held, waiting, captured }
+    let leads_past = calls_contrail && judged.as_ref().is_some_and(|(judged, _)| names_upstream(&judged.exchange));
+    Processing { of: judged, meta, took, ended, held, waiting, captured, leads_past }
+}
+
+/// Whether the answer names the origin that the request went to, in a link or in its body.
+fn names_upstream(exchange: &Exchange) -> bool {
+    let Some(response) = &exchange.response else { return false };
+    let authority = exchange.request.target.authority.as_bytes();
+    let is_host = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b':');
+    let names = |text: &[u8]| {
+        memchr::memmem::find_iter(text, authority)
+            .any(|at| text[..at].ends_with(b"/") && !text.get(at + authority.len()).is_some_and(is_host))
+    };
+    let links = [header::LOCATION, header::LINK, header::CONTENT_LOCATION];
+    links.iter().flat_map(|name| response.headers.get_all(name.as_str())).any(|value| names(value.as_ref()))
+        || names(&response.body.content)
 }
 
 /// The word for a verdict.
@@ -203,7 +222,7 @@ impl Pipeline {
     }
 
     fn redacted(&self, judge: &Judge, judged: Processing<(JudgedExchange, bool)>) -> Processing<Ready> {
-        let Processing { of, mut meta, took, ended, held, mut waiting, captured } = judged;
+        let Processing { of, mut meta, took, ended, held, mut waiting, captured, leads_past } = judged;
         let passes = !held
             || of
                 .as_ref()
@@ -232,7 +251,7 @@ impl Pipeline {
         // What the client waits for contrail is part of how long it took, unless it is gone.
         let has_left = |ready: &Ready| ready.judged.exchange.transport.client_left;
         let took = if redacted.as_ref().is_some_and(has_left) { took } else { took + ended.elapsed() };
-        Processing { of: redacted, meta, took, ended, held, waiting, captured }
+        Processing { of: redacted, meta, took, ended, held, waiting, captured, leads_past }
     }
 
     /// Adds the line and the entry of an exchange.
@@ -263,7 +282,7 @@ impl Pipeline {
         // First: who waits for an entry is not to be released without it, whatever panics.
         state.queued.entries.append(&mut outgoing.entries);
         state.line_batch.append(&mut outgoing.lines);
-        for Processing { of, meta, waiting, .. } in redacted {
+        for Processing { of, meta, waiting, leads_past, .. } in redacted {
             let is_recorded = self.is_recorded(meta);
             let Some(Ready { judged, panicked, touched, .. }) = of else {
                 state.counts.unredacted += 1;
@@ -275,6 +294,7 @@ impl Pipeline {
                 continue;
             };
             state.counts.exchange(&judged.exchange, meta, *panicked);
+            state.counts.upstream_named += u64::from(*leads_past && !meta.response_judged_elsewhere);
             if let Some(touched) = touched {
                 state.collector.touched(touched);
             }

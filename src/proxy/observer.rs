@@ -32,6 +32,8 @@ pub struct Completed {
     pub held: bool,
     /// No other exchange was in progress when it ended: nothing is gained by waiting for one that ends beside it.
     pub alone: bool,
+    /// Its client calls contrail, and not the upstream: a link to the upstream leads it past contrail.
+    pub calls_contrail: bool,
 }
 
 /// Which messages are held until the observer admits them.

@@ -23,16 +23,17 @@ impl Upstream for ReplayOr {
     fn answer(&self, mut request: upstream::Request) -> upstream::AnswerFuture<'_> {
         Box::pin(async move {
             let (on_informational, client) = (request.on_informational.take(), request.client.take());
+            let called = request.called.take();
             let (target, head, body) = request.collect().await?;
             let request = self.recorded.read(target.clone(), &head, body.clone());
             let is_known_token = match self.recorded.known_token(&request) {
-                None => match self.recorded.answer(&request) {
+                None => match self.recorded.answer(&request, called.as_ref()) {
                     Ok(answered) => return Ok(answered),
                     Err(_) => false,
                 },
                 Some(known) => known,
             };
-            let request = upstream::Request { target, head, body: body.into(), on_informational, client };
+            let request = upstream::Request { target, head, body: body.into(), on_informational, client, called };
             let mut answered = self.other.answer(request).await?;
             let meta = &mut answered.meta;
             if is_known_token {

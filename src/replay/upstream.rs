@@ -1,9 +1,9 @@
 //! The [`Upstream`] that answers from recordings. It opens no socket.
 
-use std::{fmt, sync::Arc, time::SystemTime};
+use std::{borrow::Cow, fmt, sync::Arc, time::SystemTime};
 
 use bytes::Bytes;
-use http::{StatusCode, header};
+use http::{HeaderValue, StatusCode, header};
 
 use super::{Replay, Served, miss::MISS};
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
     recording::{self, HostRename},
     redact::Redactor,
     token::TokenCache,
-    upstream::{self, AnswerMeta, Denied, MessageBody, Miss, Problem, Response, Upstream},
+    upstream::{self, AnswerMeta, ClientOrigin, Denied, MessageBody, Miss, Problem, Response, Upstream},
 };
 
 /// The value of `Contrail-Answer` for a request to a host that is not known as the tenant's.
@@ -68,25 +68,30 @@ impl ReplayUpstream {
         request.credential = self.tokens.credential(&request.headers, SystemTime::now());
     }
 
-    /// The recorded answer.
-    pub(super) fn answer(&self, request: &Request) -> Result<upstream::Answer, Box<Miss>> {
+    /// The recorded answer. The tenant's placeholder in it becomes the origin by which the client calls contrail.
+    pub(super) fn answer(
+        &self,
+        request: &Request,
+        called: Option<&ClientOrigin>,
+    ) -> Result<upstream::Answer, Box<Miss>> {
         let redact = |request: &Request| {
             (self.first)();
             let mut request = self.redactor.request(request).into_inner();
             self.names.iter().for_each(|name| recording::rename_request(&mut request, name));
             let own = Some(&request.target).filter(|target| !self.replay.has_recordings_of(target));
-            if let Some(name) = own.and_then(|target| HostRename::new(&target.origin())) {
+            let origins = [own.map(Target::origin), called.and_then(ClientOrigin::origin)];
+            for name in origins.into_iter().flatten().filter_map(|origin| HostRename::new(&origin)) {
                 recording::rename_request(&mut request, &name);
             }
             request
         };
         let served = self.replay.answer(request, &redact, SystemTime::now())?;
-        Ok(recorded(served))
+        Ok(recorded(served, called))
     }
 
     /// The answer, or why there is none.
-    fn respond(&self, request: &Request) -> upstream::Answer {
-        let miss = match self.answer(request) {
+    fn respond(&self, request: &Request, called: Option<&ClientOrigin>) -> upstream::Answer {
+        let miss = match self.answer(request, called) {
             Ok(answered) => return answered,
             Err(miss) => miss,
         };
@@ -103,17 +108,18 @@ impl ReplayUpstream {
 }
 
 impl Upstream for ReplayUpstream {
-    fn answer(&self, request: upstream::Request) -> upstream::AnswerFuture<'_> {
+    fn answer(&self, mut request: upstream::Request) -> upstream::AnswerFuture<'_> {
         Box::pin(async move {
+            let called = request.called.take();
             let (target, head, body) = request.collect().await?;
             let request = self.read(target, &head, body);
-            Ok(self.respond(&request))
+            Ok(self.respond(&request, called.as_ref()))
         })
     }
 
-    fn answer_from_memory(&self, request: &mut Request) -> Option<upstream::Answer> {
+    fn answer_from_memory(&self, request: &mut Request, called: Option<&ClientOrigin>) -> Option<upstream::Answer> {
         self.prepare(request);
-        Some(self.respond(request))
+        Some(self.respond(request, called))
     }
 
     fn kind(&self) -> upstream::UpstreamKind {
@@ -127,8 +133,26 @@ impl fmt::Debug for ReplayUpstream {
     }
 }
 
-fn recorded(Served { answer, clean, same_request, remarks }: Served) -> upstream::Answer {
+fn recorded(served: Served, called: Option<&ClientOrigin>) -> upstream::Answer {
+    let Served { mut answer, clean, same_request, remarks } = served;
+    // A part of a body keeps its length.
+    let called = called.filter(|_| answer.status != StatusCode::PARTIAL_CONTENT.as_u16());
+    let expansion = called.and_then(|origin| HostRename::expanding(origin.scheme, origin.host.to_str().ok()?));
+    if let (Some(expansion), Some(body)) = (&expansion, &mut answer.body)
+        && let Cow::Owned(expanded) = expansion.apply(body)
+    {
+        *body = expanded.into();
+    }
     let mut headers = answer.fields();
+    if let Some(expansion) = &expansion {
+        for value in headers.values_mut() {
+            if let Cow::Owned(expanded) = expansion.apply(value.as_bytes())
+                && let Ok(expanded) = HeaderValue::from_maybe_shared(Bytes::from(expanded))
+            {
+                *value = expanded;
+            }
+        }
+    }
     if answer.status >= 300 {
         recording::from_distances(&mut headers, SystemTime::now());
     }

@@ -318,7 +318,8 @@ fn in_process(driver: &Driver, method: &str, target: &str) -> (u16, Result<Bytes
         .unwrap()
         .into_parts();
     let target = crate::exchange::Target::new("https", "tenant.example", target);
-    let request = upstream::Request { target, head, body: Bytes::new().into(), on_informational: None, client: None };
+    let body = Bytes::new().into();
+    let request = upstream::Request { target, head, body, on_informational: None, client: None, called: None };
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(async {
         let response = Upstream::answer(&driver.tenant, request).await.unwrap().response;

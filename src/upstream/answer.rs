@@ -10,7 +10,7 @@ use std::{
 
 use http::StatusCode;
 
-use super::{Failure, Miss, Request, Response};
+use super::{ClientOrigin, Failure, Miss, Request, Response};
 use crate::exchange;
 
 /// An answer.
@@ -40,8 +40,9 @@ pub trait Upstream: Send + Sync + fmt::Debug {
     /// [`Failure`] if no response head came; the proxy then answers 502 or 504 itself.
     fn answer(&self, request: Request) -> AnswerFuture<'_>;
 
-    /// Answers a request without a body at once, from memory. Its body may be decoded and its credential read for that.
-    fn answer_from_memory(&self, _request: &mut exchange::Request) -> Option<Answer> {
+    /// Answers a request without a body at once, from memory, as [`Request::called`] has it. Its body may be decoded and
+    /// its credential read for that.
+    fn answer_from_memory(&self, _request: &mut exchange::Request, _called: Option<&ClientOrigin>) -> Option<Answer> {
         None
     }
 

@@ -24,5 +24,5 @@ pub use failure::{Failure, FailureKind};
 pub use miss::{Difference, Miss, Near, Reason};
 pub use origin::{Origin, OriginError, masked};
 pub use problem::{CONTRAIL_ANSWER, Problem};
-pub use request::{Inform, Request};
+pub use request::{ClientOrigin, Inform, Request};
 pub use reread::irregular;

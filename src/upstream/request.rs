@@ -3,7 +3,7 @@
 use std::{fmt, sync::Arc};
 
 use bytes::Bytes;
-use http::{HeaderMap, StatusCode};
+use http::{HeaderMap, HeaderValue, StatusCode};
 use http_body_util::BodyExt as _;
 
 use super::{BodyError, RequestBody, live::ClientConnection};
@@ -22,6 +22,25 @@ pub struct Request {
     pub on_informational: Option<Arc<dyn Inform>>,
     /// The connection that it came on.
     pub client: Option<Arc<ClientConnection>>,
+    /// By which origin the client calls contrail, where it does not call the upstream.
+    pub called: Option<ClientOrigin>,
+}
+
+/// The origin by which a client calls contrail itself.
+#[derive(Debug, Clone)]
+pub struct ClientOrigin {
+    /// `http` or `https`.
+    pub scheme: &'static str,
+    /// Its `Host`.
+    pub host: HeaderValue,
+}
+
+impl ClientOrigin {
+    /// `scheme://host`; `None` where the host is no text.
+    #[must_use]
+    pub fn origin(&self) -> Option<String> {
+        Some(format!("{}://{}", self.scheme, self.host.to_str().ok()?))
+    }
 }
 
 impl Request {

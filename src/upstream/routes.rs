@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{
-    Answer, AnswerFuture, Failure, FailureKind, Origin, Request, Upstream,
+    Answer, AnswerFuture, ClientOrigin, Failure, FailureKind, Origin, Request, Upstream,
     live::{self, Live},
 };
 use crate::exchange::{self, Target};
@@ -83,7 +83,7 @@ impl Upstream for Routes {
         Ok(options)
     }
 
-    fn answer_from_memory(&self, request: &mut exchange::Request) -> Option<Answer> {
-        self.first(&request.target)?.answer_from_memory(request)
+    fn answer_from_memory(&self, request: &mut exchange::Request, called: Option<&ClientOrigin>) -> Option<Answer> {
+        self.first(&request.target)?.answer_from_memory(request, called)
     }
 }

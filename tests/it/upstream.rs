@@ -76,7 +76,8 @@ fn request(origin: &Origin, path: &str, body: &'static [u8]) -> Request {
     let (mut head, ()) = http::Request::post(path).body(()).unwrap().into_parts();
     head.headers.insert("host", origin.authority.parse().unwrap());
     let target = Target::new(origin.scheme(), &*origin.authority, path);
-    Request { target, head, body: MessageBody::from(Bytes::from_static(body)), on_informational: None, client: None }
+    let body = MessageBody::from(Bytes::from_static(body));
+    Request { target, head, body, on_informational: None, client: None, called: None }
 }
 
 async fn asked(live: &Live, origin: &Origin, path: &str) -> String {

@@ -107,7 +107,7 @@ impl Client {
         head.headers.insert(header::CONTENT_LENGTH, body.len().into());
         let origin = &self.url.origin;
         let target = Target::new(origin.scheme(), &*origin.authority, path);
-        Some(Request { target, head, body: body.into(), on_informational: None, client: None })
+        Some(Request { target, head, body: body.into(), on_informational: None, client: None, called: None })
     }
 
     /// What an answer means (OTLP 1.x, "OTLP/HTTP Response"). Of its body, nothing is ever shown: it may quote what

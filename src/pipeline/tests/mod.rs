@@ -247,7 +247,15 @@ fn answered(status: u16) -> Box<Exchange> {
 
 fn ended() -> Completed {
     let (meta, ended) = (AnswerMeta::default(), std::time::Instant::now());
-    Completed { exchange: exchange(), meta, took: Duration::ZERO, ended, held: false, alone: false }
+    Completed {
+        exchange: exchange(),
+        meta,
+        took: Duration::ZERO,
+        ended,
+        held: false,
+        alone: false,
+        calls_contrail: false,
+    }
 }
 
 /// Lines without the time that judging took.

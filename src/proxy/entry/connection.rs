@@ -68,8 +68,8 @@ pub(in crate::proxy) type ConnectionPermit = Arc<(OwnedSemaphorePermit, Load)>;
 /// Where the requests of a connection go.
 #[derive(Debug, Clone)]
 pub(in crate::proxy) enum RequestRoute {
-    /// To the upstream, whatever their target.
-    Reverse,
+    /// To the upstream, whatever their target; the scheme that clients use.
+    Reverse(&'static str),
     /// To the target of each. What is inside a CONNECT keeps the connection's permit.
     Forward(Arc<Forward>, ConnectionPermit),
     /// To the target of a CONNECT.
@@ -269,8 +269,8 @@ fn dispatch(
         return Box::pin(std::future::ready(Ok(response)));
     }
     let answering: Answering = match route {
-        RequestRoute::Reverse => {
-            let destination = Destination::upstream(&proxy);
+        RequestRoute::Reverse(scheme) => {
+            let destination = Destination::upstream(&proxy).called_by(scheme);
             reverse::serve(proxy, in_flight, request, destination)
         }
         RequestRoute::Tunnel(destination) => reverse::serve(proxy, in_flight, request, destination.clone()),

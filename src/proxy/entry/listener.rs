@@ -105,7 +105,7 @@ async fn enter(
     let local = stream.local_addr();
     let stream = Patient::new(stream, proxy.settings.write_timeout);
     match kind {
-        ListenerKind::Plain => serve_connection(proxy, stream, RequestRoute::Reverse, stop).await,
+        ListenerKind::Plain => serve_connection(proxy, stream, RequestRoute::Reverse("http"), stop).await,
         ListenerKind::Forward(forward) => {
             serve_connection(proxy, stream, RequestRoute::Forward(forward, Arc::clone(&permit)), stop).await;
         }
@@ -127,7 +127,7 @@ async fn enter_tls(
     let handshake = tokio::time::timeout(proxy.settings.header_timeout, certificates.accept(stream, local));
     let Some(ended) = unless_stopped(&mut stop, handshake).await else { return };
     match ended {
-        Ok(Ok(stream)) => serve_tls(proxy, stream, RequestRoute::Reverse, stop).await,
+        Ok(Ok(stream)) => serve_tls(proxy, stream, RequestRoute::Reverse("https"), stop).await,
         Ok(Err(error)) => {
             tracing::debug!(error, "a TLS handshake failed");
             proxy.observer.on_rejected(0, "a TLS handshake failed: does the client trust `contrail ca`?");

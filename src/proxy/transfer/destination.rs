@@ -5,7 +5,7 @@ use std::{borrow::Cow, sync::Arc};
 use http::{HeaderValue, Version, header};
 
 use super::hop;
-use crate::proxy::Proxy;
+use crate::{proxy::Proxy, upstream::ClientOrigin};
 
 /// Where requests go, and what the Host header says there.
 #[derive(Debug, Clone)]
@@ -13,6 +13,8 @@ pub(in crate::proxy) struct Destination {
     pub(super) scheme: Arc<str>,
     pub(super) authority: Arc<str>,
     pub(super) host: HeaderValue,
+    /// The scheme by which the client calls contrail itself, where it does.
+    pub(super) client_scheme: Option<&'static str>,
 }
 
 impl Destination {
@@ -23,13 +25,19 @@ impl Destination {
             scheme: Arc::clone(&settings.scheme),
             authority: Arc::clone(&settings.authority),
             host: proxy.host.clone(),
+            client_scheme: None,
         }
+    }
+
+    /// The same for a client that calls contrail itself by this scheme.
+    pub(in crate::proxy) fn called_by(self, scheme: &'static str) -> Self {
+        Self { client_scheme: Some(scheme), ..self }
     }
 
     /// Another origin.
     pub(in crate::proxy) fn new(scheme: &str, authority: String) -> Self {
         let host = HeaderValue::from_str(&authority).unwrap_or(HeaderValue::from_static(""));
-        Self { scheme: scheme.into(), authority: authority.into(), host }
+        Self { scheme: scheme.into(), authority: authority.into(), host, client_scheme: None }
     }
 }
 
@@ -59,6 +67,15 @@ pub(super) fn forwarded(mut head: http::request::Parts, host: &HeaderValue) -> h
         };
     }
     head
+}
+
+/// By which origin the client calls contrail.
+pub(super) fn client_origin(scheme: &'static str, head: &http::request::Parts) -> Option<ClientOrigin> {
+    let host = match head.uri.authority() {
+        Some(authority) => HeaderValue::from_str(authority.as_str()).ok()?,
+        None => head.headers.get(header::HOST)?.clone(),
+    };
+    Some(ClientOrigin { scheme, host })
 }
 
 /// The Host that the client named, empty if it named none.

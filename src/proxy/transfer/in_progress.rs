@@ -39,6 +39,8 @@ pub(in crate::proxy) struct InProgress {
     in_flight: InFlight,
     /// Its client ended it.
     client_left: bool,
+    /// See [`Completed::calls_contrail`].
+    pub(in crate::proxy) calls_contrail: bool,
     /// Its place among the requests that are with the upstream.
     pub(in crate::proxy) permit: Option<OwnedSemaphorePermit>,
 }
@@ -71,6 +73,7 @@ impl InProgress {
             head_at: None,
             in_flight,
             client_left: false,
+            calls_contrail: false,
             permit: None,
         }
     }
@@ -185,7 +188,8 @@ impl InProgress {
         };
         let took = now.saturating_duration_since(self.clock);
         let alone = self.proxy.exchanges.fetch_sub(1, Ordering::AcqRel) == 1;
-        self.proxy.observer.on_completed(Completed { exchange, meta, took, ended, held: self.held, alone })
+        let Self { held, calls_contrail, .. } = *self;
+        self.proxy.observer.on_completed(Completed { exchange, meta, took, ended, held, alone, calls_contrail })
     }
 }
 

@@ -10,7 +10,7 @@ use hyper::body::{Body as _, Incoming};
 
 use super::{
     acceptable::acceptable,
-    destination::{Destination, client_host, forwarded, raw_target},
+    destination::{Destination, client_host, client_origin, forwarded, raw_target},
     endings::{failed, instead, refuse, switched, too_large},
     hold, hop,
     in_progress::InProgress,
@@ -52,6 +52,7 @@ pub(in crate::proxy) fn serve(
     let asks_for_head = head.method == Method::HEAD;
     let asks_for_token =
         proxy.settings.tenant.is_token_request(&head.method, target.path()).then(|| client_host(&head));
+    let called = destination.client_scheme.and_then(|scheme| client_origin(scheme, &head));
     let mut head = forwarded(head, &destination.host);
     // What goes through a tunnel cannot be judged, and --enforce lets nothing through unjudged.
     let holds = proxy.observer.holds();
@@ -70,6 +71,7 @@ pub(in crate::proxy) fn serve(
     };
     let refused = proxy.observer.refuses(&recorded);
     let mut in_progress = Box::new(InProgress::new(Arc::clone(&proxy), recorded, Arc::clone(&state), in_flight));
+    in_progress.calls_contrail = called.is_some() && proxy.is_live;
     let max_body = proxy.settings.max_body;
     let refused = refused.or_else(|| (body.size_hint().lower() > max_body).then(|| too_large(max_body)));
     // Before a refusal, since this tells a request without a body from one whose body was not read.
@@ -78,7 +80,8 @@ pub(in crate::proxy) fn serve(
         return Box::pin(async { Ok(refuse(in_progress, problem, None).await) });
     }
     let is_plain = body.is_end_stream() && upgrade.is_none() && asks_for_token.is_none() && !holds.judge();
-    let recalled = in_progress.recorded().filter(|_| is_plain).and_then(|seen| proxy.upstream.answer_from_memory(seen));
+    let seen = in_progress.recorded().filter(|_| is_plain);
+    let recalled = seen.and_then(|seen| proxy.upstream.answer_from_memory(seen, called.as_ref()));
     let answering: Answering = match recalled {
         Some(answer) => {
             Box::pin(async move { Ok(answered(&proxy, in_progress, answer, holds, None, &head.method).await) })
@@ -86,7 +89,7 @@ pub(in crate::proxy) fn serve(
         None => {
             let client = Some(Arc::clone(&in_progress.connection().client));
             let body = MessageBody::stream(body);
-            let request = upstream::Request { target, head, body, on_informational: None, client };
+            let request = upstream::Request { target, head, body, on_informational: None, client, called };
             exchange(proxy, in_progress, request, holds, asks_for_token, upgrade)
         }
     };
