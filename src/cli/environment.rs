@@ -32,17 +32,25 @@ const SYSTEM_BUNDLES: &[&str] = &[
 pub(super) struct Environment {
     /// Names and values to set.
     pub(super) variables: Vec<(&'static str, OsString)>,
+    /// Entries of the user's `NO_PROXY` that the command does not get, since requests to them would pass around a
+    /// replay.
+    pub(super) dropped: Vec<String>,
     _files: Option<BundleFolder>,
 }
 
 impl Environment {
-    /// For a command that is to use these listeners. `inherited` reads contrail's own environment.
+    /// For a command that is to use these listeners. In a replay, `only` are the hosts beside this machine that it may
+    /// reach without contrail. `inherited` reads contrail's own environment.
     ///
     /// # Errors
     ///
     /// The bundles cannot be written.
-    pub(super) fn new(listeners: &Listeners, inherited: impl Fn(&str) -> Option<OsString>) -> io::Result<Self> {
-        let mut variables = Vec::new();
+    pub(super) fn new(
+        listeners: &Listeners,
+        only: Option<&[String]>,
+        inherited: impl Fn(&str) -> Option<OsString>,
+    ) -> io::Result<Self> {
+        let (mut variables, mut dropped) = (Vec::new(), Vec::new());
         let loopback = own_name(&listeners.opened_hosts);
         if let Some(address) = listeners.tls() {
             variables.push(("CONTRAIL_URL", format!("https://{}", reach(address, loopback)).into()));
@@ -57,7 +65,8 @@ impl Environment {
             }
             variables.push(("NODE_USE_ENV_PROXY", "1".into()));
             let inherited = inherited("NO_PROXY").or_else(|| inherited("no_proxy")).unwrap_or_default();
-            let direct = no_proxy(&inherited.to_string_lossy(), &listeners.opened_hosts);
+            let direct;
+            (direct, dropped) = no_proxy(&inherited.to_string_lossy(), &listeners.opened_hosts, only);
             for name in ["NO_PROXY", "no_proxy"] {
                 variables.push((name, direct.clone().into()));
             }
@@ -96,7 +105,7 @@ impl Environment {
             }
             files = Some(folder);
         }
-        Ok(Self { variables, _files: files })
+        Ok(Self { variables, dropped, _files: files })
     }
 
     /// The variables that lead to the proxy; with their values, where no password is in them.
@@ -136,14 +145,33 @@ fn user_info(credentials: &str) -> String {
 }
 
 /// The inherited list and this machine's own names, without what would keep a request for an opened host from the
-/// proxy.
-fn no_proxy(inherited: &str, opened: &[HostPort]) -> String {
+/// proxy; with `only`, of the inherited list what names this machine, and these hosts. Then the entries that `only`
+/// drops.
+fn no_proxy(inherited: &str, opened: &[HostPort], only: Option<&[String]>) -> (String, Vec<String>) {
     let mut entries: Vec<&str> = inherited.split([',', ' ']).map(str::trim).filter(|entry| !entry.is_empty()).collect();
+    let mut dropped = Vec::new();
+    if let Some(direct) = only {
+        let (kept, lost) =
+            entries.into_iter().partition(|entry| names_this_machine(entry) || direct.iter().any(|host| host == entry));
+        entries = kept;
+        dropped = lost;
+        entries.extend(direct.iter().map(String::as_str));
+    }
     entries.extend(["localhost", "127.0.0.1", "::1"]);
     entries.retain(|entry| !opened.iter().any(|target| covers(entry, &target.host, target.port)));
     let mut seen = std::collections::HashSet::new();
     entries.retain(|entry| seen.insert(*entry));
-    entries.join(",")
+    (entries.join(","), dropped.into_iter().map(str::to_owned).collect())
+}
+
+/// Whether an entry of `NO_PROXY` covers nothing but this machine.
+fn names_this_machine(entry: &str) -> bool {
+    let host = match entry.rsplit_once(':') {
+        Some((host, _)) if !host.contains(':') || host.ends_with(']') => host,
+        _ => entry,
+    };
+    let address = host.trim_matches(['[', ']']).parse();
+    host.eq_ignore_ascii_case("localhost") || host == "127.0.0.0/8" || address.is_ok_and(|ip: IpAddr| ip.is_loopback())
 }
 
 /// The system's roots as PEM, and those that the user named.
@@ -172,17 +200,25 @@ mod tests {
     #[test]
     fn no_proxy_keeps_the_users_entries_but_never_covers_the_upstream() {
         let upstream = [target("tenant.example", 443)];
-        assert_eq!(
-            no_proxy("internal.corp, .example,tenant.example:443,*", &upstream),
-            "internal.corp,localhost,127.0.0.1,::1"
-        );
-        assert_eq!(no_proxy("other.example", &upstream), "other.example,localhost,127.0.0.1,::1");
+        let list = |inherited| no_proxy(inherited, &upstream, None).0;
+        let covering = list("internal.corp, .example,tenant.example:443,*");
+        assert_eq!(covering, "internal.corp,localhost,127.0.0.1,::1");
+        assert_eq!(list("other.example"), "other.example,localhost,127.0.0.1,::1");
+    }
+
+    #[test]
+    fn in_a_replay_no_proxy_keeps_this_machine_and_the_named_hosts_only() {
+        let upstream = [target("tenant.example", 443)];
+        let inherited = "internal.corp,LOCALHOST,10.0.0.0/8,127.0.0.0/8,[::1]:80,*,127.0.0.1/1,minio";
+        let (list, dropped) = no_proxy(inherited, &upstream, Some(&["minio".to_owned(), "tenant.example".to_owned()]));
+        assert_eq!(list, "LOCALHOST,127.0.0.0/8,[::1]:80,minio,localhost,127.0.0.1,::1");
+        assert_eq!(dropped, ["internal.corp", "10.0.0.0/8", "*", "127.0.0.1/1"]);
     }
 
     #[test]
     fn an_upstream_on_this_machine_is_reached_through_the_proxy_and_contrail_by_another_name() {
         let upstream = [target("127.0.0.1", 9000)];
-        assert_eq!(no_proxy("10.0.0.0/8,127.0.0.0/8", &upstream), "10.0.0.0/8,localhost,::1");
+        assert_eq!(no_proxy("10.0.0.0/8,127.0.0.0/8", &upstream, None).0, "10.0.0.0/8,localhost,::1");
         assert_eq!(own_name(&upstream), "localhost");
         assert_eq!(reach("127.0.0.1:5000".parse().unwrap(), own_name(&upstream)), "localhost:5000");
     }

@@ -147,8 +147,9 @@ impl ProxyArgs {
         {
             return Err(via.unreachable(&"it is contrail itself").into());
         }
+        let only = matches!(outbound, OutboundPolicy::Memory).then_some(&*self.direct);
         let mut environment =
-            around_command.then(|| Environment::new(&listeners, |name| std::env::var_os(name))).transpose()?;
+            around_command.then(|| Environment::new(&listeners, only, |name| std::env::var_os(name))).transpose()?;
         if let Some(environment) = &mut environment {
             environment.variables.extend(self.for_command.iter().map(|(name, value)| (*name, value.into())));
         }
@@ -165,6 +166,14 @@ impl ProxyArgs {
             metrics.serve(Box::new(RunningProxy::new(pipeline, &proxy)));
         }
         let format = if pipeline.lines() == LineFormat::Json { Format::Json } else { Format::Text };
+        if let Some(dropped) = environment.as_ref().map(|environment| &environment.dropped)
+            && !dropped.is_empty()
+        {
+            let list = dropped.join(", ");
+            let line =
+                format!("CMD's NO_PROXY keeps this machine only; contrail dropped {list} (--direct HOST keeps one)");
+            super::summary::event(format, "no_proxy_dropped", dropped.as_slice(), &line);
+        }
         for line in &lines {
             let address = line.strip_prefix("listening on ").and_then(|rest| rest.split(' ').next());
             super::summary::event(format, "listening", address, line);

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use super::{
     Failure, Outcome,
     metrics::Monitoring,
+    nothing,
     options::{
         Network,
         filter::FilterArgs,
@@ -100,6 +101,10 @@ fn watch(args: &Args) -> Result<Outcome, Failure> {
         ..Outcome::CLEAN
     };
     outcome.collector.upstream(&ready.origin);
+    if let Some(reason) = nothing::unrequested(&args.judge.policy, &outcome, &ran, exit) {
+        kept.push(nothing::row(&reason));
+        undone.push(reason);
+    }
     summary::conclude(&mut outcome, &mut exit, undone, pipeline.redactor(), &args.judge.report);
     summary::print(args.judge.format, &outcome, &kept, next.as_deref());
     summary::reports(&mut outcome, pipeline.redactor(), &args.judge.report)?;

@@ -88,8 +88,9 @@ fn the_report_of_any_command_is_a_baseline_of_any_other() {
     let audit = with_baseline(folder, &["audit", "a.har"]);
     assert_output("baseline/an_audit", &audit);
     let proxy = ["--listen", "127.0.0.1:0", "--check-auth"];
-    let replay =
-        |rest: &[&str]| run_in(folder, ["replay", "a.har"].iter().chain(&proxy).chain(rest).chain(&["--", "true"]));
+    let replay = |rest: &[&str]| {
+        run_in(folder, ["replay", "a.har", "--allow", "unused"].iter().chain(&proxy).chain(rest).chain(&["--", "true"]))
+    };
     let without = replay(&["--format", "json", "--report", "json=replay.json"]);
     assert_eq!(without.status, 1, "{}", without.stderr);
     let with = replay(&["--baseline", "base.json"]);

@@ -176,7 +176,8 @@ fn units_are_taken_in_flags_variables_and_the_file() {
     std::fs::write(folder.path().join("contrail.toml"), "max-capture = \"64KiB\"\ndrain = \"500ms\"\n").unwrap();
     let ran = contrail()
         .current_dir(folder.path())
-        .args(["watch", "--upstream", "sandbox", "--max-body", "10MB", "--keep-alive", "2m", "--", "true"])
+        .args(["watch", "--upstream", "sandbox", "--max-body", "10MB", "--keep-alive", "2m"])
+        .args(["--allow", "unused", "--", "true"])
         .envs([("CONTRAIL_MAX_DECODED", "1G"), ("CONTRAIL_CONNECT_TIMEOUT", "1.5s")])
         .output()
         .unwrap();

@@ -112,19 +112,20 @@ fn an_option_without_effect_gets_a_warning_and_one_that_would_protect_nothing_is
             "watch --upstream sandbox --upstream-proxy none -- true",
         ],
     );
-    let watch = ["watch", "--upstream", "sandbox", "--", "true"];
+    let watch = ["watch", "--upstream", "sandbox", "--allow", "unused", "--", "true"];
     let mut command = contrail();
     command.current_dir(folder.path()).args(watch).env("CONTRAIL_PROXY_AUTH", "a:b").env("CONTRAIL_UPSTREAM_CA", "x");
     let ran = Ran::from(command.output().unwrap());
     assert_output("configuration/watch_of_the_sandbox_without_a_request", &ran);
-    let plain = ["watch", "--upstream", "http://127.0.0.1:9", "--", "true"];
+    let plain = ["watch", "--upstream", "http://127.0.0.1:9", "--allow", "unused", "--", "true"];
     let ran = Ran::from(contrail().args(plain).env("CONTRAIL_UPSTREAM_CA", "x").output().unwrap());
     assert_eq!(ran.status, 0, "{}", ran.stderr);
     std::fs::write(folder.path().join("contrail.toml"), "upstream-ca = \"x\"\nupstream-proxy = \"none\"\n").unwrap();
     let ran = run_in(folder.path(), watch);
     assert_output("configuration/watch_of_the_sandbox_without_a_request", &ran);
     // A command has a forward listener around it.
-    let ran = run_in(folder.path(), ["watch", "--upstream", "sandbox", "--proxy-auth", "a:b", "--", "true"]);
+    let around = ["--proxy-auth", "a:b", "--allow", "unused", "--", "true"];
+    let ran = run_in(folder.path(), ["watch", "--upstream", "sandbox"].into_iter().chain(around));
     assert_eq!(ran.status, 0, "{}", ran.stderr);
 }
 
@@ -147,8 +148,8 @@ const DEPENDENT: [(&str, &str); 11] = [
 fn a_variable_or_the_file_stops_no_command_to_which_it_does_not_apply() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("x.har"), har::har(&[har::conforming()])).unwrap();
-    let replay = ["replay", "x.har", "--", "true"].as_slice();
-    let watch = ["watch", "--upstream", "http://127.0.0.1:9", "--", "true"].as_slice();
+    let replay = ["replay", "x.har", "--allow", "unused", "--", "true"].as_slice();
+    let watch = ["watch", "--upstream", "http://127.0.0.1:9", "--allow", "unused", "--", "true"].as_slice();
     for arguments in [replay, watch, &["verify", "x.har"]] {
         let quiet = run_in(folder.path(), arguments).stderr.lines().count();
         for (option, value) in DEPENDENT {
@@ -265,7 +266,10 @@ fn an_empty_variable_counts_as_unset() {
     let watch = names.find_subcommand("watch").unwrap();
     let empty = watch.get_arguments().filter_map(|argument| argument.get_env().map(|name| (name.to_owned(), "")));
     let mut command = contrail();
-    command.current_dir(folder.path()).args(["watch", "--upstream", "sandbox", "--", "true"]).envs(empty);
+    command
+        .current_dir(folder.path())
+        .args(["watch", "--upstream", "sandbox", "--allow", "unused", "--", "true"])
+        .envs(empty);
     let ran = Ran::from(command.output().unwrap());
     assert_eq!(ran.status, 0, "{}", ran.stderr);
 }

@@ -211,7 +211,7 @@ fn the_summary_and_the_commands_status_survive_what_the_command_removes() {
         let folder = folder();
         fs::create_dir(folder.path().join("rep")).unwrap();
         let reports = reports("rep/r");
-        let mut arguments = vec!["replay", "x.har"];
+        let mut arguments = vec!["replay", "x.har", "--allow", "unused"];
         arguments.extend(reports.iter().map(String::as_str));
         arguments.extend(["--", "sh", "-c", script]);
         let ran = run_in(folder.path(), &arguments);
@@ -233,8 +233,9 @@ fn a_report_that_cannot_be_written_is_named_beside_the_summary_and_in_the_others
         let folder = folder();
         fs::create_dir(folder.path().join("rep")).unwrap();
         let script = format!("rm -rf rep; touch rep{end}");
-        let arguments = ["replay", "x.har", "--report", "json=r.json", "--report", "junit=rep/j.xml", "--"];
-        let ran = run_in(folder.path(), arguments.into_iter().chain(["sh", "-c", &script]));
+        let arguments = ["replay", "x.har", "--report", "json=r.json", "--report", "junit=rep/j.xml"];
+        let command = ["--allow", "unused", "--", "sh", "-c", &script];
+        let ran = run_in(folder.path(), arguments.into_iter().chain(command));
         assert_eq!(ran.status, status, "{}", ran.stderr);
         let summary = format!("exit status {status}: ");
         let line =

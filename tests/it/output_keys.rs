@@ -197,7 +197,7 @@ fn every_key_of_an_audit_a_diff_and_a_scan_is_documented_and_the_reverse() {
 
     let watched = contrail()
         .current_dir(folder)
-        .args(["watch", "--upstream", "sandbox", "--trail", "trail", "--", "true"])
+        .args(["watch", "--upstream", "sandbox", "--trail", "trail", "--allow", "unused", "--", "true"])
         .output()
         .unwrap();
     assert!(watched.status.success());

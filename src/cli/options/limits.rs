@@ -97,6 +97,9 @@ pub struct ProxyArgs {
     /// Time for exchanges in progress to finish after a signal or the command's end
     #[arg(long, help_heading = "Proxy", value_name = "SECS", default_value = "10", value_parser = seconds)]
     pub drain: Duration,
+    /// Hosts that the command reaches without contrail in a replay.
+    #[arg(skip)]
+    pub direct: Vec<String>,
     /// Further variables that the command finds.
     #[arg(skip)]
     pub for_command: Vec<(&'static str, String)>,

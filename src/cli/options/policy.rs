@@ -76,15 +76,34 @@ impl Denied {
 pub enum Allowed {
     /// Requests that replay denied because of their host.
     Denied,
+    /// A command that sent nothing through `watch` or `replay`.
+    Unused,
     /// One rule.
     Rule(Rule),
 }
+
+/// The values beside rules.
+const ALLOWED_WORDS: [(&str, Allowed); 2] = [("denied", Allowed::Denied), ("unused", Allowed::Unused)];
 
 impl FromStr for Allowed {
     type Err = String;
 
     fn from_str(word: &str) -> Result<Self, String> {
-        if word == "denied" { Ok(Self::Denied) } else { rule_or(&["denied"], word).map(Self::Rule) }
+        match ALLOWED_WORDS.into_iter().find(|(known, _)| *known == word) {
+            Some((_, allowed)) => Ok(allowed),
+            None => rule_or(&ALLOWED_WORDS.map(|(known, _)| known), word).map(Self::Rule),
+        }
+    }
+}
+
+impl Allowed {
+    /// Whether it has an effect in this command.
+    fn has_effect(self, command: &str) -> bool {
+        match self {
+            Self::Rule(_) => true,
+            Self::Denied => ["record", "watch", "replay"].contains(&command),
+            Self::Unused => ["watch", "replay"].contains(&command),
+        }
     }
 }
 
@@ -100,23 +119,25 @@ fn rule_or(keywords: &[&str], word: &str) -> Result<Rule, String> {
 #[must_use]
 pub fn described(command: Command) -> Command {
     command.mut_subcommands(|sub| {
-        let (values, help) = match sub.get_name() {
-            "record" | "watch" => (
+        let denied = "Do not fail on this rule or on `denied` hosts, even if `--deny` names them; still reported; repeatable";
+        let unused = "Do not fail on this rule, on `denied` hosts, or on a CMD that sends no request (`unused`), even if \
+                      `--deny` names them; still reported; repeatable";
+        let (values, help, allowed) = match sub.get_name() {
+            command @ ("record" | "watch") => (
                 "gaps|denied|RULE",
                 "Also fail on every gap (`gaps`), on `denied` hosts, or on this rule; repeatable",
+                if command == "watch" { ("RULE|denied|unused", unused) } else { ("RULE|denied", denied) },
             ),
             "replay" => (
                 "gaps|unused|stale|RULE",
                 "Also fail on every gap (`gaps`), on recorded exchanges that no request used (`unused`) or that do not \
                  fit the contract any more (`stale`), or on this rule; repeatable",
+                ("RULE|denied|unused", unused),
             ),
             _ => return sub,
         };
-        sub.mut_arg("deny", |arg| arg.value_name(values).help(help)).mut_arg("allow", |arg| {
-            arg.value_name("RULE|denied").help(
-                "Do not fail on this rule or on `denied` hosts, even if `--deny` names them; still reported; repeatable",
-            )
-        })
+        sub.mut_arg("deny", |arg| arg.value_name(values).help(help))
+            .mut_arg("allow", |arg| arg.value_name(allowed.0).help(allowed.1))
     })
 }
 
@@ -131,8 +152,12 @@ impl PolicyArgs {
         {
             let (word, _) = WORDS.into_iter().find(|(_, known)| known == denied)?;
             (format!("--deny {word}"), WORDS.into_iter().filter_map(takes).collect())
-        } else if typed("allow") && self.allow.contains(&Allowed::Denied) && idle(&Denied::Hosts) {
-            ("--allow denied".to_owned(), Vec::new())
+        } else if typed("allow")
+            && let Some(allowed) = self.allow.iter().find(|allowed| !allowed.has_effect(command))
+        {
+            let (word, _) = ALLOWED_WORDS.into_iter().find(|(_, known)| known == allowed)?;
+            let takes = |(word, allowed): (&str, Allowed)| allowed.has_effect(command).then(|| format!("`{word}`"));
+            (format!("--allow {word}"), ALLOWED_WORDS.into_iter().filter_map(takes).collect())
         } else {
             return None;
         };
@@ -176,10 +201,16 @@ impl PolicyArgs {
         fails
     }
 
+    /// Whether a command may send nothing through `watch` or `replay`.
+    #[must_use]
+    pub fn allows_unused(&self) -> bool {
+        self.allow.contains(&Allowed::Unused)
+    }
+
     /// Whether recorded exchanges that no request used make replay fail.
     #[must_use]
     pub fn fails_on_unused(&self) -> bool {
-        self.deny.contains(&Denied::Unused)
+        self.deny.contains(&Denied::Unused) && !self.allows_unused()
     }
 
     /// Whether recorded exchanges that do not fit the contract any more make replay fail.

@@ -28,6 +28,9 @@ pub struct Args {
     /// Judge authentication too [default: unchecked, since CI has no real token]
     #[arg(long)]
     pub(super) check_auth: bool,
+    /// Let CMD reach this host without contrail, as an entry of NO_PROXY [default: this machine only]; repeatable
+    #[arg(long, value_name = "HOST")]
+    pub(super) direct: Vec<String>,
     #[command(flatten)]
     pub(super) missing: MissingArgs,
     #[command(flatten)]
@@ -63,6 +66,9 @@ impl Args {
     pub(in crate::cli) fn misplaced(&self, typed: &dyn Fn(&str) -> bool) -> Option<String> {
         if self.missing.record_missing && self.missing.upstream.upstream.is_none() {
             return Some(lacking("record-missing", "--upstream URL"));
+        }
+        if typed("direct") && self.proxy.command.is_empty() {
+            return Some(lacking("direct", "-- CMD"));
         }
         let tunnels = typed("tunnel") && self.proxy.listeners.tunnel == Tunnel::Allow && !self.missing.record_missing;
         tunnels.then(|| {

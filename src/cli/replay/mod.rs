@@ -25,6 +25,7 @@ use super::{
     Failure, Outcome,
     messages::error_chain,
     metrics::Monitoring,
+    nothing,
     options::judge::{Setup, known_operations},
     outbound::OutboundPolicy,
     reload::ContractReload,
@@ -104,6 +105,7 @@ fn replay(args: &Args) -> Result<Outcome, Failure> {
         Some(missing) => (missing.origin(), missing.outbound()),
     };
 
+    proxy.direct.clone_from(&args.direct);
     proxy.for_command = missing.as_ref().map(|missing| missing.for_command(&proxy)).unwrap_or_default();
 
     let mut judging = None;
@@ -141,9 +143,17 @@ fn replay(args: &Args) -> Result<Outcome, Failure> {
         command: ran.failure(),
         ..Outcome::CLEAN
     };
+    let mut rows = recorded.rows;
     undone.extend(recorded.undone);
+    // Without recordings there was nothing to request.
+    if !replay.is_empty()
+        && let Some(reason) = nothing::unrequested(&args.judge.policy, &outcome, &ran, exit)
+    {
+        rows.push(nothing::row(&reason));
+        undone.push(reason);
+    }
     summary::conclude(&mut outcome, &mut exit, undone, &redactor, &args.judge.report);
-    messages::end(args.judge.format, &outcome, &replay, &judged, recorded.rows);
+    messages::end(args.judge.format, &outcome, &replay, &judged, rows);
     summary::reports(&mut outcome, &redactor, &args.judge.report)?;
     Ok(exit)
 }

@@ -19,6 +19,8 @@ fn the_bundles_of_a_wrapped_command_hold_the_variables_old_file_and_contrails_au
     command.args([
         "--ca-dir",
         "ca",
+        "--allow",
+        "unused",
         "--",
         "sh",
         "-c",

@@ -53,7 +53,7 @@ fn the_variables_of_a_wrapped_command_are_those_of_the_clients_page() {
     let folder = tempfile::tempdir().unwrap();
     let mut command = contrail();
     command.current_dir(folder.path()).env_clear().env("PATH", std::env::var_os("PATH").unwrap());
-    command.args(["watch", "--upstream", "sandbox", "--ca-dir", "ca", "--", "env"]);
+    command.args(["watch", "--upstream", "sandbox", "--ca-dir", "ca", "--allow", "unused", "--", "env"]);
     let ran = Ran::from(command.output().unwrap());
     assert_eq!(ran.status, 0, "{}", ran.stderr);
     let given = ran.stdout.lines().filter_map(|line| line.split_once('=')).map(|(name, _)| name.to_owned());

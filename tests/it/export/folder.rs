@@ -96,7 +96,8 @@ fn what_a_killed_export_left_is_used_again_or_put_back() {
 #[test]
 fn nothing_is_exported_from_an_altered_trail_or_from_no_exchange() {
     let folder = recorded();
-    let watched = run_in(folder.path(), ["watch", "--upstream", "sandbox", "--trail", "trail", "--", "true"]);
+    let watch = ["watch", "--upstream", "sandbox", "--trail", "trail", "--allow", "unused", "--", "true"];
+    let watched = run_in(folder.path(), watch);
     assert_eq!(watched.status, 0, "{}", watched.stderr);
     let ran = export(folder.path(), &["trail"]);
     assert_error(

@@ -218,7 +218,22 @@ fn a_link_that_is_written_to_stays_a_link_and_what_it_leads_to_is_replaced() {
         (&["redact", "--in-place", "out.json"], "out.json"),
         (&["contract", "--export", "out.yaml"], "out.yaml"),
         (&["verify", "fx.har", "--report", "html=out.html"], "out.html"),
-        (&["watch", "--upstream", "sandbox", "--trail", "trail", "--head-to", "heads", "--", "true"], "heads"),
+        (
+            &[
+                "watch",
+                "--upstream",
+                "sandbox",
+                "--trail",
+                "trail",
+                "--head-to",
+                "heads",
+                "--allow",
+                "unused",
+                "--",
+                "true",
+            ],
+            "heads",
+        ),
     ] {
         // To a file, to one of another name, and to none yet.
         for (target, text) in [(out, Some("")), ("target", Some("")), ("new", None)] {

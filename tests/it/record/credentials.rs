@@ -77,7 +77,7 @@ fn a_command_gets_the_fittest_client_of_a_seed_and_a_line_states_what_that_may_n
             serde_json::from_str(&run_in(folder.path(), ["sandbox", "--print-seed"]).stdout).unwrap();
         seed["clients"] = serde_json::from_str(&format!("[{}]", clients.join(","))).unwrap();
         fs::write(folder.path().join("seed.json"), seed.to_string()).unwrap();
-        let command = ["--", "sh", "-c", "printf %s \"$CONTRAIL_SANDBOX_CLIENT_ID\" > id"];
+        let command = ["--allow", "unused", "--", "sh", "-c", "printf %s \"$CONTRAIL_SANDBOX_CLIENT_ID\" > id"];
         let ran =
             run_in(folder.path(), ["watch", "--upstream", "sandbox", "--seed", "seed.json"].into_iter().chain(command));
         assert_error(&ran, 0, &format!("{said}{add}"));

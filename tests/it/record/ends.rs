@@ -34,7 +34,7 @@ fn a_commands_exit_status_is_kept_and_its_output_untouched() {
 #[test]
 fn a_command_that_succeeds_leaves_contrails_own_status() {
     let workspace = Workspace::new();
-    assert_eq!(workspace.run(&[&SANDBOX[..], &["--", "true"]].concat()).status, 0);
+    assert_eq!(workspace.run(&[&SANDBOX[..], &["--allow", "unused", "--", "true"]].concat()).status, 0);
 }
 
 #[test]

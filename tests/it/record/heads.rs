@@ -31,7 +31,7 @@ fn watch(workspace: &Workspace, options: &[&str], meanwhile: impl FnOnce()) -> R
 
 /// Starts `watch` with a command that ends at once.
 fn start(workspace: &Workspace, options: &[&str]) -> Ran {
-    workspace.run(&[&["watch", "--upstream", "sandbox"], options, &["--", "true"]].concat())
+    workspace.run(&[&["watch", "--upstream", "sandbox"], options, &["--allow", "unused", "--", "true"]].concat())
 }
 
 fn cut(workspace: &Workspace, name: &str, bytes: usize) {

@@ -68,7 +68,7 @@ fn a_report_that_could_not_be_written_is_refused_before_anything_is_recorded() {
 fn began(workspace: &Workspace, arguments: &[&str], variables: &[(&str, &str)]) -> Ran {
     let mut command = contrail();
     command.current_dir(workspace.path()).arg("watch").args(arguments).envs(variables.iter().copied());
-    command.args(["--", "true"]).output().unwrap().into()
+    command.args(["--allow", "unused", "--", "true"]).output().unwrap().into()
 }
 
 #[test]

@@ -170,7 +170,7 @@ fn a_second_proxy_with_the_same_buffer_is_told_to_name_another() {
     let ran = workspace.run(&[&second[..], &["--trail-buffer", "buffer", "--", "true"]].concat());
     assert_eq!(ran.status, 2, "{}", ran.stderr);
     assert!(ran.stderr.contains("name another folder with --trail-buffer DIR"), "{}", ran.stderr);
-    let ran = workspace.run(&[&second[..], &["--trail-buffer", "other", "--", "true"]].concat());
+    let ran = workspace.run(&[&second[..], &["--trail-buffer", "other", "--allow", "unused", "--", "true"]].concat());
     assert_eq!(ran.status, 0, "{}", ran.stderr);
     running.finish();
     assert_eq!(fs::read_dir(workspace.path().join("store")).unwrap().count(), 2);
@@ -186,7 +186,7 @@ fn content(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 fn a_buffer_keeps_its_first_destination_and_refuses_another() {
     let workspace = Workspace::new();
     let watch = |trail: &[&str]| {
-        let command = ["watch", "--upstream", "sandbox", "--listen", "127.0.0.1:0"];
+        let command = ["watch", "--upstream", "sandbox", "--listen", "127.0.0.1:0", "--allow", "unused"];
         workspace.run(&[&command[..], trail, &["--", "true"]].concat())
     };
     // What was never reached is no destination.
@@ -227,7 +227,8 @@ fn a_buffer_keeps_its_first_destination_and_refuses_another() {
 fn a_place_that_never_took_anything_is_needed_at_every_start_and_not_remembered() {
     let workspace = Workspace::new();
     let watch = |trail: &[&str]| {
-        let command = ["watch", "--upstream", "sandbox", "--listen", "127.0.0.1:0", "--drain", "0.1"];
+        let command = "watch --upstream sandbox --listen 127.0.0.1:0 --drain 0.1 --allow unused".split(' ');
+        let command: Vec<&str> = command.collect();
         let ran = workspace.run(&[&command[..], trail, &["--", "touch", "started"]].concat());
         let has_started = workspace.has("started");
         let _ = fs::remove_file(workspace.path().join("started"));

@@ -213,7 +213,8 @@ fn a_segment_that_is_rubbish_at_the_start_is_left_as_it_is_and_the_trail_goes_on
         let workspace = Workspace::new();
         fs::create_dir(workspace.path().join("trail")).unwrap();
         fs::write(workspace.path().join("trail/trail-00000007.journal"), rubbish).unwrap();
-        let ran = workspace.run(&["watch", "--upstream", "sandbox", "--trail", "trail", "--", "true"]);
+        let ran =
+            workspace.run(&["watch", "--upstream", "sandbox", "--trail", "trail", "--allow", "unused", "--", "true"]);
         assert_eq!(ran.status, 0, "{}", ran.stderr);
         assert_eq!(segments(&workspace).last().unwrap(), "trail-00000008.journal");
         // What a process that was killed at its start leaves is no alteration; whole lines of something else are.
@@ -276,7 +277,7 @@ fn a_segment_with_the_highest_number_is_refused_at_the_start_by_its_name() {
     let workspace = Workspace::new();
     fs::create_dir(workspace.path().join("trail")).unwrap();
     fs::write(workspace.path().join("trail/trail-18446744073709551615.journal"), "").unwrap();
-    let ran = workspace.run(&["watch", "--upstream", "sandbox", "--trail", "trail", "--", "true"]);
+    let ran = workspace.run(&["watch", "--upstream", "sandbox", "--trail", "trail", "--allow", "unused", "--", "true"]);
     let said = "contrail: `trail/trail-18446744073709551615.journal`: it has the highest number that a segment can \
                 have; move it away";
     assert_error(&ran, 2, said);
@@ -359,7 +360,7 @@ fn a_folder_that_holds_compressed_segments_only_is_named_as_not_read() {
 #[test]
 fn a_trail_without_an_exchange_is_status_2() {
     let workspace = Workspace::new();
-    let ran = workspace.run(&["watch", "--upstream", "sandbox", "--trail", "trail", "--", "true"]);
+    let ran = workspace.run(&["watch", "--upstream", "sandbox", "--trail", "trail", "--allow", "unused", "--", "true"]);
     assert_eq!(ran.status, 0, "{}", ran.stderr);
     for ran in both(&workspace, "trail") {
         assert_reported(&ran, 2, "the chain of `trail` is intact: 0 entries, 0 lines after its last link, head HASH");

@@ -1,5 +1,6 @@
 //! `contrail replay`: recordings answer in place of the tenant.
 
+mod around;
 mod bodies;
 mod judged;
 mod order;
