@@ -309,6 +309,46 @@ impl Unchecked {
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|aspect| aspect.name() == name)
     }
+
+    /// Why it is unchecked where no [`Reason`] says more.
+    #[must_use]
+    pub fn not_shown(self) -> &'static str {
+        match self {
+            Self::RequiredScope => "the document does not show the scope",
+            Self::SuccessStatus => "the document does not show the status of success",
+            Self::ErrorStatus => "the document does not show the statuses of errors",
+            Self::ErrorBody => "the document does not show the body of this error",
+            Self::RequestRequired => "the document does not show what is required",
+            Self::RequestBody | Self::ResponseBody => "the document does not show the body",
+            Self::ResponseRequired => "the document does not show which fields are always present",
+            Self::Auth => "it is not judged here, or contrail cannot use what the document states of it",
+            Self::RequestParameters | Self::ResponseHeaders => "contrail cannot use what the document states of it",
+        }
+    }
+}
+
+impl Serialize for Unchecked {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for Unchecked {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        Self::from_name(&name).ok_or_else(|| D::Error::custom(format!("`{name}` is no aspect of an exchange")))
+    }
+}
+
+/// Why an aspect of an exchange could not be checked, and where.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Reason {
+    /// What could not be checked.
+    pub aspect: Unchecked,
+    /// The place: a JSON pointer, or the name of a parameter or header. Empty for all of the aspect.
+    pub at: String,
+    /// Why, as a sentence without its full stop.
+    pub reason: Cow<'static, str>,
 }
 
 /// A set of aspects; two bytes, so that a verdict costs nothing to carry.
@@ -421,6 +461,8 @@ pub struct Verdict {
     pub findings: Vec<Finding>,
     /// What could not be checked.
     pub unchecked: UncheckedSet,
+    /// Why; nothing of an aspect that the document does not show.
+    pub reasons: Vec<Reason>,
     /// Whose business it is; `None` where it is unknown (an undocumented request, no answer).
     pub blame: Option<Blame>,
 }
@@ -436,6 +478,23 @@ impl Verdict {
             })
         })
     }
+
+    /// Leaves all of an aspect unchecked, and says why.
+    pub fn leave(&mut self, aspect: Unchecked, reason: &'static str) {
+        self.unchecked.insert(aspect);
+        self.reasons.push(Reason { aspect, at: String::new(), reason: reason.into() });
+    }
+}
+
+/// Why each of these aspects is unchecked: the reasons that were given of it, else that the document does not show it.
+pub fn reasons_of(unchecked: UncheckedSet, given: &[Reason]) -> impl Iterator<Item = Cow<'_, Reason>> {
+    unchecked.iter().flat_map(move |aspect| {
+        let given = given.iter().filter(move |reason| reason.aspect == aspect).map(Cow::Borrowed);
+        let mut given = given.peekable();
+        let reason = Reason { aspect, at: String::new(), reason: aspect.not_shown().into() };
+        let silent = given.peek().is_none().then_some(Cow::Owned(reason));
+        given.chain(silent)
+    })
 }
 
 #[cfg(test)]

@@ -338,8 +338,8 @@ impl Judge {
         let verdict = self.contract.check(exchange, &self.options);
         let unchecked = forgotten && verdict.unchecked.contains(Unchecked::Auth);
         let mut verdict = reconcile(verdict, note.and_then(|note| note.attested.as_ref()), self.contract.hash());
-        if unchecked {
-            verdict.unchecked.insert(Unchecked::Auth);
+        if unchecked && !verdict.unchecked.contains(Unchecked::Auth) {
+            verdict.leave(Unchecked::Auth, "the recording does not hold the token whose signature was checked");
         }
         verdict
     }

@@ -312,7 +312,7 @@ impl Touch<'_> {
                 own = Document::parse(value.raw().to_owned()).ok();
             }
             let judged = own.as_ref().and_then(|own| judge.judge(own, &|_| true).ok());
-            judged.is_some_and(|judged| judged.violations.is_empty() && !judged.partial)
+            judged.is_some_and(|judged| judged.violations.is_empty() && !judged.is_partial())
         };
         let mut next = first;
         while let Some(number) = self.schemas.get(next).copied() {

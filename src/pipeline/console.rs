@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::{
     exchange::{Body, Exchange, Headers, Presence, Withheld},
-    finding::{Conclusion, Finding, Kind},
+    finding::{Conclusion, Finding, Kind, Reason, Unchecked, reasons_of},
     json::{
         Node,
         write::{number, raw},
@@ -47,6 +47,8 @@ struct Line<'a> {
     miss: bool,
     findings: Vec<WrittenFinding<'a>>,
     unchecked: Vec<&'static str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    reasons: Vec<Cow<'a, Reason>>,
     ms: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     incomplete: Option<&'a str>,
@@ -77,7 +79,8 @@ pub(super) fn line(
                 verdict: verdict_name(verdict.conclusion(), meta.miss.is_some()),
                 miss: meta.miss.is_some(),
                 findings: verdict.findings.iter().map(WrittenFinding::from).collect(),
-                unchecked: verdict.unchecked.iter().map(crate::finding::Unchecked::name).collect(),
+                unchecked: verdict.unchecked.iter().map(Unchecked::name).collect(),
+                reasons: reasons_of(verdict.unchecked, &verdict.reasons).collect(),
                 ms: millis(took),
                 incomplete: exchange.transport.unfinished(),
                 answered_by_contrail: exchange.transport.answered(),
@@ -95,6 +98,17 @@ pub(super) fn line(
             place(out, colour, finding);
             raw(out, ": ");
             raw(out, &finding.short_message());
+            out.push(b'\n');
+        }
+        for Reason { aspect, at, reason } in &verdict.reasons {
+            raw(out, "    unchecked: ");
+            raw(out, aspect.name());
+            if !at.is_empty() {
+                raw(out, " at ");
+                shown(at, out);
+            }
+            raw(out, ": ");
+            shown(reason, out);
             out.push(b'\n');
         }
         if let Some(text) = error_text(exchange) {

@@ -5,7 +5,7 @@
 //!  "summary": {"exchanges": 2, "conforms": 1, "gap": 0, "violates": 1, "skipped": 0},
 //!  "exchanges": [{"source": "x.har", "entry": 0, "operation": "…", "method": "GET", "url": "…", "status": 200,
 //!    "verdict": "violates", "blame": "…", "findings": [{"rule": "…", "kind": "…", "at": "…", "message": "…"}],
-//!    "unchecked": ["…"]}]}
+//!    "unchecked": ["…"], "reasons": [{"aspect": "…", "at": "…", "reason": "…"}]}]}
 //! ```
 //!
 //! The same `findings` follow in groups, which `--baseline` reads. A replay adds `misses`, `unused` and `stale`, a

@@ -4,7 +4,7 @@ use super::{Cited, Facts, Quote, ReportFormat, Stale, Suppressed, Suppression, U
 use crate::{
     contract::Passage,
     coverage::{Counts, Coverage},
-    finding::{Kind, Rule},
+    finding::{Kind, Reason, Rule, Unchecked},
     plural::plural,
 };
 
@@ -13,6 +13,9 @@ const MAX_ROWS: usize = 1000;
 
 /// Maximum untouched parts of one kind that are named.
 const MAX_UNTOUCHED: usize = 20;
+
+/// Maximum reasons for one aspect that was not checked.
+const MAX_REASONS: usize = 20;
 
 /// How good a text is, which colour shows, too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -333,10 +336,30 @@ fn stale(facts: &Facts<'_>) -> Option<Part> {
 
 fn unchecked(facts: &Facts<'_>) -> Option<Part> {
     let unchecked = facts.tally.unchecked();
+    let why = |aspect| {
+        let reasons = facts.tally.reasons(aspect);
+        let mut why: Cell = Vec::new();
+        for (Reason { at, reason, .. }, counts) in reasons.iter().take(MAX_REASONS) {
+            if !why.is_empty() {
+                why.push(Piece::Break);
+            }
+            if !at.is_empty() {
+                why.extend([text("at "), code(at), text(": ")]);
+            }
+            why.push(text(&**reason));
+            why.push(Piece::Text(Tone::Dim, format!(" ({})", places(counts))));
+        }
+        match (Unchecked::from_name(aspect), reasons.len().saturating_sub(MAX_REASONS)) {
+            (Some(aspect), _) if reasons.is_empty() => why.push(text(aspect.not_shown())),
+            (_, 0) => {}
+            (_, more) => why.extend([Piece::Break, text(format!("and {more} more"))]),
+        }
+        why
+    };
     let rows = unchecked.map(|(aspect, count, counts)| {
-        vec![vec![code(aspect)], vec![text(count.to_string())], vec![text(places(&counts))]]
+        vec![vec![code(aspect)], vec![text(count.to_string())], vec![text(places(&counts))], why(aspect)]
     });
-    Part::table(Tone::Plain, "Not checked", &["aspect", "times", "where"], rows.collect())
+    Part::table(Tone::Plain, "Not checked", &["aspect", "times", "where", "why"], rows.collect())
 }
 
 /// What the exchanges touch of the contract, with the first parts that they never do.

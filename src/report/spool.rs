@@ -1,13 +1,16 @@
 //! The exchanges of a JSON report, which wait in a temporary file for the summary above them.
 
-use std::io::{self, BufRead as _, BufReader, Seek, SeekFrom, Write};
+use std::{
+    borrow::Cow,
+    io::{self, BufRead as _, BufReader, Seek, SeekFrom, Write},
+};
 
 use serde::Serialize;
 use tempfile::SpooledTempFile;
 
 use super::{Cited, ExchangeRef, Unauthenticated, tally::conclusion, verdict_name};
 use crate::{
-    finding::{Blame, Finding, Unchecked},
+    finding::{Blame, Finding, Reason, Unchecked, reasons_of},
     redact::{JudgedExchange, Redacted, Redactor},
 };
 
@@ -40,6 +43,8 @@ struct Exchange<'a> {
     blame: Option<&'static str>,
     findings: Vec<WrittenFinding<'a>>,
     unchecked: Vec<&'static str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    reasons: Vec<Cow<'a, Reason>>,
 }
 
 /// A finding as it is written: here, and in the lines of a live proxy.
@@ -71,6 +76,11 @@ impl Spool {
         let verdict = &judged.verdict;
         let Cited { line, started, method, url, status, .. } = Cited::new(place, judged);
         let findings = || verdict.findings.iter().filter(|finding| other.is_none() || !finding.rule.is_auth());
+        let unchecked = other.map_or(verdict.unchecked, |other| other.unchecked);
+        let reasons = match other {
+            Some(other) => Cow::Owned(other.reasons(&verdict.reasons, verdict.unchecked)),
+            None => Cow::Borrowed(&*verdict.reasons),
+        };
         let exchange = Exchange {
             source: place.source,
             entry: place.entry,
@@ -84,7 +94,8 @@ impl Spool {
             miss: place.miss.is_some(),
             blame: other.map_or(verdict.blame, |other| other.blame).map(Blame::name),
             findings: findings().map(WrittenFinding::from).collect(),
-            unchecked: other.map_or(verdict.unchecked, |other| other.unchecked).iter().map(Unchecked::name).collect(),
+            unchecked: unchecked.iter().map(Unchecked::name).collect(),
+            reasons: reasons_of(unchecked, &reasons).collect(),
         };
         self.line.clear();
         if !self.empty {

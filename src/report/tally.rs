@@ -1,6 +1,7 @@
 //! Counts and groups: the same finding (rule, operation, place) once, with a count and one sample.
 
 use std::{
+    borrow::Cow,
     cell::LazyCell,
     collections::{BTreeMap, HashMap},
     sync::Arc,
@@ -14,12 +15,15 @@ use super::{
     first::{Dated, First},
 };
 use crate::{
-    finding::{Blame, Conclusion, Finding, Kind, Rule, UNDOCUMENTED, Unchecked, UncheckedSet, Verdict},
+    finding::{Blame, Conclusion, Finding, Kind, Reason, Rule, UNDOCUMENTED, Unchecked, UncheckedSet, Verdict},
     redact::{JudgedExchange, Redacted, Redactor},
 };
 
 /// Maximum groups that are kept apart; a recording that has more is summed up beyond it.
 const MAX_GROUPS: usize = 5000;
+
+/// Maximum reasons for what is unchecked that are kept apart; an aspect that has more is counted all the same.
+const MAX_REASONS: usize = 1000;
 
 /// Maximum groups whose sample holds its request and response.
 const MAX_QUOTED: usize = 200;
@@ -36,11 +40,26 @@ pub struct Unauthenticated {
     pub blame: Option<Blame>,
 }
 
+impl Unauthenticated {
+    /// The reasons of a verdict that is read so.
+    pub(super) fn reasons(self, given: &[Reason], unchecked: UncheckedSet) -> Vec<Reason> {
+        let kept = given.iter().filter(|reason| self.unchecked.contains(reason.aspect)).cloned();
+        let new = self.unchecked.iter().filter(|aspect| !unchecked.contains(*aspect));
+        let new = new.map(|aspect| {
+            let cookies = aspect == Unchecked::RequestParameters;
+            let why = if cookies { "the file holds no cookies" } else { "the file holds no Authorization header" };
+            Reason { aspect, at: String::new(), reason: why.into() }
+        });
+        kept.chain(new).collect()
+    }
+}
+
 /// A verdict without a finding: where no report lists exchanges, its exchange is only counted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unremarkable {
     operation: Option<Arc<str>>,
     unchecked: UncheckedSet,
+    reasons: Vec<Reason>,
     blame: Option<Blame>,
     took: Duration,
 }
@@ -49,14 +68,17 @@ impl Unremarkable {
     /// What there is to count of an exchange that took so long; `None` if there is a finding.
     #[must_use]
     pub fn of(verdict: &Verdict, took: Duration) -> Option<Self> {
-        let Verdict { operation, findings, unchecked, blame } = verdict;
-        findings.is_empty().then(|| Self { operation: operation.clone(), unchecked: *unchecked, blame: *blame, took })
+        let Verdict { operation, findings, unchecked, reasons, blame } = verdict;
+        let (operation, reasons) = (operation.clone(), reasons.clone());
+        findings.is_empty().then(|| Self { operation, unchecked: *unchecked, reasons, blame: *blame, took })
     }
 
     /// The same under the reading that its file's producer strips `Authorization`.
     pub(super) fn read_as(&self, other: Option<Unauthenticated>) -> Self {
-        let Some(Unauthenticated { unchecked, blame }) = other else { return self.clone() };
-        Self { unchecked, blame, ..self.clone() }
+        let Some(other) = other else { return self.clone() };
+        let Self { operation, took, .. } = self.clone();
+        let Unauthenticated { unchecked, blame } = other;
+        Self { operation, unchecked, reasons: other.reasons(&self.reasons, self.unchecked), blame, took }
     }
 }
 
@@ -86,6 +108,8 @@ pub struct Tally {
     pub ungrouped: u64,
     /// Sorted by the operation.
     operations: Vec<(Box<str>, Counts)>,
+    /// Why something is unchecked, array indices as `*`, with the exchanges of each operation; sorted.
+    reasons: Vec<(Reason, BTreeMap<Arc<str>, u64>)>,
     /// By [`Blame`].
     blame: [u64; Blame::ALL.len()],
     #[serde(with = "listed")]
@@ -228,6 +252,11 @@ impl Tally {
             other.map_or(verdict.blame, |other| other.blame),
             judged.exchange.timings.total(),
         );
+        let reasons = match other {
+            Some(other) => Cow::Owned(other.reasons(&verdict.reasons, verdict.unchecked)),
+            None => Cow::Borrowed(&*verdict.reasons),
+        };
+        self.count_reasons(verdict.operation.as_ref(), &reasons);
         // A long URL with many findings is kept once.
         let cited = LazyCell::new(|| Citation::new(place, judged));
         for finding in findings() {
@@ -238,8 +267,36 @@ impl Tally {
 
     /// Counts an exchange without a finding.
     pub(super) fn count(&mut self, place: ExchangeRef<'_>, counted: &Unremarkable) {
-        let Unremarkable { operation, unchecked, blame, took } = counted;
+        let Unremarkable { operation, unchecked, reasons, blame, took } = counted;
         self.count_verdict(place, Conclusion::Conforms, operation.as_deref(), *unchecked, *blame, *took);
+        self.count_reasons(operation.as_ref(), reasons);
+    }
+
+    /// Counts the reasons of one exchange, those of several items of a list once.
+    fn count_reasons(&mut self, operation: Option<&Arc<str>>, given: &[Reason]) {
+        let mut counted: Vec<Reason> = Vec::new();
+        for reason in given {
+            let reason = Reason { at: without_indices(&reason.at), ..reason.clone() };
+            if !counted.contains(&reason) {
+                counted.push(reason);
+            }
+        }
+        for reason in counted {
+            let operation = operation.map_or_else(|| UNDOCUMENTED.into(), Arc::clone);
+            self.add_reason(reason, [(operation, 1)].into());
+        }
+    }
+
+    fn add_reason(&mut self, reason: Reason, counts: BTreeMap<Arc<str>, u64>) {
+        match self.reasons.binary_search_by(|(held, _)| held.cmp(&reason)) {
+            Ok(at) => {
+                for (operation, count) in counts {
+                    *self.reasons[at].1.entry(operation).or_default() += count;
+                }
+            }
+            Err(at) if self.reasons.len() < MAX_REASONS => self.reasons.insert(at, (reason, counts)),
+            Err(_) => {}
+        }
     }
 
     fn count_verdict(
@@ -349,6 +406,9 @@ impl Tally {
         for (operation, counts) in other.operations {
             self.counts(&operation).add(counts);
         }
+        for (reason, counts) in other.reasons {
+            self.add_reason(reason, counts);
+        }
         for (count, other) in self.blame.iter_mut().zip(other.blame) {
             *count += other;
         }
@@ -378,13 +438,20 @@ impl Tally {
     /// Takes secrets out of the samples that were recognised only after their exchange.
     pub(super) fn redact(&mut self, redactor: &Redactor) {
         let mut citations = HashMap::new();
+        let clean = |text: &mut String| {
+            let clean = redactor.text(text);
+            if *clean != *text {
+                *text = clean.into_inner();
+            }
+        };
+        for (mut reason, counts) in std::mem::take(&mut self.reasons) {
+            clean(&mut reason.at);
+            if let Cow::Owned(text) = &mut reason.reason {
+                clean(text);
+            }
+            self.add_reason(reason, counts);
+        }
         for group in self.groups.values_mut() {
-            let clean = |text: &mut String| {
-                let clean = redactor.text(text);
-                if *clean != *text {
-                    *text = clean.into_inner();
-                }
-            };
             clean(&mut group.place);
             for sample in group.sample.each() {
                 sample.cited.redact_shared(redactor, &mut citations);
@@ -452,6 +519,17 @@ impl Tally {
             let counts = self.per_operation(|counts| counts.unchecked[*aspect as usize]);
             (!counts.is_empty()).then(|| (aspect.name(), counts.values().sum(), counts))
         })
+    }
+
+    /// Why an aspect could not be checked, as far as it is not that the document does not show it: each reason with its
+    /// exchanges per operation, the most frequent first.
+    pub(super) fn reasons(&self, aspect: &str) -> Vec<(&Reason, BTreeMap<&str, u64>)> {
+        let of_aspect = self.reasons.iter().filter(|(reason, _)| reason.aspect.name() == aspect);
+        let mut reasons: Vec<_> = of_aspect
+            .map(|(reason, counts)| (reason, counts.iter().map(|(operation, count)| (&**operation, *count)).collect()))
+            .collect();
+        reasons.sort_by_key(|(_, counts): &(_, BTreeMap<&str, u64>)| std::cmp::Reverse(counts.values().sum::<u64>()));
+        reasons
     }
 
     /// Exchanges of which this could not be checked.

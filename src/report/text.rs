@@ -47,6 +47,10 @@ pub(super) fn write(facts: &Facts<'_>, to: &mut dyn Write, colour: bool) -> io::
         writeln!(pen.to, "{}", pen.paint(BOLD, "Not checked"))?;
         for (aspect, count, counts) in tally.unchecked() {
             writeln!(pen.to, "  {aspect}: {} ({})", plural(count, "exchange"), places(&counts))?;
+            for (reason, counts) in tally.reasons(aspect) {
+                let at = if reason.at.is_empty() { String::new() } else { format!("at {}: ", visible(&reason.at)) };
+                writeln!(pen.to, "    {at}{} ({})", visible(&reason.reason), places(&counts))?;
+            }
         }
         writeln!(pen.to)?;
     }

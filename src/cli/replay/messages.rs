@@ -13,6 +13,7 @@ use crate::{
         Format,
         summary::{self, Rows, list},
     },
+    finding::{Unchecked, reasons_of},
     pipeline::Outcome,
     plural::plural,
     replay::Replay,
@@ -112,7 +113,8 @@ fn line(failing: &Failing) -> Value {
         "operation": verdict.operation.as_deref(),
         "verdict": verdict.conclusion().name(),
         "findings": verdict.findings.iter().map(WrittenFinding::from).collect::<Vec<_>>(),
-        "unchecked": verdict.unchecked.iter().map(crate::finding::Unchecked::name).collect::<Vec<_>>(),
+        "unchecked": verdict.unchecked.iter().map(Unchecked::name).collect::<Vec<_>>(),
+        "reasons": reasons_of(verdict.unchecked, &verdict.reasons).collect::<Vec<_>>(),
     }})
 }
 

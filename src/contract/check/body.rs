@@ -11,9 +11,9 @@ use crate::{
         media_type::most_specific,
         model::{Content, Empty},
         params::{self, Form},
-        schema::{GapKind, Schema, SchemaVerdict},
+        schema::{GapKind, Indeterminate, Open, Schema, SchemaVerdict},
     },
-    exchange::{Body, Headers, Pointer, is_redacted, media},
+    exchange::{Body, Headers, Pointer, Presence, Withheld, is_redacted, media},
     finding::{Finding, Rule, Unchecked},
     json::{Document, Kind, reads_as_another_scalar},
 };
@@ -43,6 +43,12 @@ pub(super) const RESPONSE: Side = Side {
     undocumented: Rule::ResponseBodyUndocumented,
     unchecked: Unchecked::ResponseBody,
 };
+
+/// Why a body is not judged.
+pub(super) const UNUSABLE: &str = "contrail cannot use what the document states of it";
+pub(super) const LABELLED: &str = "labels replace secrets in it";
+pub(super) const NOT_SAVED: &str = "the file was saved without it";
+pub(super) const TOO_DEEP: &str = "it is nested deeper than --max-depth, or beyond another limit of the parser";
 
 /// So many findings of a body say what was seen; looking a place up takes as long as the document.
 const MAX_SAMPLES: usize = 100;
@@ -128,7 +134,7 @@ pub(super) fn when_empty(documented: &[Content], headers: &Headers, suffixes: bo
             let judged = params::judge_plain(schema, "");
             match judged.violation {
                 Some(_) => Empty::Violates,
-                None if judged.open => Empty::Unclear,
+                None if judged.open.is_some() => Empty::Unclear,
                 None => Empty::Conforms,
             }
         }
@@ -184,7 +190,7 @@ impl Check<'_> {
             if ranges().next().is_some() && body.is_whole() {
                 self.find(Finding::new(side.content_type, "Content-Type", all()));
             }
-            self.unchecked.insert(side.unchecked);
+            self.leave(side.unchecked, "", "no Content-Type states what it is");
             return None;
         };
         let finding = || {
@@ -202,7 +208,7 @@ impl Check<'_> {
                 if !types.iter().any(|media_type| is_documented(media_type)) {
                     self.find(finding());
                 }
-                self.unchecked.insert(side.unchecked);
+                self.leave(side.unchecked, "", "its Content-Type names several media types");
                 return None;
             }
         };
@@ -212,7 +218,7 @@ impl Check<'_> {
             self.find(finding());
             // The token endpoint is asked in JSON by some clients, and its one fact is worth reading there, too.
             if !(self.operation.is_bare_token_endpoint() && media::is_json(&media_type)) {
-                self.unchecked.insert(side.unchecked);
+                self.leave(side.unchecked, "", "the document does not show its media type");
                 return None;
             }
         }
@@ -224,10 +230,14 @@ impl Check<'_> {
             return None;
         }
         if unusable || body.coded || !body.is_whole() || (hidden && !body.malformed) {
-            self.unchecked.insert(side.unchecked);
+            let why = if unusable { UNUSABLE.into() } else { why_not_here(body) };
+            self.leave(side.unchecked, "", why);
             return None;
         }
-        if content.is_some_and(|content| content.partial || content.is_silent()) {
+        if content.is_some_and(|content| content.partial) {
+            self.leave(side.unchecked, "", "contrail does not read all that the document states of it");
+        }
+        if content.is_some_and(Content::is_silent) {
             self.unchecked.insert(side.unchecked);
         }
         let content = content.or(documented.first().filter(|_| self.operation.is_bare_token_endpoint()));
@@ -238,7 +248,7 @@ impl Check<'_> {
             Reading::Sequence => self.sequence(&message, &media_type),
             Reading::Text => self.text(&message, &media_type),
             Reading::Other => {
-                self.unchecked.insert(side.unchecked);
+                self.leave(side.unchecked, "", format!("contrail does not read `{media_type}`"));
                 None
             }
         }
@@ -253,14 +263,18 @@ impl Check<'_> {
                 self.find(Finding::new(side.malformed, "", format!("well-formed JSON: {error}")));
                 return None;
             }
+            Err(error) if !error.fault.is_limit() => {
+                self.leave(side.unchecked, "", "it is no JSON, and parameters of its media type may say why");
+                return None;
+            }
             Ok(_) | Err(_) => {
-                self.unchecked.insert(side.unchecked);
+                self.leave(side.unchecked, "", TOO_DEEP);
                 return None;
             }
         };
         if hidden {
             // A label took the place of what was malformed.
-            self.unchecked.insert(side.unchecked);
+            self.leave(side.unchecked, "", LABELLED);
             return None;
         }
         if let Some(schema) = content.and_then(|content| content.schema.as_ref()) {
@@ -288,15 +302,21 @@ impl Check<'_> {
                 }
                 return None;
             }
-            Form::Fields(_) | Form::TooMuch => {
-                self.unchecked.insert(side.unchecked);
+            Form::Fields(_) => {
+                self.leave(side.unchecked, "", LABELLED);
+                return None;
+            }
+            Form::TooMuch => {
+                self.leave(side.unchecked, "", Form::TOO_MUCH);
                 return None;
             }
         };
         // Where the redacted places of a multipart body lie, its schema does not know.
         let unknown = media_type != media::FORM && !body.redacted.is_empty();
-        if unknown || (fields.judged.is_none() && documented.schema.is_some()) {
-            self.unchecked.insert(side.unchecked);
+        if unknown {
+            self.leave(side.unchecked, "", LABELLED);
+        } else if fields.judged.is_none() && documented.schema.is_some() {
+            self.leave(side.unchecked, "", Form::TOO_MUCH);
         }
         if let Some(judged) = fields.judged.filter(|_| !unknown) {
             self.report(side, judged, &fields.document, &body.redacted, "");
@@ -311,8 +331,8 @@ impl Check<'_> {
         match (std::str::from_utf8(&body.content), schema) {
             (Ok(text), Some(schema)) if !hidden && body.redacted.is_empty() => {
                 let judged = params::judge_plain(schema, text);
-                if judged.open {
-                    self.unchecked.insert(side.unchecked);
+                if let Some(why) = judged.open {
+                    self.leave(side.unchecked, "", why);
                 }
                 if let Some(expected) = judged.violation {
                     self.find(Finding::new(side.body, "", expected).seen(text));
@@ -321,18 +341,19 @@ impl Check<'_> {
             (Err(_), _) if is_utf8(message.content_type) => {
                 self.find(Finding::new(side.malformed, "", "well-formed UTF-8"));
             }
-            _ => self.unchecked.insert(side.unchecked),
+            (Ok(_), Some(_)) => self.leave(side.unchecked, "", LABELLED),
+            (Ok(_), None) => self.leave(side.unchecked, "", format!("contrail does not judge `{media_type}`")),
+            (Err(_), _) => self.leave(side.unchecked, "", "its bytes are not UTF-8, and its charset is not stated"),
         }
         None
     }
 
     fn judge_document(&mut self, side: Side, schema: &Schema, document: &Document, redacted: &[Pointer]) {
         let (exchange, options) = (self.exchange, self.options);
-        let Ok(judged) = schema.judge(document, &|text| Self::is_tenant_origin(exchange, options, text)) else {
-            self.unchecked.insert(side.unchecked);
-            return;
-        };
-        self.report(side, judged, document, redacted, "");
+        match schema.judge(document, &|text| Self::is_tenant_origin(exchange, options, text)) {
+            Ok(judged) => self.report(side, judged, document, redacted, ""),
+            Err(Indeterminate(why)) => self.leave(side.unchecked, "", why),
+        }
     }
 
     /// Takes over the verdict on a document; `place` is where that stands in the body.
@@ -344,10 +365,10 @@ impl Check<'_> {
         redacted: &[Pointer],
         place: &str,
     ) {
-        if judged.partial {
-            self.unchecked.insert(side.unchecked);
-        }
         let whole = |at: String| if place.is_empty() { at } else { format!("{place}{at}") };
+        for Open { at, why } in judged.open {
+            self.leave(side.unchecked, whole(at), why);
+        }
         for (index, violation) in judged.violations.into_iter().enumerate() {
             if !is_redacted(redacted, &violation.at) {
                 let seen = (index < MAX_SAMPLES).then(|| sample(document, &violation.at)).flatten();
@@ -388,6 +409,27 @@ impl Check<'_> {
             };
             self.find(finding);
         }
+    }
+}
+
+/// Why a body that was sent is not judged.
+fn why_not_here(body: &Body) -> Cow<'static, str> {
+    let Presence::Withheld(withheld) = &body.presence else {
+        return match body.presence {
+            Presence::Truncated { .. } => "only its beginning was kept".into(),
+            _ if body.coded => "contrail does not implement its Content-Encoding".into(),
+            _ => LABELLED.into(),
+        };
+    };
+    match withheld {
+        Withheld::Unparsable => "the file lacks it: it could not be parsed for its secrets".into(),
+        Withheld::Undecodable => "contrail does not implement its Content-Encoding".into(),
+        Withheld::MaxDecoded => "it decodes to more than --max-decoded".into(),
+        Withheld::MaxRatio => "it decodes to more than --max-ratio allows".into(),
+        Withheld::NotSaved => NOT_SAVED.into(),
+        Withheld::Other(name) if name == "lossy" => "the file has U+FFFD in place of bytes of it".into(),
+        Withheld::Other(name) if name == "coded" => "its Content-Encoding cannot be undone in the file".into(),
+        Withheld::Other(name) => format!("the file lacks it ({name})").into(),
     }
 }
 

@@ -44,6 +44,7 @@ pub(super) fn check(model: &Model, matched: &Matched<'_, '_>, exchange: &Exchang
         options,
         findings: Vec::new(),
         unchecked: UncheckedSet::default(),
+        reasons: Vec::new(),
         request_body: None,
         response_body: None,
     };
@@ -63,7 +64,7 @@ pub(super) fn undocumented(methods: &[http::Method], exchange: &Exchange, option
     if options.response {
         findings.extend(response::incomplete(exchange));
     }
-    Verdict { operation: None, findings, unchecked: UncheckedSet::default(), blame: None }
+    Verdict { findings, ..Verdict::default() }
 }
 
 impl Check<'_> {
@@ -80,6 +81,7 @@ impl Check<'_> {
             // Read all the same, because relations need it.
             self.findings.clear();
             self.unchecked = UncheckedSet::default();
+            self.reasons.clear();
         }
         let credential = self.security();
         let about_request = self.findings.len();
@@ -94,11 +96,13 @@ impl Check<'_> {
         if self.operation.is_bare_token_endpoint() {
             // Never a violation; what would be one leaves unchecked what it is about.
             if findings.iter().any(|finding| matches!(finding.rule, Rule::RequestBody | Rule::RequestBodyMalformed)) {
-                self.unchecked.insert(Unchecked::RequestBody);
+                self.leave(Unchecked::RequestBody, "", "the document shows no more of this endpoint than its path");
             }
             findings.retain(|finding| finding.kind() == Kind::Gap || finding.rule == Rule::TransportIncomplete);
         }
-        Verdict { operation: Some(Arc::clone(&self.operation.id)), findings, unchecked: self.unchecked, blame }
+        let reasons = std::mem::take(&mut self.reasons);
+        let operation = Some(Arc::clone(&self.operation.id));
+        Verdict { operation, findings, unchecked: self.unchecked, reasons, blame }
     }
 
     /// Documented or not × accepted by the tenant or not. The first `about_request` findings are about the request.

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, collections::HashSet};
 
-use super::state::Check;
+use super::{body::UNUSABLE, response::NO_TEXT, state::Check};
 use crate::{
     contract::{
         model::{Definition, Parameter, ParameterIn},
@@ -63,7 +63,7 @@ impl<'a> Check<'a> {
         let fits = |judged: &Vec<(_, (Judgement, _))>| judged.iter().all(|(_, (judged, _))| judged.violation.is_none());
         let fitting = ways.iter().map(judge).find(fits);
         if cut && fitting.is_none() {
-            self.unchecked.insert(Unchecked::RequestParameters);
+            self.leave(Unchecked::RequestParameters, "", "the path can be divided in too many ways");
             return;
         }
         for (parameter, (judged, seen)) in fitting.or_else(|| ways.first().map(judge)).into_iter().flatten() {
@@ -73,9 +73,8 @@ impl<'a> Check<'a> {
 
     /// Takes over the verdict on a parameter.
     fn judged(&mut self, rule: Rule, name: &str, judged: Judgement, seen: impl FnOnce() -> String) {
-        // No rule speaks of what is undocumented below a parameter.
-        if judged.open || !judged.undocumented.is_empty() {
-            self.unchecked.insert(Unchecked::RequestParameters);
+        if let Some(why) = judged.why_open() {
+            self.leave(Unchecked::RequestParameters, name, why);
         }
         if let Some(expected) = judged.violation {
             self.find(Finding::new(rule, name, expected).seen(seen()));
@@ -86,7 +85,7 @@ impl<'a> Check<'a> {
         if parameter.required {
             self.find(Finding::new(rule, &*parameter.name, "this parameter to be there"));
         } else if parameter.unclear {
-            self.unchecked.insert(Unchecked::RequestParameters);
+            self.leave(Unchecked::RequestParameters, &*parameter.name, UNUSABLE);
         }
     }
 
@@ -139,7 +138,7 @@ impl<'a> Check<'a> {
         let Given { parameter, texts, fields, bad, is_ambiguous } = given;
         let name = &*parameter.name;
         if is_ambiguous {
-            self.unchecked.insert(Unchecked::RequestParameters);
+            self.leave(Unchecked::RequestParameters, name, "another parameter has a name of its members");
             return;
         }
         if let Some(bad) = bad {
@@ -190,9 +189,9 @@ impl<'a> Check<'a> {
                     }
                     self.judged(Rule::QueryParameter, &parameter.name, judged, || raw.to_owned());
                 }
-                None => self.unchecked.insert(Unchecked::RequestParameters),
+                None => self.leave(Unchecked::RequestParameters, &*parameter.name, Form::TOO_MUCH),
             },
-            Form::TooMuch => self.unchecked.insert(Unchecked::RequestParameters),
+            Form::TooMuch => self.leave(Unchecked::RequestParameters, &*parameter.name, Form::TOO_MUCH),
             Form::Malformed(faults) => {
                 for (at, expected, seen) in faults {
                     let at = at.trim_start_matches('/').to_owned();
@@ -210,8 +209,7 @@ impl<'a> Check<'a> {
             };
             let Parameter { name, notation, definition, .. } = parameter;
             let Some(text) = text else {
-                // Bytes of no known character set.
-                self.unchecked.insert(Unchecked::RequestParameters);
+                self.leave(Unchecked::RequestParameters, &**name, NO_TEXT);
                 continue;
             };
             let judged = params::judge_header(name, *notation, definition, &text);
@@ -229,7 +227,8 @@ impl<'a> Check<'a> {
         // Browsers leave cookies out of what they export, as they do with the Authorization header.
         let is_stripped = !self.options.auth || self.exchange.request.credential == Credential::Unknown;
         if sent.iter().any(Result::is_err) || (sent.is_empty() && is_stripped) {
-            self.unchecked.insert(Unchecked::RequestParameters);
+            let why = if sent.is_empty() { "the file holds no cookies" } else { NO_TEXT };
+            self.leave(Unchecked::RequestParameters, "Cookie", why);
             return;
         }
         let sent: Vec<(&str, &str)> = sent.into_iter().flatten().flat_map(media::cookies).collect();
@@ -266,7 +265,7 @@ impl<'a> Check<'a> {
                     // fits, it may be the one that the document means.
                     let alone = |text| params::judge_texts(parameter, std::slice::from_ref(text), false);
                     judged = if texts.iter().any(|text| alone(text).violation.is_none()) {
-                        Judgement { open: true, ..Judgement::default() }
+                        Judgement::open("it comes several times, and only some of them fit")
                     } else {
                         alone(last)
                     };

@@ -1,6 +1,9 @@
 //! Checks the request: parameters and body.
 
-use super::{body::REQUEST, state::Check};
+use super::{
+    body::{LABELLED, NOT_SAVED, REQUEST},
+    state::Check,
+};
 use crate::{
     contract::model::RequestBody,
     exchange::{Presence, Withheld, is_redacted},
@@ -25,12 +28,12 @@ impl Check<'_> {
             _ if body.presence == Presence::Withheld(Withheld::NotSaved) => {
                 // It is unknown whether there was one.
                 self.touch(Unchecked::RequestRequired);
-                self.unchecked.insert(Unchecked::RequestBody);
+                self.leave(Unchecked::RequestBody, "", NOT_SAVED);
             }
             RequestBody::None | RequestBody::NotShown if body.is_absent() => {}
             RequestBody::None => {
                 if is_redacted(&body.redacted, "") {
-                    self.unchecked.insert(Unchecked::RequestBody);
+                    self.leave(Unchecked::RequestBody, "", LABELLED);
                 }
                 self.find(Finding::new(Rule::RequestBodyUnexpected, "", "no body"));
             }

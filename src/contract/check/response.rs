@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{
-    body::{RESPONSE, when_empty},
+    body::{LABELLED, RESPONSE, UNUSABLE, when_empty},
     state::Check,
 };
 use crate::{
@@ -15,10 +15,15 @@ use crate::{
     finding::{Finding, Rule, Unchecked},
 };
 
+/// Why the value of a field is not judged.
+pub(super) const NO_TEXT: &str = "its bytes are not UTF-8";
+
 impl Check<'_> {
     pub(super) fn response(&mut self) {
         let Some(response) = self.answer() else {
-            self.unchecked.insert(Unchecked::ResponseBody);
+            let by_contrail = self.exchange.transport.answered_by_contrail.is_some();
+            let why = if by_contrail { "contrail answered, and not the tenant" } else { "no response came" };
+            self.leave(Unchecked::ResponseBody, "", why);
             self.findings.extend(incomplete(self.exchange));
             return;
         };
@@ -40,7 +45,7 @@ impl Check<'_> {
         if success && documented.is_none() && operation.responses.success().is_some() {
             // The document shows the body of another success, and says nothing of this one's.
             if !response.body.is_absent() {
-                self.unchecked.insert(Unchecked::ResponseBody);
+                self.leave(Unchecked::ResponseBody, "", "the document does not show this status");
             }
         } else {
             self.response_body(response, documented, success);
@@ -58,7 +63,7 @@ impl Check<'_> {
                 if header.required {
                     self.find(Finding::new(Rule::ResponseHeaders, name, "this header to be there"));
                 } else if header.unclear {
-                    self.unchecked.insert(Unchecked::ResponseHeaders);
+                    self.leave(Unchecked::ResponseHeaders, name, UNUSABLE);
                 }
             }
             if matches!(header.definition, Definition::Nothing) {
@@ -75,7 +80,7 @@ impl Check<'_> {
                         self.judged_header(name, params::judge_items(schema, &cookies), &cookies.join(", "));
                     }
                     Some(_) => {}
-                    None => self.unchecked.insert(Unchecked::ResponseHeaders),
+                    None => self.leave(Unchecked::ResponseHeaders, name, NO_TEXT),
                 }
                 continue;
             }
@@ -86,7 +91,7 @@ impl Check<'_> {
                     media::joined(&response.headers, name).flatten()
                 };
                 let Some(text) = text else {
-                    self.unchecked.insert(Unchecked::ResponseHeaders);
+                    self.leave(Unchecked::ResponseHeaders, name, NO_TEXT);
                     continue;
                 };
                 let judged = params::judge_header(name, header.notation, &header.definition, &text);
@@ -96,8 +101,8 @@ impl Check<'_> {
     }
 
     fn judged_header(&mut self, name: &str, judged: Judgement, seen: &str) {
-        if judged.open || !judged.undocumented.is_empty() {
-            self.unchecked.insert(Unchecked::ResponseHeaders);
+        if let Some(why) = judged.why_open() {
+            self.leave(Unchecked::ResponseHeaders, name, why);
         }
         if let Some(expected) = judged.violation {
             self.find(Finding::new(Rule::ResponseHeader, name, expected).seen(seen));
@@ -114,7 +119,13 @@ impl Check<'_> {
             && (response.headers.contains("content-range") || response.headers.get("content-type").is_some_and(ranges));
         let hidden = is_redacted(&response.body.redacted, "") && !response.body.malformed && !response.body.coded;
         if switched || partial || self.exchange.transport.incomplete.is_some() || hidden {
-            self.unchecked.insert(Unchecked::ResponseBody);
+            let why = match (switched, partial, hidden) {
+                (true, ..) => "what follows a 101 is of another protocol",
+                (_, true, _) => "it is a part of a representation (206)",
+                (.., true) => LABELLED,
+                _ => "it did not come to its end",
+            };
+            self.leave(Unchecked::ResponseBody, "", why);
             return;
         }
         if response.body.is_absent() {
@@ -125,7 +136,9 @@ impl Check<'_> {
             match when_empty(content, &response.headers, self.model.takes_suffixes()) {
                 Empty::Conforms => {}
                 Empty::Violates => self.find(Finding::new(Rule::ResponseBody, "", "a body")),
-                Empty::Unclear => self.unchecked.insert(Unchecked::ResponseBody),
+                Empty::Unclear => {
+                    self.leave(Unchecked::ResponseBody, "", "contrail cannot tell whether it may be empty");
+                }
             }
             return;
         }
@@ -137,7 +150,7 @@ impl Check<'_> {
             return;
         }
         if !content.is_empty() && content.iter().all(|content| content.unusable) {
-            self.unchecked.insert(if success { Unchecked::ResponseBody } else { Unchecked::ErrorBody });
+            self.leave(if success { Unchecked::ResponseBody } else { Unchecked::ErrorBody }, "", UNUSABLE);
             return;
         }
         let suffixes = self.model.takes_suffixes();

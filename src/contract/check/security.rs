@@ -22,6 +22,10 @@ use crate::{
 /// Where findings about a credential stand that is no API key.
 const AT: &str = "Authorization";
 
+/// Why credentials are not judged.
+const UNSEEN: &str = "no message shows the credentials that the document asks for";
+const STRIPPED: &str = "the file holds no credentials";
+
 /// What is known of the caller's right to the operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Permission<'a> {
@@ -71,17 +75,17 @@ impl<'a> Check<'a> {
         let has_token = !matches!(self.exchange.request.credential, Credential::Missing | Credential::OtherScheme(_));
         if has_token && !with_token.is_empty() && alone != Some(Shown::Unseen) {
             if with_token.iter().all(|(_, shown)| *shown == Shown::Unseen) {
-                self.unchecked.insert(Unchecked::Auth);
+                self.leave(Unchecked::Auth, "", UNSEEN);
             }
             return self.bearer(&with_token.into_iter().map(|(one, _)| one).collect::<Vec<_>>());
         }
         if alone == Some(Shown::Unseen) {
-            self.unchecked.insert(Unchecked::Auth);
+            self.leave(Unchecked::Auth, "", UNSEEN);
             return Permission::Unknown;
         }
         if self.exchange.request.credential == Credential::Unknown {
             // A producer that leaves the Authorization header out of a file may leave out any other credential.
-            self.unchecked.insert(Unchecked::Auth);
+            self.leave(Unchecked::Auth, "", STRIPPED);
             return Permission::Unknown;
         }
         let mut others = alternatives.iter().flat_map(|one| &one.others);
@@ -173,7 +177,7 @@ impl<'a> Check<'a> {
         }
         match &self.exchange.request.credential {
             Credential::Unknown => {
-                self.unchecked.insert(Unchecked::Auth);
+                self.leave(Unchecked::Auth, "", STRIPPED);
                 Permission::Unknown
             }
             Credential::Missing => {
@@ -195,7 +199,7 @@ impl<'a> Check<'a> {
             }
             Credential::Malformed(_) if !jwt => {
                 // The document does not state that it is a JWT, so its time and its scopes cannot be read.
-                self.unchecked.insert(Unchecked::Auth);
+                self.leave(Unchecked::Auth, AT, "the token is no JWT that contrail could read");
                 Permission::Unknown
             }
             Credential::Malformed(reason) => {
@@ -203,8 +207,8 @@ impl<'a> Check<'a> {
                 Permission::Refuse("with a malformed token", AT)
             }
             Credential::Encrypted => {
-                self.unchecked.insert(Unchecked::RequiredScope);
-                self.unchecked.insert(Unchecked::Auth);
+                self.leave(Unchecked::RequiredScope, AT, "the token is encrypted");
+                self.leave(Unchecked::Auth, AT, "the token is encrypted");
                 Permission::Unknown
             }
             Credential::Token(facts) => self.token(facts, &scopes, jwt),
@@ -235,11 +239,11 @@ impl<'a> Check<'a> {
             standing = Permission::Refuse("with a token whose signature fails", AT);
         }
         if facts.signature == SignatureCheck::NotChecked && self.options.signatures {
-            self.unchecked.insert(Unchecked::Auth);
+            self.leave(Unchecked::Auth, AT, "no key checked the signature of the token");
         }
         if facts.scopes.is_none() && !jwt && !alternatives.is_empty() {
             // It may have scopes all the same: nothing says that its claims are the place for them.
-            self.unchecked.insert(Unchecked::Auth);
+            self.leave(Unchecked::Auth, AT, "the token's claims name no scopes, and the document states no JWT");
             return standing;
         }
         let held = facts.scopes.as_deref().unwrap_or_default();

@@ -5,11 +5,11 @@
 use std::{borrow::Cow, fmt::Write as _, sync::Arc};
 
 use super::{
-    body::{Message, Side},
+    body::{LABELLED, Message, Side, TOO_DEEP},
     state::Check,
 };
 use crate::{
-    contract::schema::Schema,
+    contract::schema::{Indeterminate, Schema},
     exchange::media,
     finding::Finding,
     json::{Document, SyntaxError, quote},
@@ -27,9 +27,11 @@ impl Check<'_> {
             self.find(Finding::new(side.malformed, "", "well-formed UTF-8"));
             return None;
         };
+        let schema_is_there = schema.is_some();
         // Redacted places are pointers into one document.
         let Some(schema) = schema.filter(|_| !*hidden && body.redacted.is_empty()) else {
-            self.unchecked.insert(side.unchecked);
+            let why = if schema_is_there { LABELLED } else { "the document shows no schema of its items" };
+            self.leave(side.unchecked, "", why);
             return None;
         };
         // Generators write what the JSON of `data` stands for, where 3.2 has a text.
@@ -39,7 +41,7 @@ impl Check<'_> {
         for (index, item) in items.by_ref().take(MAX_ITEMS).enumerate() {
             match item {
                 Ok(item) => self.item(*side, schema, &item, &format!("/{index}")),
-                Err(error) if error.fault.is_limit() => self.unchecked.insert(side.unchecked),
+                Err(error) if error.fault.is_limit() => self.leave(side.unchecked, format!("/{index}/data"), TOO_DEEP),
                 Err(error) => {
                     let expected = format!("well-formed JSON: {error}");
                     self.find(Finding::new(side.malformed, format!("/{index}/data"), expected));
@@ -47,7 +49,8 @@ impl Check<'_> {
             }
         }
         if items.next().is_some() {
-            self.unchecked.insert(side.unchecked);
+            let why = format!("only its first {MAX_ITEMS} items are judged");
+            self.leave(side.unchecked, "", why);
         }
         None
     }
@@ -61,13 +64,13 @@ impl Check<'_> {
                 return;
             }
             Ok(_) | Err(_) => {
-                self.unchecked.insert(side.unchecked);
+                self.leave(side.unchecked, at, TOO_DEEP);
                 return;
             }
         };
         match schema.judge(&document, &|text| Self::is_tenant_origin(exchange, options, text)) {
             Ok(judged) => self.report(side, judged, &document, &[], at),
-            Err(_) => self.unchecked.insert(side.unchecked),
+            Err(Indeterminate(why)) => self.leave(side.unchecked, at, why),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The state of one check: the exchange, its operation, and the findings so far.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use crate::{
     contract::{
@@ -8,9 +8,12 @@ use crate::{
         model::{Matched, Model, Operation},
     },
     exchange::{Exchange, Response, Target},
-    finding::{Finding, Unchecked, UncheckedSet},
+    finding::{Finding, Reason, Unchecked, UncheckedSet},
     json::Document,
 };
+
+/// Bound on the reasons of one exchange: each place of a long list could have its own.
+const MAX_REASONS: usize = 100;
 
 /// One check on its way.
 pub(super) struct Check<'a> {
@@ -21,6 +24,7 @@ pub(super) struct Check<'a> {
     pub(super) options: &'a CheckOptions,
     pub(super) findings: Vec<Finding>,
     pub(super) unchecked: UncheckedSet,
+    pub(super) reasons: Vec<Reason>,
     /// The request body, if it was read; a form as the object that it stands for.
     pub(super) request_body: Option<Arc<Document>>,
     /// The response body, if it was read.
@@ -36,6 +40,15 @@ impl<'a> Check<'a> {
     pub(super) fn touch(&mut self, aspect: Unchecked) {
         if self.operation.not_shown.contains(aspect) {
             self.unchecked.insert(aspect);
+        }
+    }
+
+    /// Leaves an aspect unchecked, and says where and why.
+    pub(super) fn leave(&mut self, aspect: Unchecked, at: impl Into<String>, why: impl Into<Cow<'static, str>>) {
+        self.unchecked.insert(aspect);
+        let reason = Reason { aspect, at: at.into(), reason: why.into() };
+        if self.reasons.len() < MAX_REASONS && !self.reasons.contains(&reason) {
+            self.reasons.push(reason);
         }
     }
 

@@ -11,6 +11,7 @@ use ahash::AHashMap;
 use super::{
     Pair, Style,
     decode::BadEncoding,
+    judgement::UNDEFINED,
     pairs,
     style::{self, Deep, Sent},
     value::{Reading, Value},
@@ -18,7 +19,7 @@ use super::{
 use crate::{
     contract::{
         model::{Content, Encoding},
-        schema::{Applicable, Schema, SchemaVerdict, Types},
+        schema::{Applicable, Open, Schema, SchemaVerdict, Types},
     },
     exchange::{is_at_or_below, media},
     json::{Document, SyntaxError, SyntaxFault, push_pointer},
@@ -39,6 +40,11 @@ pub(in crate::contract) enum Form {
     Malformed(Vec<(String, Cow<'static, str>, Option<String>)>),
     /// Beyond a limit of ours.
     TooMuch,
+}
+
+impl Form {
+    /// Why a form beyond a limit is not judged.
+    pub(in crate::contract) const TOO_MUCH: &str = "it is beyond a limit on fields, nesting or work";
 }
 
 /// The fields of a form.
@@ -137,8 +143,7 @@ pub(in crate::contract) fn form(
     for field in fields {
         let schemas = schemas.member(field.name);
         if is_undefined(&schemas, documented.encoding(field.name), field.texts().map(|(_, text)| &**text)) {
-            // A text may stand for itself.
-            if schemas.types().string() { &mut undefined } else { &mut open }.push(pointer_to(field.name));
+            undefined_field(&schemas, pointer_to(field.name), &mut open, &mut undefined);
         }
         match read_field(&field, documented, &schemas) {
             Ok(value) => members.push((field.name.into(), value)),
@@ -153,23 +158,30 @@ pub(in crate::contract) fn form(
     }
 }
 
-/// Judges all fields. `open` are pointers of those that cannot be judged, `undefined` of those in a notation that the
+/// Judges all fields. `open` are those that cannot be judged, `undefined` the pointers of those in a notation that the
 /// specification does not define: where none of its readings fits, that is no violation.
 fn judge(
     members: Vec<(Cow<'_, str>, Value<'_>)>,
     schema: Option<&Schema>,
-    (open, undefined): (&[String], &[String]),
+    (open, undefined): (&[Open], &[String]),
     is_origin: &(dyn Fn(&str) -> bool + Sync),
 ) -> Form {
     let value = Value::Map(members);
     let form = |document, judged| Form::Fields(Box::new(Fields { document, judged }));
     if let Some(schema) = schema
-        && let Some(Reading { document, mut judged }) = value.judge(schema, is_origin)
+        && let Ok(Reading { document, mut judged }) = value.judge(schema, is_origin)
     {
-        let is_open = |at: &str| open.iter().chain(undefined).any(|open| is_at_or_below(at, open));
-        let count = judged.violations.len();
-        judged.violations.retain(|violation| !is_open(&violation.at));
-        judged.partial |= !open.is_empty() || judged.violations.len() < count;
+        for Open { at, why } in open {
+            judged.violations.retain(|violation| !is_at_or_below(&violation.at, at));
+            judged.open.push(Open { at: at.clone(), why: why.clone() });
+        }
+        for at in undefined {
+            let count = judged.violations.len();
+            judged.violations.retain(|violation| !is_at_or_below(&violation.at, at));
+            if judged.violations.len() < count {
+                judged.open.push(Open { at: at.clone(), why: UNDEFINED.into() });
+            }
+        }
         return form(document, Some(judged));
     }
     match value.document() {
@@ -325,6 +337,25 @@ fn is_undefined<'t>(
         || (style::nests(schemas) && (style.is_some() || !texts.all(is_json)))
 }
 
+/// Notes a field whose notation is not defined; a text may stand for itself.
+fn undefined_field(schemas: &Applicable<'_>, at: String, open: &mut Vec<Open>, undefined: &mut Vec<String>) {
+    if schemas.types().string() {
+        undefined.push(at);
+    } else {
+        open.push(Open { at, why: UNDEFINED.into() });
+    }
+}
+
+/// Why the parts of a name are not read.
+fn why_unread(parts: &[Part<'_>]) -> Cow<'static, str> {
+    let unread = parts.iter().find(|part| !part.is_json() && part.text().is_none());
+    match unread.map(|part| part.media_type.as_deref()) {
+        Some(None | Some("text/plain")) => "its bytes are not UTF-8".into(),
+        Some(Some(media_type)) => format!("contrail does not read `{media_type}`").into(),
+        None => Form::TOO_MUCH.into(),
+    }
+}
+
 /// Reads `multipart/form-data` as the object that the schema describes.
 pub(in crate::contract) fn multipart(
     content_type: &[u8],
@@ -375,12 +406,12 @@ pub(in crate::contract) fn multipart(
     for (name, parts) in &parts {
         let (schemas, encoding) = (schemas.member(name), documented.encoding(name));
         if is_undefined(&schemas, encoding, parts.iter().filter_map(Part::text)) {
-            if schemas.types().string() { &mut undefined } else { &mut open }.push(pointer_to(name));
+            undefined_field(&schemas, pointer_to(name), &mut open, &mut undefined);
         }
         let value = read_parts(parts, encoding, &schemas).or_else(|unread| match unread {
             Unread::Fault(expected) => Err(expected),
             Unread::TooMuch => {
-                open.push(pointer_to(name));
+                open.push(Open { at: pointer_to(name), why: why_unread(parts) });
                 Ok(Value::Text(Cow::Borrowed(""), Types::default()))
             }
         });

@@ -4,14 +4,14 @@ use std::borrow::Cow;
 
 use super::{
     form::{Documented, Form, form as fields_of},
-    judgement::Judgement,
+    judgement::{Judgement, UNDEFINED},
     style::{self, Deep, Sent, Style},
-    value::Value,
+    value::{UNREAD, Value},
 };
 use crate::{
     contract::{
         model::{Content, Definition, Notation, ObjectStyle, Parameter},
-        schema::Schema,
+        schema::{Indeterminate, Schema},
     },
     json::Document,
 };
@@ -36,7 +36,10 @@ pub(in crate::contract) fn judge_text(
 ) -> Judgement {
     let schema = match definition {
         Definition::Nothing => return Judgement::default(),
-        Definition::NotRead | Definition::Text(None) => return Judgement::OPEN,
+        Definition::NotRead => {
+            return Judgement::open("contrail does not read its media type, or cannot use its place");
+        }
+        Definition::Text(None) => return Judgement::open("the document shows no schema for it"),
         Definition::Form(content) => return judge_form(content, &text.1),
         Definition::Json(schema) => return judge_json(schema.as_ref(), &text.1),
         Definition::Text(Some(schema)) => return judge_plain(schema, &text.1),
@@ -92,20 +95,20 @@ fn judge_form(content: &Content, text: &str) -> Judgement {
         }
         Form::Fields(fields) => match fields.judged {
             Some(judged) => Judgement::of_judged(&fields.document, judged),
-            None => Judgement::OPEN,
+            None => Judgement::open(Form::TOO_MUCH),
         },
-        Form::TooMuch => Judgement::OPEN,
+        Form::TooMuch => Judgement::open(Form::TOO_MUCH),
     }
 }
 
 fn judge_json(schema: Option<&Schema>, text: &str) -> Judgement {
     match (Document::parse(text.as_bytes().to_vec()), schema) {
-        (Err(error), _) if error.fault.is_limit() => Judgement::OPEN,
+        (Err(error), _) if error.fault.is_limit() => Judgement::open("it is beyond a limit of the parser"),
         (Err(error), _) => Judgement::violation(format!("well-formed JSON: {error}")),
-        (Ok(_), None) => Judgement::OPEN,
+        (Ok(_), None) => Judgement::open("the document shows no schema for it"),
         (Ok(document), Some(schema)) => match schema.judge(&document, &|_| false) {
             Ok(judged) => Judgement::of_judged(&document, judged),
-            Err(_) => Judgement::OPEN,
+            Err(Indeterminate(why)) => Judgement::open(why),
         },
     }
 }
@@ -127,7 +130,7 @@ pub(in crate::contract) fn judge_texts(parameter: &Parameter, texts: &[Text<'_>]
     if !(explode && types.array()) {
         // Where nothing names a type, a list may be meant.
         if texts.len() > 1 && types.unknown() {
-            return Judgement::OPEN;
+            return Judgement::open("it comes several times, and the document shows no type for it");
         }
         return alone(texts, |one| judge_text(name, *notation, definition, one, form));
     }
@@ -142,7 +145,7 @@ pub(in crate::contract) fn judge_texts(parameter: &Parameter, texts: &[Text<'_>]
             readings.extend(style::value(notation.style, false, name, &schemas, &sent(one, notation, form)));
         }
     }
-    let judged = Judgement::of(Value::either(readings).and_then(|value| value.judge(schema, &|_| false)));
+    let judged = Judgement::of(Value::either(readings).ok_or(UNREAD).and_then(|value| value.judge(schema, &|_| false)));
     // The specification defines `deepObject` for objects alone.
     judged.where_defined(notation.style != Style::DeepObject && !style::nests(&schemas))
 }
@@ -156,9 +159,9 @@ fn alone(texts: &[Text<'_>], judge: impl Fn(&Text<'_>) -> Judgement) -> Judgemen
 
 /// Judges a parameter that is an object whose members have names of their own: their names and texts.
 pub(in crate::contract) fn judge_fields(parameter: &Parameter, fields: &[(Cow<'_, str>, Cow<'_, str>)]) -> Judgement {
-    let Definition::Schema(schema) = &parameter.definition else { return Judgement::OPEN };
+    let Definition::Schema(schema) = &parameter.definition else { return Judgement::open(UNDEFINED) };
     if fields.len() > MAX_FIELDS {
-        return Judgement::OPEN;
+        return Judgement::open(Form::TOO_MUCH);
     }
     let schemas = schema.applicable();
     let (value, beyond) = match &parameter.object_style {
@@ -173,7 +176,7 @@ pub(in crate::contract) fn judge_fields(parameter: &Parameter, fields: &[(Cow<'_
             let (mut deep, mut beyond, mut keys) = (Deep::default(), false, Vec::new());
             for (field, text) in fields {
                 if !style::keys(&parameter.name, field, &mut keys) {
-                    return Judgement::OPEN;
+                    return Judgement::open(UNDEFINED);
                 }
                 beyond |= deep.insert(&keys, text);
             }

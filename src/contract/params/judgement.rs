@@ -4,9 +4,12 @@ use std::borrow::Cow;
 
 use super::value::Reading;
 use crate::{
-    contract::schema::{GapKind, SchemaVerdict, SchemaViolation},
+    contract::schema::{GapKind, Indeterminate, SchemaVerdict, SchemaViolation},
     json::{Document, Kind},
 };
+
+/// Why a value is not judged whose notation the specification leaves open.
+pub(in crate::contract) const UNDEFINED: &str = "OpenAPI does not define how this value is written";
 
 /// The verdict on a parameter.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -15,24 +18,35 @@ pub(in crate::contract) struct Judgement {
     pub(in crate::contract) violation: Option<Cow<'static, str>>,
     /// JSON pointers of members that the schema does not document.
     pub(in crate::contract) undocumented: Vec<String>,
-    /// Undecidable.
-    pub(in crate::contract) open: bool,
+    /// Why it is undecidable, where it is.
+    pub(in crate::contract) open: Option<Cow<'static, str>>,
 }
 
 impl Judgement {
-    pub(super) const OPEN: Self = Self { violation: None, undocumented: Vec::new(), open: true };
+    pub(in crate::contract) fn open(why: impl Into<Cow<'static, str>>) -> Self {
+        Self { open: Some(why.into()), ..Self::default() }
+    }
 
     pub(super) fn violation(expected: impl Into<Cow<'static, str>>) -> Self {
         Self { violation: Some(expected.into()), ..Self::default() }
     }
 
-    pub(super) fn of(reading: Option<Reading>) -> Self {
-        reading.map_or(Self::OPEN, |reading| Self::of_judged(&reading.document, reading.judged))
+    pub(super) fn of(reading: Result<Reading, Indeterminate>) -> Self {
+        match reading {
+            Ok(reading) => Self::of_judged(&reading.document, reading.judged),
+            Err(Indeterminate(why)) => Self::open(why),
+        }
     }
 
     /// Undecidable in place of a violation, unless the specification defines how the value is written.
     pub(super) fn where_defined(self, is_defined: bool) -> Self {
-        if is_defined || self.violation.is_none() { self } else { Self::OPEN }
+        if is_defined || self.violation.is_none() { self } else { Self::open(UNDEFINED) }
+    }
+
+    /// Why not all of it was judged: no rule speaks of what is undocumented below a parameter.
+    pub(in crate::contract) fn why_open(&self) -> Option<Cow<'static, str>> {
+        let undocumented = || self.undocumented.first().map(|at| format!("the document does not show `{at}`").into());
+        self.open.clone().or_else(undocumented)
     }
 
     pub(in crate::contract) fn of_judged(document: &Document, judged: SchemaVerdict) -> Self {
@@ -45,7 +59,9 @@ impl Judgement {
             if left == right { left } else { format!("{left} and {right}").into() }
         };
         let is_undocumented = |kind: &GapKind| matches!(kind, GapKind::Undocumented | GapKind::UndocumentedItem);
-        let open = judged.partial || judged.gaps.iter().any(|gap| matches!(gap.kind, GapKind::Content { .. }));
+        let content = judged.gaps.iter().any(|gap| matches!(gap.kind, GapKind::Content { .. }));
+        let content = content.then(|| "the text in it does not conform to its `contentSchema`".into());
+        let open = judged.open.into_iter().next().map(|open| open.why).or(content);
         let undocumented = judged.gaps.into_iter().filter(|gap| is_undocumented(&gap.kind));
         Self {
             violation: judged.violations.into_iter().map(clause).reduce(join),

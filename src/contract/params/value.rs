@@ -6,7 +6,7 @@
 use std::{borrow::Cow, fmt, ops::Range};
 
 use crate::{
-    contract::schema::{Schema, SchemaVerdict, Types},
+    contract::schema::{Indeterminate, Schema, SchemaVerdict, Types},
     exchange::is_at_or_below,
     json::{Document, push_pointer, write},
 };
@@ -37,6 +37,9 @@ pub(super) enum Value<'t> {
     /// One of these, the likeliest first.
     Either(Vec<Value<'t>>),
 }
+
+/// No reading of a value is within the limits of the parser.
+pub(super) const UNREAD: Indeterminate = Indeterminate("it is beyond a limit of the parser");
 
 /// The reading that fits best.
 #[derive(Debug)]
@@ -105,18 +108,26 @@ impl Value<'_> {
         Document::parse(Writer::write(self, &choices, None)).ok()
     }
 
-    /// Judges the value: the likeliest reading, and where that violates the schema, others. `None`: undecidable.
-    pub(super) fn judge(&self, schema: &Schema, is_origin: &(dyn Fn(&str) -> bool + Sync)) -> Option<Reading> {
+    /// Judges the value: the likeliest reading, and where that violates the schema, others.
+    ///
+    /// # Errors
+    ///
+    /// [`Indeterminate`] where the likeliest reading cannot be judged.
+    pub(super) fn judge(
+        &self,
+        schema: &Schema,
+        is_origin: &(dyn Fn(&str) -> bool + Sync),
+    ) -> Result<Reading, Indeterminate> {
         let mut choices = Vec::new();
         self.likeliest(&mut choices);
         let read = |choices: &[u8]| {
-            let document = Document::parse(Writer::write(self, choices, None)).ok()?;
-            let judged = schema.judge(&document, is_origin).ok()?;
-            Some(Reading { document, judged })
+            let document = Document::parse(Writer::write(self, choices, None)).map_err(|_| UNREAD)?;
+            let judged = schema.judge(&document, is_origin)?;
+            Ok(Reading { document, judged })
         };
         let mut best = read(&choices)?;
         if best.judged.violations.is_empty() || choices.len() > MAX_CHOICES || !self.is_open() {
-            return Some(best);
+            return Ok(best);
         }
         let mut budget = (MAX_JUDGED_BYTES / best.document.source().len().max(1)).clamp(MIN_JUDGMENTS, MAX_JUDGMENTS);
         let texts = self.texts();
@@ -128,7 +139,7 @@ impl Value<'_> {
                 violations.len() < best.judged.violations.len()
                     && !violations.iter().any(|violation| is_at_or_below(&violation.at, &at))
             };
-            let better = read(&candidate).filter(better);
+            let better = read(&candidate).ok().filter(better);
             let took = better.is_some();
             if let Some(better) = better {
                 (*best, *choices) = (better, candidate);
@@ -172,12 +183,12 @@ impl Value<'_> {
             candidates.retain(|(_, candidate)| *candidate != choices);
             for candidate in candidates {
                 match attempt(candidate, &mut choices, &mut best) {
-                    None => return Some(best),
+                    None => return Ok(best),
                     Some(true) => continue 'search,
                     Some(false) => {}
                 }
             }
-            return Some(best);
+            return Ok(best);
         }
     }
 

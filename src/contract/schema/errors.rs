@@ -47,7 +47,7 @@ pub(super) fn collect(
     let mut places = Places::new(written);
     for (read, error) in errors.enumerate() {
         if is_unfinished(&error) {
-            return Err(Indeterminate);
+            return Err(Indeterminate::PATTERN);
         }
         if read == MAX_VIOLATIONS || places.cut {
             places.cut = true;

@@ -118,7 +118,7 @@ impl Judge {
     }
 
     fn selected(&self, index: usize) -> Result<(&Validator<Tape>, &str), Indeterminate> {
-        let selected = self.schemas.get(index).and_then(Option::as_ref).ok_or(Indeterminate)?;
+        let selected = self.schemas.get(index).and_then(Option::as_ref).ok_or(Indeterminate::UNUSABLE)?;
         Ok((&self.validators[selected.validator], &selected.member))
     }
 }

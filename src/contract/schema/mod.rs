@@ -34,4 +34,4 @@ pub use gaps::{Applicable, Gap, GapKind, KnownForm, NamePattern, NamePatterns, T
 pub(super) use keywords::{Holds, NULLABLE, holds};
 pub use set::Schemas;
 pub use verdict::{Schema, SchemaVerdict};
-pub use violation::{Indeterminate, SchemaViolation};
+pub use violation::{Indeterminate, Open, SchemaViolation};

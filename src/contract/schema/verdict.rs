@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt, ops::Range, sync::Arc};
 
 use super::{
-    Applicable, Gap, Indeterminate, SchemaViolation, Types,
+    Applicable, Gap, Indeterminate, Open, SchemaViolation, Types,
     adapt::Side,
     errors::{MAX_VIOLATIONS, Violations},
     fast_path::{Look, Outcome, Part},
@@ -56,8 +56,16 @@ pub struct SchemaVerdict {
     pub violations: Vec<SchemaViolation>,
     /// Where the schema is silent.
     pub gaps: Vec<Gap>,
-    /// There may be more: the schema leads to an unusable place, or the value has more to report than is reported.
-    pub partial: bool,
+    /// Where there may be more: the schema leads to an unusable place, or the value has more to report than is reported.
+    pub open: Vec<Open>,
+}
+
+impl SchemaVerdict {
+    /// Whether there may be more than was found.
+    #[must_use]
+    pub fn is_partial(&self) -> bool {
+        !self.open.is_empty()
+    }
 }
 
 impl Schemas {
@@ -94,9 +102,6 @@ impl Schema {
     ) -> Result<SchemaVerdict, Indeterminate> {
         let judged = match self.looked(document, is_origin)? {
             Some(Looked { outcome: Outcome::Conforms, .. }) => Ok(SchemaVerdict::default()),
-            Some(Looked { outcome: Outcome::Undecided, .. }) => {
-                Ok(SchemaVerdict { partial: true, ..SchemaVerdict::default() })
-            }
             looked => self.in_full(document, is_origin, looked),
         };
         debug_assert!(self.agrees(document, is_origin, &judged));
@@ -129,7 +134,7 @@ impl Schema {
     ) -> bool {
         let in_full = work::share(u64::MAX, || self.judge_in_full(document, is_origin));
         // Bounds cut them off at different places.
-        let is_cut = in_full.as_ref().is_ok_and(|judged| judged.partial && !judged.violations.is_empty());
+        let is_cut = in_full.as_ref().is_ok_and(|judged| !judged.open.is_empty() && !judged.violations.is_empty());
         assert!(in_full.is_err() || is_cut || in_full == *judged, "{in_full:?} in full, {judged:?} by the fast path");
         true
     }
@@ -159,7 +164,7 @@ impl Schema {
         let reach = build.coverage.reach(entry);
         let judge = move || {
             let violations = match &looked {
-                Some(Looked { outcome: Outcome::Valid, .. }) => Violations::default(),
+                Some(Looked { outcome: Outcome::Undecided | Outcome::Valid, .. }) => Violations::default(),
                 looked => {
                     let parts = looked.as_ref().map(|looked| &looked.parts[..]).unwrap_or_default();
                     Self::violations(build, place, document, parts)?
@@ -167,8 +172,10 @@ impl Schema {
             };
             if reach.circle_of_choices && document.depth() > MAX_SHALLOW_DEPTH {
                 // Each level would judge all branches again.
-                let judged = SchemaVerdict { violations: violations.found, gaps: Vec::new(), partial: true };
-                return if judged.violations.is_empty() { Err(Indeterminate) } else { Ok(judged) };
+                let Indeterminate(why) = Indeterminate::DEPTH;
+                let open = vec![Open::everywhere(why)];
+                let judged = SchemaVerdict { violations: violations.found, gaps: Vec::new(), open };
+                return if judged.violations.is_empty() { Err(Indeterminate::DEPTH) } else { Ok(judged) };
             }
             let look = build.fast_path.look(is_origin);
             let asks = looked.is_some();
@@ -183,8 +190,14 @@ impl Schema {
                 Some(Outcome::Violates) => false,
                 Some(Outcome::Doubt) | None => build.judge.holds(branch, Leaf::Value(value)),
             };
-            let (gaps, open) = build.coverage.walk(entry, document.root(), &holds, is_origin, suspects);
-            Ok(SchemaVerdict { violations: violations.found, gaps, partial: violations.cut || reach.broken || open })
+            let (gaps, mut open) = build.coverage.walk(entry, document.root(), &holds, is_origin, suspects);
+            if violations.cut {
+                open.push(Open::everywhere("it breaks its schema at more places than are listed"));
+            }
+            if reach.broken {
+                open.push(Open::everywhere("its schema leads to a place that contrail cannot use"));
+            }
+            Ok(SchemaVerdict { violations: violations.found, gaps, open })
         };
         let steps = work::granted(steps(document.source().len()));
         let judge = || work::bounded(steps, judge);
@@ -194,7 +207,7 @@ impl Schema {
             in_thread(document.depth(), judge)?
         };
         work::settle(taken);
-        judged.ok_or(Indeterminate)?
+        judged.ok_or(Indeterminate::STEPS)?
     }
 
     /// What the fast path makes of a value; `None` where it must not be asked.
@@ -223,7 +236,7 @@ impl Schema {
         let look = build.fast_path.look(is_origin);
         let (looked, taken) = work::bounded(work::granted(steps(value.span().len())), || with(&look, root.shape));
         work::settle(taken);
-        Ok(Some((looked.ok_or(Indeterminate)?, look)))
+        Ok(Some((looked.ok_or(Indeterminate::STEPS)?, look)))
     }
 
     #[cfg(test)]
@@ -269,7 +282,7 @@ impl Schema {
         }
         // The judge calls a value invalid, too, if it cannot match a pattern to its end.
         if build.backtracks || build.judge.is_valid(place, value)? {
-            return Err(Indeterminate);
+            return Err(if build.backtracks { Indeterminate::PATTERN } else { Indeterminate::STEPS });
         }
         let everywhere = SchemaViolation { at: String::new(), expected: EVERY_LEVEL.into() };
         Ok(Violations { found: vec![everywhere], cut: true })
@@ -320,7 +333,7 @@ impl Schema {
     pub(crate) fn violations_of_text(&self, text: &str) -> Result<Vec<SchemaViolation>, Indeterminate> {
         let (build, place) = self.build();
         let (judged, _) = work::bounded(steps(text.len()), || build.judge.violations(place, Leaf::Text(text)));
-        Ok(judged.ok_or(Indeterminate)??.found)
+        Ok(judged.ok_or(Indeterminate::STEPS)??.found)
     }
 
     /// Whether a parameter's text certainly conforms as the integer, the boolean or the string that it stands for;
@@ -358,7 +371,7 @@ fn steps(bytes: usize) -> u64 {
 fn in_thread<T: Send>(depth: usize, judge: impl FnOnce() -> T + Send) -> Result<T, Indeterminate> {
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().stack_size(depth * STACK_PER_LEVEL);
-        let thread = thread.spawn_scoped(scope, judge).map_err(|_| Indeterminate)?;
-        thread.join().map_err(|_| Indeterminate)
+        let thread = thread.spawn_scoped(scope, judge).map_err(|_| Indeterminate::DEPTH)?;
+        thread.join().map_err(|_| Indeterminate::DEPTH)
     })
 }

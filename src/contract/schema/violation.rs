@@ -11,7 +11,28 @@ pub struct SchemaViolation {
     pub expected: Cow<'static, str>,
 }
 
-/// No verdict: the schema is unusable, the value is nested too deep for the stack or for a schema that refers to itself
-/// from within a choice, or a pattern is too costly to match.
+/// A place of a value that could not be judged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Open {
+    /// JSON pointer into the value; empty for all of it.
+    pub at: String,
+    /// Why, as a sentence without its full stop.
+    pub why: Cow<'static, str>,
+}
+
+impl Open {
+    pub(super) fn everywhere(why: &'static str) -> Self {
+        Self { at: String::new(), why: why.into() }
+    }
+}
+
+/// No verdict, and why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Indeterminate;
+pub struct Indeterminate(pub &'static str);
+
+impl Indeterminate {
+    pub(super) const UNUSABLE: Self = Self("contrail cannot use its schema");
+    pub(super) const PATTERN: Self = Self("a pattern takes too many steps to match");
+    pub(super) const STEPS: Self = Self("it takes too many steps to judge");
+    pub(super) const DEPTH: Self = Self("it is nested too deep for a schema that refers to itself");
+}

@@ -76,7 +76,9 @@ pub fn reconcile(recomputed: Verdict, attested: Option<&Attested>, contract: &st
             verdict.findings.insert((*index).min(verdict.findings.len()), finding.clone());
         }
         if let Some(unchecked) = attested.unchecked {
+            leave(&mut verdict, unchecked, "the recording says so, and no longer why");
             verdict.unchecked = unchecked;
+            verdict.reasons.retain(|reason| unchecked.contains(reason.aspect));
         }
         verdict.blame = attested.blame;
         return verdict;
@@ -84,13 +86,18 @@ pub fn reconcile(recomputed: Verdict, attested: Option<&Attested>, contract: &st
     verdict.findings.retain(|finding| {
         !attested.cleared.iter().any(|cleared| cleared.rule == finding.rule && cleared.at == finding.at)
     });
+    let mut unchecked = attested.unchecked.unwrap_or_default();
     for finding in attested.findings.iter().chain(&attested.cleared) {
-        verdict.unchecked.insert(aspect(finding.rule));
+        unchecked.insert(aspect(finding.rule));
     }
-    if let Some(unchecked) = attested.unchecked {
-        verdict.unchecked.extend(unchecked);
-    }
+    leave(&mut verdict, unchecked, "labels replace what the contract of the recording was checked by");
     verdict
+}
+
+/// Leaves unchecked what is not so already.
+fn leave(verdict: &mut Verdict, unchecked: UncheckedSet, why: &'static str) {
+    let held = verdict.unchecked;
+    unchecked.iter().filter(|aspect| !held.contains(*aspect)).for_each(|aspect| verdict.leave(aspect, why));
 }
 
 /// The part of an exchange that a rule looks at.
@@ -193,7 +200,7 @@ mod tests {
             }
             let file = make(file);
             let attested = attest(&live, &file, "c");
-            prop_assert_eq!(reconcile(file, attested.as_ref(), "c"), live);
+            prop_assert_eq!(Verdict { reasons: Vec::new(), ..reconcile(file, attested.as_ref(), "c") }, live);
         }
     }
 }

@@ -271,6 +271,7 @@ impl Read<'_> for Record {
                     operation: held.operation.map(Arc::from),
                     findings: findings(held.findings),
                     unchecked: unchecked(&held.unchecked),
+                    reasons: Vec::new(),
                     blame: held.blame.as_deref().and_then(Blame::from_name),
                 },
                 contract: held.contract.map(Arc::from),

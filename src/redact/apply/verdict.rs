@@ -80,12 +80,18 @@ impl Redaction<'_> {
         }
     }
 
-    /// Replaces known secrets in the check's findings.
+    /// Replaces known secrets in the check's findings, and in the reasons for what is unchecked.
     pub(in crate::redact) fn verdict(&mut self, verdict: &mut Verdict) {
-        if verdict.findings.is_empty() {
+        if verdict.findings.is_empty() && verdict.reasons.is_empty() {
             return;
         }
         let index = self.redactor.memory().index();
+        for reason in &mut verdict.reasons {
+            self.derived(&index, &mut reason.at);
+            if let std::borrow::Cow::Owned(text) = &mut reason.reason {
+                self.rewrite(&index, text);
+            }
+        }
         let form_values = std::mem::take(&mut self.form_values);
         let mut at_place: HashMap<&str, Vec<&FormValue>> = HashMap::new();
         for held in &form_values {

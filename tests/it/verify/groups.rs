@@ -124,3 +124,54 @@ fn a_long_recording_is_reported_as_a_short_one_is() {
         assert_eq!(exchange["verdict"], if index % 100 == 42 { "gap" } else { "conforms" });
     }
 }
+
+#[test]
+fn reasons_of_what_was_not_checked_are_grouped_by_aspect_and_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let document = r"
+openapi: 3.1.0
+info: {title: Files, version: '1'}
+servers: [{url: https://files.example}]
+paths:
+  /f:
+    post:
+      operationId: up
+      parameters: [{name: n, in: query, schema: {type: string}}]
+      requestBody: {content: {multipart/form-data: {schema: {type: object, properties: {n: {type: integer}, file: {type: object}}}}}}
+      responses: {'204': {description: done}}
+";
+    fs::write(folder.path().join("files.yaml"), document).unwrap();
+    let entry = |kind: &str| {
+        let body = format!(
+            "--B\r\nContent-Disposition: form-data; name=\"n\"\r\n\r\n1\r\n--B\r\nContent-Disposition: form-data; name=\"file\"; \
+             filename=\"a\"\r\nContent-Type: {kind}\r\n\r\n<a/>\r\n--B--\r\n"
+        );
+        let content_type = "multipart/form-data; boundary=B";
+        json!({
+            "startedDateTime": "2026-11-27T06:00:00Z", "time": 1, "cache": {}, "timings": {"send": 0, "wait": 1, "receive": 0},
+            "request": {"method": "POST", "url": "https://files.example/f", "httpVersion": "HTTP/1.1", "cookies": [],
+                "headers": [{"name": "Content-Type", "value": content_type}], "queryString": [], "headersSize": -1,
+                "bodySize": body.len(), "postData": {"mimeType": content_type, "text": body}},
+            "response": {"status": 204, "statusText": "", "httpVersion": "HTTP/1.1", "cookies": [], "headers": [],
+                "content": {"size": 0, "mimeType": ""}, "redirectURL": "", "headersSize": -1, "bodySize": 0}
+        })
+    };
+    fs::write(folder.path().join("x.har"), har::har(&[entry("text/xml"), entry("text/xml"), entry("text/csv")]))
+        .unwrap();
+    let verify =
+        |options: &[&str]| run_in(folder.path(), ["verify", "--contract", "files.yaml", "x.har"].iter().chain(options));
+    let text = verify(&[]);
+    assert_output("verify/groups/reasons_of_what_was_not_checked_are_grouped_by_aspect_and_place", &text);
+    let expected = "  request-body: 3 exchanges (up 3)\n    at /file: contrail does not read `text/xml` (up 2)\n    at /file: contrail does not read `text/csv` (up 1)\n";
+    assert!(text.stdout.contains(expected), "{}", text.stdout);
+    let json: Value = serde_json::from_str(&verify(&["--format", "json"]).stdout).unwrap();
+    assert_eq!(json["exchanges"][0]["unchecked"], json!(["request-body"]));
+    let reason = json!([{"aspect": "request-body", "at": "/file", "reason": "contrail does not read `text/xml`"}]);
+    assert_eq!(json["exchanges"][0]["reasons"], reason);
+    for format in ["html", "markdown"] {
+        let path = format!("r.{format}");
+        verify(&["--report", &format!("{format}={path}")]);
+        let report = fs::read_to_string(folder.path().join(&path)).unwrap();
+        assert!(report.contains("contrail does not read"), "{report}");
+    }
+}

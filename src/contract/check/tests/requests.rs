@@ -142,3 +142,37 @@ fn a_text_that_the_judge_leaves_open_is_unchecked() {
         shelf(schema).finds(&[]).leaves(&open);
     }
 }
+
+#[test]
+fn what_is_unchecked_states_why_and_nothing_of_what_the_document_leaves_out() {
+    let reasons = |case: Case| -> Vec<String> {
+        let verdict = case.verdict();
+        let place = |at: &str| if at.is_empty() { String::new() } else { format!(" at {at}") };
+        let reasons = verdict.reasons.iter();
+        reasons.map(|held| format!("{}{}: {}", held.aspect.name(), place(&held.at), held.reason)).collect()
+    };
+    assert_eq!(reasons(Case::update("application/json", r#"{"title":"a"}"#)), [""; 0]);
+    let of_body = |change: fn(&mut Body)| {
+        reasons(Case::update("application/json", "{}").change(|exchange| change(&mut exchange.request.body)))
+    };
+    for (change, expected) in [
+        (
+            (|body| body.presence = Presence::Truncated { kept: 1, total: None }) as fn(&mut Body),
+            "request-body: only its beginning was kept",
+        ),
+        (
+            |body| body.presence = Presence::Withheld(Withheld::MaxRatio),
+            "request-body: it decodes to more than --max-ratio allows",
+        ),
+        (
+            |body| body.presence = Presence::Withheld(Withheld::Other("lossy".into())),
+            "request-body: the file has U+FFFD in place of bytes of it",
+        ),
+        (|body| body.presence = Presence::Withheld(Withheld::NotSaved), "request-body: the file was saved without it"),
+        (|body| body.redacted = vec![String::new()], "request-body: labels replace secrets in it"),
+    ] {
+        assert_eq!(of_body(change), [expected]);
+    }
+    let form = Case::update("application/x-www-form-urlencoded", "title=a&meta=%7B%22a%22%3A1%7D");
+    assert_eq!(reasons(form), [""; 0]);
+}

@@ -14,7 +14,10 @@ use super::{
     types::Types,
 };
 use crate::{
-    contract::{list::joined, schema::decision::Decided},
+    contract::{
+        list::joined,
+        schema::{Open, decision::Decided},
+    },
     json::{Document, Entries, Items, Kind, Node, Suspects, push_pointer, work},
 };
 
@@ -23,6 +26,9 @@ const MAX_CONTENT_DEPTH: usize = 64;
 
 /// Bound on the gaps reported of one value.
 const MAX_GAPS: usize = 1000;
+
+/// Bound on the places of one value that are reported as not judged.
+const MAX_OPEN: usize = 100;
 
 /// Names that a search compares in a step.
 const STEP_NAMES: usize = 8;
@@ -135,9 +141,11 @@ struct Walk<'c> {
     is_origin: &'c dyn Fn(&str) -> bool,
     /// Where gaps may be.
     suspects: Suspects<'c>,
-    /// There may be more: a choice came out in a way that only an aspect without a check could decide, or the value has
-    /// more gaps than are reported.
-    open: Cell<bool>,
+    /// A choice about the value that was looked at last came out in a way that only an aspect without a check could
+    /// decide.
+    undecided: Cell<bool>,
+    /// Where there may be more.
+    open: RefCell<Vec<Open>>,
     scratch: RefCell<Scratch>,
 }
 
@@ -151,7 +159,7 @@ struct Scratch {
 }
 
 impl Coverage {
-    /// The gaps of a value under the schema with this index, and whether there may be more.
+    /// The gaps of a value under the schema with this index, and where there may be more.
     pub(in crate::contract::schema) fn walk(
         &self,
         entry: usize,
@@ -159,17 +167,25 @@ impl Coverage {
         holds: Holds<'_>,
         is_origin: &dyn Fn(&str) -> bool,
         suspects: Suspects<'_>,
-    ) -> (Vec<Gap>, bool) {
+    ) -> (Vec<Gap>, Vec<Open>) {
         let scratch = Scratch { found: Distinct::of(self.entries.len()), held: AHashMap::new(), todo: Vec::new() };
         let scratch = RefCell::new(scratch);
-        let (sets, open) = (Sets::default(), Cell::new(false));
-        let walk = Walk { coverage: self, sets, holds, is_origin, suspects, open, scratch };
+        let (sets, open) = (Sets::default(), RefCell::default());
+        let undecided = Cell::new(false);
+        let walk = Walk { coverage: self, sets, holds, is_origin, suspects, undecided, open, scratch };
         let gaps = walk.walk(entry, root);
-        (gaps, walk.open.get())
+        (gaps, walk.open.into_inner())
     }
 }
 
 impl<'c> Walk<'c> {
+    fn open(&self, at: String, why: impl Into<Cow<'static, str>>) {
+        let mut open = self.open.borrow_mut();
+        if open.len() < MAX_OPEN {
+            open.push(Open { at, why: why.into() });
+        }
+    }
+
     fn walk(&self, entry: usize, root: Node<'_>) -> Vec<Gap> {
         let mut gaps = Vec::new();
         let mut open: Vec<Frame<'_, '_>> = Vec::new();
@@ -177,7 +193,7 @@ impl<'c> Walk<'c> {
         open.extend(self.enter(root, &leading, Step::Root, &open, &mut gaps));
         while let Some(frame) = open.last_mut() {
             if gaps.len() >= MAX_GAPS {
-                self.open.set(true);
+                self.open(String::new(), "it has more undocumented places than are listed");
                 break;
             }
             let is_suspect = |value: &Node<'_>| self.suspects.touch(&value.span());
@@ -242,6 +258,12 @@ impl<'c> Walk<'c> {
             return None;
         }
         let found = self.applicable(leading.as_slice(), value);
+        if self.undecided.take() {
+            self.open(
+                pointer(open, &step),
+                "only what contrail does not check decides which of several variants it is",
+            );
+        }
         if let Some(keyword) = found.applicable.iter().find_map(|index| entries[*index].other_side) {
             gaps.push(Gap { at: pointer(open, &step), kind: GapKind::OtherSide { keyword } });
             return None;
@@ -295,7 +317,7 @@ impl<'c> Walk<'c> {
             let schema = match &self.coverage.entries[*index].content {
                 TextContent::Nothing => continue,
                 TextContent::Unread => {
-                    self.open.set(true);
+                    self.open(at(), "contrail does not read what this text holds");
                     continue;
                 }
                 TextContent::Json(schema) => schema,
@@ -308,7 +330,7 @@ impl<'c> Walk<'c> {
                     continue;
                 }
                 Ok(_) | Err(_) => {
-                    self.open.set(true);
+                    self.open(at(), "the JSON in this text is beyond a limit of the parser");
                     continue;
                 }
             };
@@ -320,7 +342,7 @@ impl<'c> Walk<'c> {
             }
             let (below, open) =
                 self.coverage.walk(schema.entry, document.root(), self.holds, self.is_origin, Suspects::EVERYWHERE);
-            self.open.set(self.open.get() || open);
+            self.open.borrow_mut().extend(open.into_iter().map(|open| Open { at: at() + &open.at, ..open }));
             gaps.extend(below.into_iter().map(|gap| Gap { at: at() + &gap.at, ..gap }));
         }
     }
@@ -461,7 +483,7 @@ impl<'c> Walk<'c> {
             todo.extend(holding.map(|branch| branch.entry));
         }
         if choice.undecided && todo.len() > before + 1 {
-            self.open.set(true);
+            self.undecided.set(true);
         }
         if todo.len() == before {
             // No branch holds, which is a violation; what any of them documents is no gap.
