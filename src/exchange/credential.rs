@@ -13,8 +13,13 @@ pub enum Credential {
     /// There is no header.
     #[default]
     Missing,
-    /// There is a header of another scheme than Bearer, or an empty one; the scheme's name if it is a registered one.
-    OtherScheme(String),
+    /// There is a header of another scheme than Bearer, or an empty one.
+    OtherScheme {
+        /// The scheme's name if it is a registered one.
+        scheme: String,
+        /// A short digest of the user name of a Basic credential with a password; it tells users apart.
+        user: Option<String>,
+    },
     /// A bearer token that is no JWT, with a reason without the token's text. Only a contract can say whether it had to
     /// be one.
     Malformed(String),
@@ -27,6 +32,12 @@ pub enum Credential {
 }
 
 impl Credential {
+    /// Another scheme, of which no user is known.
+    #[must_use]
+    pub fn other_scheme(scheme: impl Into<String>) -> Self {
+        Self::OtherScheme { scheme: scheme.into(), user: None }
+    }
+
     /// The facts, if there is a token that can be read.
     #[must_use]
     pub fn facts(&self) -> Option<&TokenFacts> {

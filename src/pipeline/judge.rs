@@ -178,7 +178,7 @@ impl Judge {
         let redacted = catch_unwind(AssertUnwindSafe(|| redactor.redact(judged))).ok()?;
         // A label shows neither a scheme that redaction does not know nor that the credentials were malformed.
         let hides = match &redacted.exchange.request.credential {
-            Credential::OtherScheme(scheme) if scheme.is_empty() => redacted.touched.authorization,
+            Credential::OtherScheme { scheme, .. } if scheme.is_empty() => redacted.touched.authorization,
             _ => redacted.verdict.findings.iter().any(|finding| finding.rule == Rule::AuthMalformed),
         };
         if !is_recorded || !(redacted.touched.elsewhere || hides) {

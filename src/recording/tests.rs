@@ -105,7 +105,8 @@ fn credential() -> impl Strategy<Value = Credential> {
         });
     prop_oneof![
         Just(Credential::Missing),
-        Just(Credential::OtherScheme("Basic".into())),
+        Just(Credential::other_scheme("Basic")),
+        Just(Credential::OtherScheme { scheme: "Basic".into(), user: Some("2bd806c9".into()) }),
         Just(Credential::Malformed("three parts".into())),
         Just(Credential::Encrypted),
         Just(Credential::Unknown),

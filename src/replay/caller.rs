@@ -7,10 +7,12 @@ use crate::exchange::{ByToken, Credential};
 /// Who sent a request, as far as its token says.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Caller {
-    /// A token that shows nothing (malformed, encrypted, stripped from the file).
+    /// A credential that shows nothing (a token that is opaque, encrypted or stripped from the file, another scheme).
     Unknown,
     /// No token.
     Nobody,
+    /// The user of a Basic credential, as a digest.
+    User(String),
     /// A client with its scopes (sorted, without repeats).
     Client {
         /// Its id, where the token has one.
@@ -23,8 +25,12 @@ pub(super) enum Caller {
 impl Caller {
     pub(super) fn of(credential: &Credential) -> Self {
         match credential {
-            Credential::Missing | Credential::OtherScheme(_) => Self::Nobody,
-            Credential::Malformed(_) | Credential::Encrypted | Credential::Unknown => Self::Unknown,
+            Credential::Missing => Self::Nobody,
+            Credential::OtherScheme { user: Some(user), .. } => Self::User(user.clone()),
+            Credential::OtherScheme { user: None, .. }
+            | Credential::Malformed(_)
+            | Credential::Encrypted
+            | Credential::Unknown => Self::Unknown,
             Credential::Token(facts) if facts.client.is_none() && facts.scopes.is_none() => Self::Unknown,
             Credential::Token(facts) => {
                 let mut scopes = facts.scopes.clone().unwrap_or_default();

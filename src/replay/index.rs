@@ -12,6 +12,7 @@ use std::{
 };
 
 use ahash::{AHashMap, AHashSet};
+use http::{HeaderName, HeaderValue};
 
 use super::{
     caller::{Caller, CallerCache, CallerId, Callers},
@@ -19,6 +20,7 @@ use super::{
     grant::Learned,
     ignore::{Ignore, IgnoreSet},
     key_table::KeyTable,
+    labels::{LabelReader, LabelTable, Labels, LiveValue},
     mask::{Key, Keys, Mask},
     numbers::{NumberLists, Numbers},
     request_lines::RequestLines,
@@ -42,12 +44,21 @@ pub type RedactRequest = Arc<dyn Fn(&Request) -> Request + Send + Sync>;
 /// What takes secrets out of another tool's words for a failure.
 pub type RedactFailure = Arc<dyn Fn(&str) -> String + Send + Sync>;
 
+/// What tells apart requests of one identity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Variant {
+    pub(super) caller: CallerId,
+    /// As an index into the sets of labels.
+    pub(super) labels: u32,
+}
+
 /// One recorded exchange: what finding and telling it needs. The rest of it is elsewhere.
 #[derive(Debug)]
 pub(super) struct RecordedExchange {
     /// Which fixture, as an index into the sources.
     pub(super) source: u32,
-    pub(super) caller: CallerId,
+    /// As an index into the variants.
+    variant: u32,
     /// The recorded status; 0 if there is none.
     pub(super) status: u16,
     pub(super) conditions: Conditions,
@@ -106,6 +117,9 @@ pub struct Prepared {
     shape: Option<(String, usize)>,
     ignored: IgnoreSet,
     credential: Credential,
+    labels: Labels,
+    /// The header fields that have labels.
+    label_headers: Vec<HeaderName>,
     status: u16,
     conditions: Conditions,
     by_contrail: bool,
@@ -191,6 +205,12 @@ impl Rules {
         let method = parts.method.as_str();
         let line = self.keys.line(&parts.site, method, &parts.path, &mask.segments);
         let ignored = self.ignored(method, &parts.path);
+        let raw = (redact && !mask.is_exact()).then(|| self.parts_of(&exchange.request));
+        let raw = (&exchange.request.headers, raw.as_ref().unwrap_or(&parts));
+        let labels = Labels::of(&self.keys, &*self.has_label, raw, (&request.headers, &mask, &ignored), !redact);
+        let has_label = |value: &HeaderValue| value.to_str().is_ok_and(|value| (self.has_label)(value));
+        let label_headers = request.headers.iter().filter(|(_, value)| has_label(value)).map(|(name, _)| name.clone());
+        let label_headers = label_headers.collect();
         let failure = exchange.transport.incomplete.as_deref();
         // Another tool's words for it may hold secrets.
         let clean_failure = failure.filter(|_| entry.note.is_none()).map(|failure| (self.redact_failure)(failure));
@@ -209,6 +229,8 @@ impl Rules {
             mask,
             ignored,
             credential: request.credential.clone(),
+            labels,
+            label_headers,
             status: exchange.response.as_ref().map_or(0, |response| response.status),
             conditions: self.keys.conditions(&request.headers),
             by_contrail: entry.note.is_some() && !redact,
@@ -233,6 +255,8 @@ pub(super) fn asked(request: &Request) -> String {
 #[derive(Debug)]
 pub(super) struct Bucket {
     entries: Numbers,
+    /// The different sets of labels that they have.
+    label_sets: Numbers,
     pub(super) mask: u32,
     /// One of them was recorded under conditions.
     pub(super) conditional: bool,
@@ -270,6 +294,9 @@ pub(super) struct Index {
     /// Path masks that are not empty, by method and number of segments.
     path_masks: AHashMap<(String, usize), Vec<Vec<usize>>>,
     ignore_sets: Vec<IgnoreSet>,
+    variants: Vec<Variant>,
+    variant_ids: AHashMap<Variant, u32>,
+    pub(super) labels: LabelTable,
     answers: KeptAnswers,
     /// The recorded sites, as host and port; empty for the tenant.
     pub(super) sites: AHashSet<String>,
@@ -298,6 +325,9 @@ impl Index {
             mask_ids: AHashMap::from([(Mask::default(), 0)]),
             path_masks: AHashMap::new(),
             ignore_sets: Vec::new(),
+            variants: Vec::new(),
+            variant_ids: AHashMap::new(),
+            labels: LabelTable::default(),
             answers: KeptAnswers::new(max_kept),
             sites: AHashSet::new(),
             upstreams: AHashSet::new(),
@@ -339,13 +369,21 @@ impl Index {
                 }
             }
         }
+        let labels = self.labels.number(prepared.labels, prepared.label_headers);
         let conditional = prepared.conditions.any();
         match self.by_key.number(prepared.key) {
-            (_, true) => self.buckets.push(Bucket { entries: Numbers::one(number), mask: mask_id, conditional }),
+            (_, true) => {
+                let (entries, label_sets) = (Numbers::one(number), Numbers::one(labels));
+                self.buckets.push(Bucket { entries, label_sets, mask: mask_id, conditional });
+            }
             (bucket, false) => {
                 let bucket = &mut self.buckets[bucket as usize];
                 self.numbers.push(&mut bucket.entries, number);
                 bucket.conditional |= conditional;
+                if !self.numbers.of(&bucket.label_sets).contains(&labels) {
+                    self.numbers.push(&mut bucket.label_sets, labels);
+                    self.labels.differ = true;
+                }
             }
         }
         if let Some(source) = self.sources.last_mut() {
@@ -370,11 +408,17 @@ impl Index {
             _ => prepared.answer.and_then(|answer| self.answers.keep(answer)),
         };
         self.asked.push(&prepared.asked);
+        let intern = || self.callers.intern(Caller::of(&prepared.credential));
+        let caller = self.caller_cache.of(&prepared.credential, intern);
+        let variant = Variant { caller, labels };
+        let next = u32::try_from(self.variants.len()).unwrap_or(u32::MAX);
+        let variant = *self.variant_ids.entry(variant).or_insert_with(|| {
+            self.variants.push(variant);
+            next
+        });
         self.held.push(RecordedExchange {
             source: u32::try_from(self.sources.len().saturating_sub(1)).unwrap_or(u32::MAX),
-            caller: self
-                .caller_cache
-                .of(&prepared.credential, || self.callers.intern(Caller::of(&prepared.credential))),
+            variant,
             status: prepared.status,
             conditions: prepared.conditions,
             by_contrail: prepared.by_contrail,
@@ -389,6 +433,13 @@ impl Index {
     pub(super) fn complete(&mut self) {
         self.answers.complete();
         self.caller_cache = CallerCache::default();
+        self.labels.complete();
+        self.variant_ids = AHashMap::default();
+    }
+
+    /// What tells a recorded exchange apart from others of its identity.
+    pub(super) fn variant(&self, entry: u32) -> Variant {
+        self.variants[self.held[entry as usize].variant as usize]
     }
 
     /// A recorded exchange, whole.
@@ -440,25 +491,50 @@ impl Index {
         self.numbers.of(&bucket.entries)
     }
 
+    /// The different sets of labels in a bucket, in recorded order.
+    pub(super) fn label_sets_in<'a>(&'a self, bucket: &'a Bucket) -> &'a [u32] {
+        self.numbers.of(&bucket.label_sets)
+    }
+
+    /// The values of a request at the places of a bucket's mask, as they came.
+    pub(super) fn live_values(&self, bucket: u32, raw: &Parts) -> Vec<LiveValue> {
+        let bucket = &self.buckets[bucket as usize];
+        let mask = &self.masks[bucket.mask as usize];
+        let has_labels = |set: &u32| self.labels.get(*set).has_elsewhere();
+        if mask.is_exact() || !self.label_sets_in(bucket).iter().any(has_labels) {
+            return Vec::new();
+        }
+        self.label_reader().live_values(raw, mask, &self.rules.ignored(raw.method.as_str(), &raw.path))
+    }
+
+    /// What reads labels of live requests.
+    pub(super) fn label_reader(&self) -> LabelReader<'_> {
+        LabelReader { keys: &self.rules.keys, has_label: &*self.rules.has_label, table: &self.labels }
+    }
+
     /// Method and target of a recorded request, without the origin. Holds no secret.
     pub(super) fn asked(&self, entry: u32) -> &str {
         self.asked.get(entry)
     }
 
     /// The bucket that answers `parts`: the most specific one whose mask it fits. `None` where two sites have one.
-    pub(super) fn find(&self, parts: &Parts) -> Option<u32> {
-        let mut found = self.sites_of(&parts.site).filter_map(|site| self.find_at(site, parts));
+    /// `raw` is the request before redaction, whose labels count.
+    pub(super) fn find(&self, parts: &Parts, raw: &Parts) -> Option<u32> {
+        let mut found = self.sites_of(&parts.site).filter_map(|site| self.find_at(site, parts, raw));
         found.next().filter(|_| found.next().is_none())
     }
 
-    fn find_at(&self, site: &str, parts: &Parts) -> Option<u32> {
+    fn find_at(&self, site: &str, parts: &Parts, raw: &Parts) -> Option<u32> {
         self.lines_at(site, parts).find_map(|line_key| {
             let line = self.line(line_key)?;
             let ignored = &self.ignore_sets[usize::from(line.ignored)];
             self.numbers.of(&line.masks).iter().find_map(|id| {
                 let mask = &self.masks[*id as usize];
                 let key = self.rules.keys.request(line_key, parts, mask, ignored);
-                self.by_key.get(&key)
+                let bucket = self.by_key.get(&key)?;
+                let live = self.live_values(bucket, raw);
+                let mut sets = self.label_sets_in(&self.buckets[bucket as usize]).iter();
+                sets.any(|set| self.labels.get(*set).fit(&live)).then_some(bucket)
             })
         })
     }

@@ -176,6 +176,13 @@ impl Keys {
         sink.key()
     }
 
+    /// A keyed hash of anything.
+    pub(super) fn hash(&self, value: &(impl Hash + ?Sized)) -> u64 {
+        let mut hasher = self.0.build_hasher();
+        value.hash(&mut hasher);
+        hasher.finish()
+    }
+
     /// What a request's answer depends on of what its client holds.
     pub(super) fn conditions(&self, headers: &Headers) -> Conditions {
         Conditions::of(headers, &self.0)

@@ -30,9 +30,10 @@ const MAX_OF_LINE: usize = 20;
 const MAX_LINES: usize = 50_000;
 
 impl Miss {
-    pub(super) fn unknown(index: &Index, request: &Request, parts: &Parts) -> Self {
+    /// A miss of `request`, which is `raw` before redaction.
+    pub(super) fn unknown(index: &Index, request: &Request, parts: &Parts, raw: &Parts) -> Self {
         let reason = if index.held.is_empty() { Reason::Empty } else { Reason::Unknown };
-        Self { reason, asked: asked(request), nearest: nearest(index, parts) }
+        Self { reason, asked: asked(request), nearest: nearest(index, parts, raw) }
     }
 
     /// A miss although `entry` is the same request.
@@ -143,7 +144,7 @@ type Distance = (bool, usize);
 
 /// The recorded exchanges that come nearest: those of the same method and path, or else by [`Distance`]; then those
 /// with the fewest differences.
-fn nearest(index: &Index, parts: &Parts) -> Vec<Near> {
+fn nearest(index: &Index, parts: &Parts, raw: &Parts) -> Vec<Near> {
     let mut near: Vec<((Distance, usize), u32, Vec<Difference>)> = Vec::new();
     for (distance, entry) in candidates(index, parts) {
         // What cannot be read any more comes near to nothing.
@@ -152,6 +153,7 @@ fn nearest(index: &Index, parts: &Parts) -> Vec<Near> {
         let mask: Mask = index.mask_of(&request, &recorded);
         let ignored = index.rules.ignored(recorded.method.as_str(), &recorded.path);
         let mut differences = differences::differences(parts, &recorded, &mask, &ignored);
+        differences.extend(index.label_reader().differences((raw, parts), &recorded, &mask, &ignored));
         differences.splice(0..0, index.host_difference(parts, &recorded));
         if near.iter().any(|(_, _, seen)| *seen == differences) {
             continue; // the same request, recorded again

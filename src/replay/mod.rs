@@ -16,6 +16,7 @@ mod grant;
 mod ignore;
 mod index;
 mod key_table;
+mod labels;
 mod mask;
 mod miss;
 mod missing;

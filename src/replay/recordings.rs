@@ -11,14 +11,15 @@ use super::{
     caller::{Caller, CallerCache, CallerId},
     conditions,
     index::Index,
-    sequence::{Choice, Exhausted, Sequence},
+    labels::{LiveValue, Taken},
+    sequence::{Asker, Choice, Exhausted, Sequence},
     serve::{self, Answer},
     sites::KnownSite,
     token_endpoint::{Reply, TokenEndpoint},
 };
 use crate::recording::fixture::request_parts::Parts;
 use crate::{
-    exchange::{Request, Target},
+    exchange::{Credential, Request, Target},
     recording::{Entry, ReadError},
     upstream::{Difference, Miss, Reason, RequestKey},
 };
@@ -39,6 +40,7 @@ struct ReplayState {
     /// Requests that were found as they came, by their bytes.
     found: HashMap<Box<[u8]>, KnownRequest>,
     sequence: Sequence,
+    taken: Taken,
     caller_cache: CallerCache<Option<CallerId>>,
     /// The host that is taken for the tenant, though neither an option nor a recording names it.
     tenant_host: Option<String>,
@@ -51,6 +53,8 @@ struct ReplayState {
 /// The recorded exchanges that a request is to be answered from.
 struct Found {
     bucket: u32,
+    /// Its values at places that were redacted, the header aside.
+    live: Vec<LiveValue>,
     same_request: Option<RequestKey>,
     remark: Option<String>,
 }
@@ -59,6 +63,7 @@ struct Found {
 #[derive(Debug, Clone)]
 struct KnownRequest {
     bucket: u32,
+    live: Vec<LiveValue>,
     key: RequestKey,
 }
 
@@ -127,16 +132,22 @@ impl Replay {
             }
             return Ok(Served { answer, clean: false, same_request: None, remarks });
         }
-        let Found { bucket, same_request, remark } = self.find(request, redact)?;
+        let Found { bucket, mut live, same_request, remark } = self.find(request, redact)?;
         let exhausted =
             self.exhausted.unwrap_or(if request.method.is_safe() { Exhausted::Repeat } else { Exhausted::Miss });
         let mut state = self.state();
         let known = || self.index.callers.known(&Caller::of(&request.credential));
         let caller = state.caller_cache.of(&request.credential, known);
-        let entry = match state.sequence.next(&self.index, bucket, caller, &request.headers, exhausted) {
+        if self.index.labels.differ {
+            let is_read =
+                matches!(request.credential, Credential::Token(_) | Credential::OtherScheme { user: Some(_), .. });
+            self.index.label_reader().add_header(&request.headers, is_read, &mut live);
+        }
+        let state_of = &mut *state;
+        let asker = Asker { caller, headers: &request.headers, label_sets: &[] };
+        let entry = match self.next(&mut state_of.sequence, &mut state_of.taken, bucket, asker, &live, exhausted) {
             Choice::Serve(entry) => entry,
-            Choice::Exhausted(last) => {
-                let recorded = self.recorded(bucket, caller);
+            Choice::Exhausted(last, recorded) => {
                 let reason = Reason::Exhausted { last: self.index.name(last), recorded };
                 return Err(Box::new(Miss::of_entry(&self.index, reason, &redact(request), last)));
             }
@@ -275,8 +286,9 @@ impl Replay {
         /// Maximum requests found by their bytes; beyond it, the cache is emptied.
         const MAX_FOUND: usize = 16_384;
         let sent = self.index.rules.keys.sent(request);
-        if let Some(KnownRequest { bucket, key }) = self.state().found.get(&*sent) {
-            return Ok(Found { bucket: *bucket, same_request: Some(key.clone()), remark: None });
+        if let Some(KnownRequest { bucket, live, key }) = self.state().found.get(&*sent) {
+            let (bucket, live, same_request) = (*bucket, live.clone(), Some(key.clone()));
+            return Ok(Found { bucket, live, same_request, remark: None });
         }
         let mut parts = self.index.rules.parts_of(request);
         let mut host = None;
@@ -300,25 +312,59 @@ impl Replay {
             }
             remark
         };
-        if let Some(bucket) = self.index.find(&parts) {
+        if let Some(bucket) = self.index.find(&parts, &parts) {
+            let live = self.index.live_values(bucket, &parts);
             let remark = taken(host);
             let found = &mut self.state().found;
             if found.len() >= MAX_FOUND {
                 found.clear();
             }
             let key = RequestKey::default();
-            found.insert((*sent).into(), KnownRequest { bucket, key: key.clone() });
-            return Ok(Found { bucket, same_request: Some(key), remark });
+            found.insert((*sent).into(), KnownRequest { bucket, live: live.clone(), key: key.clone() });
+            return Ok(Found { bucket, live, same_request: Some(key), remark });
         }
         let redacted = redact(request);
+        let raw = parts;
         let mut parts = Parts { site, ..Parts::of(&redacted) };
-        let Some(bucket) = self.index.find(&parts) else {
+        let Some(bucket) = self.index.find(&parts, &raw) else {
             if let Some(host) = host.filter(|_| !self.index.lacks_the_tenants_name()) {
                 parts.site = host;
             }
-            return Err(Box::new(Miss::unknown(&self.index, &redacted, &parts)));
+            return Err(Box::new(Miss::unknown(&self.index, &redacted, &parts, &raw)));
         };
-        Ok(Found { bucket, same_request: None, remark: taken(host) })
+        let live = self.index.live_values(bucket, &raw);
+        Ok(Found { bucket, live, same_request: None, remark: taken(host) })
+    }
+
+    /// The entry that answers a request with these values. Where it could have several sets of labels, it has the first
+    /// that nothing else has; once that one's answers are given, one more.
+    fn next(
+        &self,
+        sequence: &mut Sequence,
+        taken: &mut Taken,
+        bucket: u32,
+        asker: Asker<'_>,
+        live: &[LiveValue],
+        exhausted: Exhausted,
+    ) -> Choice {
+        if !self.index.labels.differ {
+            return sequence.next(&self.index, bucket, asker, exhausted);
+        }
+        let (table, sets) = (&self.index.labels, self.index.label_sets_in(&self.index.buckets[bucket as usize]));
+        let several = sets.len() > 1;
+        let mut label_sets = taken.choose(table, sets, live, false);
+        loop {
+            let asker = Asker { label_sets: &label_sets, ..asker };
+            match sequence.next(&self.index, bucket, asker, if several { Exhausted::Miss } else { exhausted }) {
+                Choice::Exhausted(..) if several => {
+                    if taken.choose(table, sets, live, true).is_empty() {
+                        return sequence.next(&self.index, bucket, asker, exhausted);
+                    }
+                    label_sets = taken.choose(table, sets, live, false);
+                }
+                choice => return choice,
+            }
+        }
     }
 
     /// Replays the recordings against themselves: every recorded request, asked in recorded order, has to get its own
@@ -326,7 +372,7 @@ impl Replay {
     /// [`Replay::unfit`]; nothing is used up.
     #[must_use]
     pub fn proof(&self) -> Vec<Unproven> {
-        let mut sequence = Sequence::default();
+        let (mut sequence, mut taken) = (Sequence::default(), Taken::default());
         let mut unproven = Vec::new();
         for (entry, held) in (0_u32..).zip(&self.index.held) {
             if held.is_unfit {
@@ -337,13 +383,16 @@ impl Replay {
                 Ok(request) if self.is_token_request(&request) => continue,
                 Ok(request) => {
                     let caller = self.index.callers.known(&Caller::of(&request.credential));
-                    match self.index.find(&self.index.rules.parts_of(&request)) {
+                    let live = self.index.labels.get(self.index.variant(entry).labels).live();
+                    let parts = self.index.rules.parts_of(&request);
+                    let asker = Asker { caller, headers: &request.headers, label_sets: &[] };
+                    match self.index.find(&parts, &parts) {
                         None => "it matches nothing".to_owned(),
                         Some(bucket) => {
-                            match sequence.next(&self.index, bucket, caller, &request.headers, Exhausted::Miss) {
+                            match self.next(&mut sequence, &mut taken, bucket, asker, &live, Exhausted::Miss) {
                                 Choice::Serve(other) if other == entry => continue,
                                 Choice::Serve(other) => format!("it gets the answer of {}", self.index.name(other)),
-                                Choice::Exhausted(_) | Choice::Unservable(_) | Choice::Conditional(_) => {
+                                Choice::Exhausted(..) | Choice::Unservable(_) | Choice::Conditional(_) => {
                                     "there is no answer left for it".to_owned()
                                 }
                             }
@@ -388,12 +437,6 @@ impl Replay {
         let why = self.index.unfit(entry).unwrap_or("no answer was recorded").to_owned();
         let advice = self.index.entry(entry).map_or("", |entry| serve::advice(&entry.exchange));
         Miss::of_entry(&self.index, Reason::Unservable { entry: self.index.name(entry), why, advice }, redacted, entry)
-    }
-
-    fn recorded(&self, bucket: u32, caller: Option<u32>) -> usize {
-        let entries = self.index.entries_in(&self.index.buckets[bucket as usize]);
-        let own = entries.iter().filter(|entry| Some(self.index.held[**entry as usize].caller) == caller).count();
-        if own > 0 { own } else { entries.len() }
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, ReplayState> {

@@ -26,7 +26,7 @@ pub(super) struct Sequence {
     /// How often each entry was served.
     served: Vec<u32>,
     /// Where each caller stands in each bucket, among `cursors`. Callers without entries of their own stand together.
-    places: HashMap<(u32, Option<CallerId>, Conditions), usize>,
+    places: HashMap<(u32, Option<CallerId>, Conditions, u64), usize>,
     cursors: Vec<Cursor>,
 }
 
@@ -41,14 +41,21 @@ struct Cursor {
     round: u32,
 }
 
+/// Who asks for the answer to a request.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Asker<'a> {
+    /// Where it is known.
+    pub(super) caller: Option<CallerId>,
+    pub(super) headers: &'a Headers,
+    /// The sets of labels that it may have; none if they do not count.
+    pub(super) label_sets: &'a [u32],
+}
+
 impl Cursor {
-    /// At the start of what can be served of `entries`, of `own`'s only if there is a caller.
-    fn over(index: &Index, bucket: &Bucket, own: Option<CallerId>, asked: Conditions) -> Self {
+    /// At the start of what can be served of these entries.
+    fn over(index: &Index, bucket: &Bucket, mut all: Vec<u32>, asked: Conditions) -> Self {
         let held = |entry: u32| &index.held[entry as usize];
-        let entries = index.entries_in(bucket);
-        let all = entries.iter().copied();
-        let mut all: Vec<u32> = all.filter(|entry| own.is_none_or(|own| held(*entry).caller == own)).collect();
-        let first = all.first().copied().unwrap_or(entries[0]);
+        let first = all.first().copied().unwrap_or(index.entries_in(bucket)[0]);
         if bucket.conditional {
             all = conditions::nearest(asked, &all, |entry| (held(entry).conditions, held(entry).status));
         }
@@ -62,8 +69,8 @@ impl Cursor {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Choice {
     Serve(u32),
-    /// Every answer was given; the last of them.
-    Exhausted(u32),
+    /// Every answer was given; the last of them, and how many there are.
+    Exhausted(u32, usize),
     /// None of the recorded answers can be served; the first of them.
     Unservable(u32),
     /// What was recorded answers conditional requests only; the first of them.
@@ -71,15 +78,8 @@ pub(super) enum Choice {
 }
 
 impl Sequence {
-    /// The next entry of `bucket` for `caller`, in recorded order.
-    pub(super) fn next(
-        &mut self,
-        index: &Index,
-        bucket: u32,
-        caller: Option<CallerId>,
-        headers: &Headers,
-        exhausted: Exhausted,
-    ) -> Choice {
+    /// The next entry of `bucket` for `asker`, in recorded order.
+    pub(super) fn next(&mut self, index: &Index, bucket: u32, asker: Asker<'_>, exhausted: Exhausted) -> Choice {
         if self.served.len() < index.held.len() {
             self.served.resize(index.held.len(), 0);
         }
@@ -87,8 +87,8 @@ impl Sequence {
         if let ([only], false) = (index.entries_in(all), all.conditional) {
             return self.only(index, *only, exhausted);
         }
-        let asked = if all.conditional { index.rules.keys.conditions(headers) } else { Conditions::default() };
-        let place = self.place(index, bucket, caller, asked);
+        let asked = if all.conditional { index.rules.keys.conditions(asker.headers) } else { Conditions::default() };
+        let place = self.place(index, bucket, asker, asked);
         let cursor = &mut self.cursors[place];
         let Some(last) = cursor.entries.last().copied() else { return cursor.none };
         loop {
@@ -105,7 +105,7 @@ impl Sequence {
                     self.served[last as usize] += 1;
                     return Choice::Serve(last);
                 }
-                Exhausted::Miss => return Choice::Exhausted(last),
+                Exhausted::Miss => return Choice::Exhausted(last, cursor.entries.len()),
                 Exhausted::Loop => {
                     cursor.next = 0;
                     cursor.round += 1;
@@ -114,22 +114,28 @@ impl Sequence {
         }
     }
 
-    /// Where the caller stands in `bucket`. Whether it has entries of its own there is looked up once.
-    fn place(&mut self, index: &Index, bucket: u32, caller: Option<CallerId>, asked: Conditions) -> usize {
-        if let Some(place) = self.places.get(&(bucket, caller, asked)) {
+    /// Where the asker stands in `bucket`. Which entries are its own is looked up once.
+    fn place(&mut self, index: &Index, bucket: u32, asker: Asker<'_>, asked: Conditions) -> usize {
+        let Asker { caller, label_sets, .. } = asker;
+        let sets = if label_sets.is_empty() { 0 } else { index.rules.keys.hash(label_sets) };
+        if let Some(place) = self.places.get(&(bucket, caller, asked, sets)) {
             return *place;
         }
         let all = &index.buckets[bucket as usize];
         let entries = index.entries_in(all);
-        let has_own = |caller: &CallerId| entries.iter().any(|entry| index.held[*entry as usize].caller == *caller);
-        let own = caller.filter(has_own);
-        let place = if own.is_none() && caller.is_some() {
-            self.place(index, bucket, None, asked)
+        let of = |entry: &u32| index.variant(*entry);
+        let own: Vec<u32> = entries.iter().copied().filter(|entry| Some(of(entry).caller) == caller).collect();
+        let place = if own.is_empty() && caller.is_some() {
+            self.place(index, bucket, Asker { caller: None, ..asker }, asked)
         } else {
-            self.cursors.push(Cursor::over(index, all, own, asked));
+            let own = if caller.is_some() { own } else { entries.to_vec() };
+            let labelled = own.iter().copied().filter(|entry| label_sets.contains(&of(entry).labels));
+            let labelled: Vec<u32> = labelled.collect();
+            let entries = if labelled.is_empty() { own } else { labelled };
+            self.cursors.push(Cursor::over(index, all, entries, asked));
             self.cursors.len() - 1
         };
-        self.places.insert((bucket, caller, asked), place);
+        self.places.insert((bucket, caller, asked, sets), place);
         place
     }
 
@@ -140,7 +146,7 @@ impl Sequence {
         }
         let served = &mut self.served[entry as usize];
         if *served > 0 && exhausted == Exhausted::Miss {
-            return Choice::Exhausted(entry);
+            return Choice::Exhausted(entry, 1);
         }
         *served = served.saturating_add(1);
         Choice::Serve(entry)

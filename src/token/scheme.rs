@@ -1,8 +1,12 @@
 //! The `Authorization` header (RFC 9110, 11.6.2): its scheme, and the text of a bearer token (RFC 6750, 2.1).
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
+use ring::digest::{SHA256, digest};
 
-use crate::exchange::{Credential, Headers};
+use crate::{
+    exchange::{Credential, Headers},
+    hex::hex,
+};
 
 /// Why a bearer token is malformed that is not there at all.
 pub(crate) const NO_TOKEN: &str = "there is no token after `Bearer`";
@@ -27,7 +31,16 @@ pub(super) fn bearer(value: &[u8]) -> Result<&[u8], Credential> {
         return Ok(rest);
     }
     // Anything that is no known scheme may be the secret itself, sent without one.
-    Err(Credential::OtherScheme(known_scheme(scheme).unwrap_or_default().to_owned()))
+    let user = scheme.eq_ignore_ascii_case(b"basic").then(|| user(rest)).flatten();
+    Err(Credential::OtherScheme { scheme: known_scheme(scheme).unwrap_or_default().to_owned(), user })
+}
+
+/// A short digest of the user of a Basic credential (RFC 7617): enough to tell users apart, too little to be the name.
+/// Without a password the user is the secret.
+fn user(encoded: &[u8]) -> Option<String> {
+    let text = BASE64_STANDARD.decode(encoded).ok()?;
+    let colon = memchr::memchr(b':', &text).filter(|colon| colon + 1 < text.len())?;
+    Some(hex(&digest(&SHA256, &text[..colon]).as_ref()[..4]))
 }
 
 /// What an `Authorization` value has after this scheme, maybe nothing; `None` if it has another scheme.

@@ -56,9 +56,22 @@ fn of_several_headers_nobody_can_say_which_one_counts() {
 
 #[test]
 fn another_scheme_is_named_only_if_it_is_a_registered_one() {
-    assert_eq!(decode("basic dXNlcjpwYXNz"), Credential::OtherScheme("Basic".into()));
-    assert_eq!(decode("s3cr3t-without-a-scheme"), Credential::OtherScheme(String::new()));
-    assert_eq!(decode(""), Credential::OtherScheme(String::new()));
+    assert_eq!(decode("basic dXNlcg=="), Credential::other_scheme("Basic"));
+    assert_eq!(decode("s3cr3t-without-a-scheme"), Credential::other_scheme(""));
+    assert_eq!(decode(""), Credential::other_scheme(""));
+}
+
+#[test]
+fn a_basic_credential_with_a_password_names_its_user_by_a_digest() {
+    let user = |header: &str| match decode(header) {
+        Credential::OtherScheme { scheme, user } if scheme == "Basic" => user,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(user("Basic YWxpY2U6b25l").as_deref(), Some("2bd806c9"), "alice:one");
+    assert_eq!(user("basic YWxpY2U6dHdv").as_deref(), Some("2bd806c9"), "alice:two");
+    assert_ne!(user("Basic Ym9iOm9uZQ==").as_deref(), Some("2bd806c9"), "bob:one");
+    assert_eq!(user("Basic c2tfbGl2ZTo="), None, "a user without a password is the secret");
+    assert_eq!(user("Basic !basic-1!"), None);
 }
 
 #[test]

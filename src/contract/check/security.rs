@@ -72,7 +72,8 @@ impl<'a> Check<'a> {
             .map(|one| (one, shown(one)))
             .filter(|(_, shown)| *shown != Shown::No)
             .collect();
-        let has_token = !matches!(self.exchange.request.credential, Credential::Missing | Credential::OtherScheme(_));
+        let has_token =
+            !matches!(self.exchange.request.credential, Credential::Missing | Credential::OtherScheme { .. });
         if has_token && !with_token.is_empty() && alone != Some(Shown::Unseen) {
             if with_token.iter().all(|(_, shown)| *shown == Shown::Unseen) {
                 self.leave(Unchecked::Auth, "", UNSEEN);
@@ -112,7 +113,7 @@ impl<'a> Check<'a> {
         let is = |carried: bool| if carried { Shown::Yes } else { Shown::No };
         match (scheme, &request.credential) {
             (Scheme::Unseen(_), _) | (Scheme::Http(_), Credential::Unknown) => Shown::Unseen,
-            (Scheme::Http(wanted), Credential::OtherScheme(held)) => {
+            (Scheme::Http(wanted), Credential::OtherScheme { scheme: held, .. }) => {
                 match request.headers.get(AT).map(HeaderValue::as_bytes) {
                     Some(value) => match credentials(value, wanted) {
                         Some(credentials) => is(!credentials.is_empty() && self.basic_fault(scheme).is_none()),
@@ -184,7 +185,7 @@ impl<'a> Check<'a> {
                 self.find(Finding::new(Rule::AuthMissing, AT, "a bearer token"));
                 Permission::Refuse("without a token", AT)
             }
-            Credential::OtherScheme(scheme) => {
+            Credential::OtherScheme { scheme, .. } => {
                 let finding = Finding::new(Rule::AuthMissing, AT, "a bearer token");
                 self.find(if scheme.is_empty() { finding } else { finding.seen(scheme.clone()) });
                 Permission::Refuse("without a bearer token", AT)

@@ -120,7 +120,7 @@ fn findings(verdict: &Verdict) -> Vec<Finding> {
 const fn credential(credential: &Credential) -> &'static str {
     match credential {
         Credential::Missing => "missing",
-        Credential::OtherScheme(_) => "other-scheme",
+        Credential::OtherScheme { .. } => "other-scheme",
         Credential::Malformed(_) => "malformed",
         Credential::Encrypted => "encrypted",
         Credential::Token(_) => "token",

@@ -173,7 +173,7 @@ fn timeless(credential: Credential) -> Credential {
 
 /// Whether a tool put something in the place of the credential: a label of ours, `***`, `[redacted]`.
 fn is_masked(request: &Request) -> bool {
-    if !matches!(request.credential, Credential::Malformed(_) | Credential::OtherScheme(_)) {
+    if !matches!(request.credential, Credential::Malformed(_) | Credential::OtherScheme { .. }) {
         return false;
     }
     let Some(value) = request.headers.get_str("authorization").map(str::trim) else { return false };
@@ -182,7 +182,7 @@ fn is_masked(request: &Request) -> bool {
         _ => value,
     };
     // Of another scheme that is named the check needs to know no more.
-    let is_named = matches!(&request.credential, Credential::OtherScheme(scheme) if !scheme.is_empty());
+    let is_named = matches!(&request.credential, Credential::OtherScheme { scheme, .. } if !scheme.is_empty());
     let lower = secret.to_ascii_lowercase();
     (is_label(secret) && !is_named)
         || is_one_sign(secret)

@@ -226,9 +226,13 @@ fn credential(credential: &Credential, instants: bool, out: &mut Vec<u8>) {
     match credential {
         Credential::Missing => {}
         Credential::Token(facts) => token(facts, instants, out),
-        Credential::OtherScheme(scheme) => {
+        Credential::OtherScheme { scheme, user } => {
             raw(out, ",\"token\":{\"scheme\":");
             string(scheme, out);
+            if let Some(user) = user {
+                raw(out, ",\"user\":");
+                string(user, out);
+            }
             out.push(b'}');
         }
         Credential::Malformed(reason) => {

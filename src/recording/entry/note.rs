@@ -76,6 +76,7 @@ struct AttestedRecord {
 struct TokenRecord<'a> {
     malformed: Option<String>,
     scheme: Option<String>,
+    user: Option<String>,
     encrypted: bool,
     unknown: bool,
     client: Option<String>,
@@ -148,6 +149,7 @@ read_objects! {
     TokenRecord<'a> {
         malformed: "malformed",
         scheme: "scheme",
+        user: "user",
         encrypted: "encrypted",
         unknown: "unknown",
         client: "client",
@@ -351,7 +353,7 @@ impl TokenRecord<'_> {
             return Credential::Malformed(reason.clone());
         }
         if let Some(scheme) = &self.scheme {
-            return Credential::OtherScheme(scheme.clone());
+            return Credential::OtherScheme { scheme: scheme.clone(), user: self.user.clone() };
         }
         if self.encrypted {
             return Credential::Encrypted;

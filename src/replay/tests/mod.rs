@@ -1,3 +1,4 @@
+mod labels;
 mod matching;
 mod nearest;
 mod sites;

@@ -71,8 +71,8 @@ pub(super) fn caller_name(client: Option<&str>, credential: &Credential) -> Stri
     }
     let without = match credential {
         Credential::Token(_) => NO_CLIENT,
-        Credential::OtherScheme(scheme) if !scheme.is_empty() => return format!("{OTHER_SCHEME}{scheme})"),
-        Credential::Missing | Credential::OtherScheme(_) => NO_TOKEN,
+        Credential::OtherScheme { scheme, .. } if !scheme.is_empty() => return format!("{OTHER_SCHEME}{scheme})"),
+        Credential::Missing | Credential::OtherScheme { .. } => NO_TOKEN,
         Credential::Malformed(_) => NO_JWT,
         Credential::Encrypted => ENCRYPTED,
         Credential::Unknown => UNKNOWN,

@@ -7,6 +7,7 @@ mod order;
 mod recorded;
 mod reports;
 mod strangers;
+mod users;
 
 use std::{
     fs,

@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn a_request_without_a_bearer_token_breaks_the_contract() {
-    for credential in [Credential::Missing, Credential::OtherScheme("Basic".to_owned())] {
+    for credential in [Credential::Missing, Credential::other_scheme("Basic")] {
         let case = Case::book().credential(credential);
         case.finds(&["auth.missing Authorization", "auth.unenforced Authorization"]).blames(Some(Blame::Laxer));
         case.clone().answer(404, "").finds(&["auth.missing Authorization"]).blames(Some(Blame::Caught));

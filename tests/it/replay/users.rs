@@ -1,0 +1,61 @@
+//! Two users ask the same, and the replay has them in another order.
+
+use super::*;
+use crate::support::wire::Origin;
+
+const JSON: (&str, &str) = ("Content-Type", "application/json");
+
+/// What a user sends, made of what the login gave.
+type Credential = fn(user: &str, given: &str) -> (&'static str, String);
+
+fn login(to: SocketAddr, user: &str) -> String {
+    let body = format!(r#"{{"user":"{user}"}}"#);
+    let answer = wire::call(to, "POST", "/login", &[JSON], body.as_bytes()).json();
+    answer["api_key"].as_str().unwrap().to_owned()
+}
+
+fn who(to: SocketAddr, (field, value): &(&str, String)) -> Value {
+    wire::call(to, "GET", "/me", &[(field, value)], b"").json()["who"].clone()
+}
+
+#[test]
+fn two_users_get_their_own_answers_in_any_order() {
+    let credentials: [Credential; 4] = [
+        |_, given| ("Authorization", format!("Bearer {given}")),
+        |_, given| ("Cookie", format!("lang=en; sid={given}")),
+        |user, _| {
+            ("Authorization", format!("Basic {}", if user == "alice" { "YWxpY2U6cHctMQ==" } else { "Ym9iOnB3LTI=" }))
+        },
+        |_, given| ("X-Api-Key", given.to_owned()),
+    ];
+    for credential in credentials {
+        let workspace = Workspace::new();
+        let origin = Origin::start();
+        let answer = |body: &str| {
+            let length = body.len();
+            origin.will_answer(format!(
+                "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
+            ));
+        };
+        for user in ["alice", "bob"] {
+            answer(&format!(r#"{{"user":"{user}","api_key":"3f9c0a7b51d2{user}e8f64c1d"}}"#));
+        }
+        for user in ["alice", "bob"] {
+            answer(&format!(r#"{{"who":"{user}"}}"#));
+        }
+        let upstream = format!("http://{}", origin.address);
+        let record = ["record", "--listen", "127.0.0.1:0", "--upstream", &upstream, "--out", "fx"];
+        let record = Running::start(workspace.path(), record);
+        let users = ["alice", "bob"].map(|user| credential(user, &login(record.address, user)));
+        assert_eq!(users.each_ref().map(|user| who(record.address, user)), ["alice", "bob"]);
+        let ran = record.finish();
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+
+        let replay = workspace.replay(&["fx"]);
+        let [alice, bob] = ["alice", "bob"].map(|user| credential(user, &login(replay.address, user)));
+        for (user, name) in [(&bob, "bob"), (&alice, "alice"), (&alice, "alice"), (&bob, "bob")] {
+            assert_eq!(who(replay.address, user), name, "{user:?}");
+        }
+        assert_eq!(replay.finish().status, 0);
+    }
+}
