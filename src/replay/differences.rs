@@ -1,6 +1,6 @@
 //! Lists the differences between a request and a recorded one.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt::Write as _};
 
 use super::{
     ignore::{IgnoreSet, tokens},
@@ -106,9 +106,8 @@ fn body(yours: &Content, fixture: &Content, mask: &Mask, ignored: &IgnoreSet, ou
         (Content::Multipart(left), Content::Multipart(right)) => fields("part", left, right, mask, ignored, out),
         (Content::Bytes(left), Content::Bytes(right)) => {
             if left != right && !mask.fits(left) {
-                let at = left.iter().zip(right).take_while(|(left, right)| left == right).count();
                 out.push(Difference {
-                    place: format!("body (from byte {at} on)"),
+                    place: format!("body (from byte {} on)", common(left, right)),
                     yours: Some(format!("{} bytes", left.len())),
                     fixture: Some(format!("{} bytes", right.len())),
                     option: Some("--ignore body".to_owned()),
@@ -155,13 +154,25 @@ fn fields(
                 values(left.root(), right.root(), &place, label, &masked, ignored, out);
                 continue;
             }
-            let (left, right) = (left.map(|field| field_text(field)), right.map(|field| field_text(field)));
-            if left != right {
-                let words = format!("{label} `{}`", place[0]);
-                out.push(difference(words, left.as_deref(), right.as_deref(), Some(ignore(&place))));
+            let same = |one: &&Field, other: &&Field| one.text() == other.text() && one.file == other.file;
+            if left.zip(right).is_some_and(|(one, other)| same(one, other)) {
+                continue;
             }
+            let mut words = format!("{label} `{}`", place[0]);
+            let (text, other) = (left.map(|field| field_text(field)), right.map(|field| field_text(field)));
+            if text == other
+                && let Some((one, other)) = left.zip(right)
+            {
+                let _ = write!(words, " (from byte {} on)", common(one.text(), other.text()));
+            }
+            out.push(difference(words, text.as_deref(), other.as_deref(), Some(ignore(&place))));
         }
     }
+}
+
+/// How many bytes two texts begin with alike.
+fn common(left: &[u8], right: &[u8]) -> usize {
+    left.iter().zip(right).take_while(|(left, right)| left == right).count()
 }
 
 fn field_text(field: &Field) -> String {

@@ -1,6 +1,6 @@
 //! A request that no recorded exchange answers: what was asked, what comes near, and what would help.
 
-use std::cmp::Reverse;
+use std::{cmp::Reverse, mem::discriminant};
 
 use http::StatusCode;
 use serde_json::{Map, Value, json};
@@ -143,9 +143,9 @@ fn difference(one: &Difference) -> Value {
 type Distance = (bool, usize);
 
 /// The recorded exchanges that come nearest: those of the same method and path, or else by [`Distance`]; then those
-/// with the fewest differences.
+/// whose body is of the same kind, then those with the fewest differences.
 fn nearest(index: &Index, parts: &Parts, raw: &Parts) -> Vec<Near> {
-    let mut near: Vec<((Distance, usize), u32, Vec<Difference>)> = Vec::new();
+    let mut near: Vec<((Distance, bool, usize), u32, Vec<Difference>)> = Vec::new();
     for (distance, entry) in candidates(index, parts) {
         // What cannot be read any more comes near to nothing.
         let Ok(request) = index.request(entry) else { continue };
@@ -159,7 +159,8 @@ fn nearest(index: &Index, parts: &Parts, raw: &Parts) -> Vec<Near> {
             continue; // the same request, recorded again
         }
         let comparable = usize::from(matches!(recorded.body, Content::Unseen(_)));
-        near.push(((distance, differences.len() + comparable), entry, differences));
+        let other_kind = discriminant(&parts.body) != discriminant(&recorded.body);
+        near.push(((distance, other_kind, differences.len() + comparable), entry, differences));
         near.sort_by_key(|(cost, entry, _)| (*cost, *entry));
         near.truncate(MAX_SHOWN);
     }

@@ -69,6 +69,39 @@ fn of_paths_that_are_as_near_the_one_with_the_fewest_differences_comes_first() {
 }
 
 #[test]
+fn a_body_of_the_same_kind_comes_before_one_of_another_however_much_differs() {
+    let recorded = [
+        json("/x?json", r#"{"id":1,"at":2,"keep":3}"#),
+        with_body("POST", "/x?xml", "application/xml", "<x/>"),
+        with_body("POST", "/x?form", "application/x-www-form-urlencoded", "a=1"),
+    ];
+    let recorded = recorded.map(|mut request| {
+        request.target = Target::new("https", "tenant.example", "/x");
+        request
+    });
+    let replay = replay(recorded.map(|request| says(request, "{}")));
+    let miss = ask(&replay, &json("/x", r#"{"id":7,"at":8,"keep":3}"#)).unwrap_err();
+    assert_eq!(miss.nearest[0].entry, "a.har entry 0");
+    assert!(miss.detail().contains("it would match with `--ignore pointer:/id --ignore pointer:/at`"), "{miss:?}");
+}
+
+#[test]
+fn a_binary_part_of_the_same_size_differs_from_some_byte_on() {
+    let part = |bytes: &[u8]| {
+        let mut request = with_body("POST", "/x", "multipart/form-data; boundary=b", "");
+        let head = b"--b\r\nContent-Disposition: form-data; name=\"f\"; filename=\"a.bin\"\r\n\r\n";
+        request.body = Body::whole([&head[..], bytes, b"\r\n--b--\r\n"].concat());
+        request
+    };
+    let replay = replay([says(part(b"\xff\x00\x01"), "{}")]);
+    let miss = ask(&replay, &part(b"\xff\x00\x02")).unwrap_err();
+    let [one] = &miss.nearest[0].differences[..] else { panic!("{miss:?}") };
+    assert_eq!(one.place, "part `f` (from byte 2 on)");
+    assert_eq!(one.yours.as_deref(), Some("3 bytes (file `a.bin`)"));
+    assert_eq!(one.option.as_deref(), Some("--ignore pointer:/f"));
+}
+
+#[test]
 fn the_nearest_of_thousands_is_found_wherever_it_stands() {
     let far = (0..5000).map(|at| says(request("GET", &format!("/api/v2/users/{at}/roles/{at}")), "{}"));
     let near = says(request("GET", "/api/v2/rate-limit-policies/rlp_1"), "{}");
