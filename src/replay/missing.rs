@@ -3,9 +3,10 @@
 use std::{fmt, sync::Arc};
 
 use super::upstream::ReplayUpstream;
-use crate::upstream::{self, Upstream};
+use crate::upstream::{self, Reason, Upstream};
 
-/// Answers from recordings; what was not recorded, and every token request, goes to another upstream.
+/// Answers from recordings; what was not recorded, and every token request, goes to another upstream. A request that is
+/// not safe and was recorded never goes there again, however often it is sent.
 pub struct ReplayOr {
     recorded: ReplayUpstream,
     other: Arc<dyn Upstream>,
@@ -29,6 +30,10 @@ impl Upstream for ReplayOr {
             let is_known_token = match self.recorded.known_token(&request) {
                 None => match self.recorded.answer(&request, called.as_ref()) {
                     Ok(answered) => return Ok(answered),
+                    // It is recorded: sent again, it would take effect at the tenant again.
+                    Err(miss) if !request.method.is_safe() && matches!(miss.reason, Reason::Exhausted { .. }) => {
+                        return Ok(super::upstream::missed(miss));
+                    }
                     Err(_) => false,
                 },
                 Some(known) => known,

@@ -194,7 +194,7 @@ fn denied(host: String, miss: &Miss, may_be_tenant: bool) -> upstream::Answer {
     upstream::Answer { response, meta }
 }
 
-fn missed(miss: Box<Miss>) -> upstream::Answer {
+pub(super) fn missed(miss: Box<Miss>) -> upstream::Answer {
     let miss: Arc<Miss> = miss.into();
     let mut response = Response::from(miss.problem());
     response.headers_mut().insert(header::CACHE_CONTROL, header::HeaderValue::from_static("no-store"));

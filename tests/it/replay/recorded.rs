@@ -219,6 +219,30 @@ fn what_is_recorded_of_an_intercepted_host_is_never_sent_to_it_again() {
 }
 
 #[test]
+fn a_recorded_call_that_takes_effect_is_never_sent_again_though_it_comes_more_often() {
+    let folder = tempfile::tempdir().unwrap();
+    let tenant = Origin::start();
+    let upstream = format!("http://{}", tenant.address);
+    let ok = |body: &str| format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+    let options = ["--upstream", &upstream, "--listen", "127.0.0.1:0"];
+    let recording = Running::start(folder.path(), [&["record", "--out", "rec.har"], &options[..]].concat());
+    tenant.will_answer(ok("sent"));
+    assert_eq!(call(recording.address, "POST", "/sms", &[], b"to=bob").status(), 200);
+    recording.finish();
+
+    tenant.will_answer(ok("sent twice"));
+    let arguments = [&["replay", "rec.har", "--record-missing", "--force"], &options[..]].concat();
+    for (more, status, code) in [(&[][..], 421, 3), (&["--exhausted", "repeat"], 200, 0)] {
+        let replay = Running::start(folder.path(), [&arguments[..], more].concat());
+        let statuses = [(); 2].map(|()| call(replay.address, "POST", "/sms", &[], b"to=bob").status());
+        assert_eq!(statuses, [200, status], "{more:?}");
+        let ran = replay.finish();
+        assert_eq!(ran.status, code, "{}", ran.stderr);
+    }
+    assert_eq!(call(tenant.address, "GET", "/", &[], b"").body, b"sent twice", "the tenant was not asked");
+}
+
+#[test]
 fn recording_what_is_missing_can_begin_with_nothing_and_leaves_nothing_without_a_request() {
     let folder = tempfile::tempdir().unwrap();
     let tenant = Live::start(&[]);
