@@ -153,8 +153,10 @@ fn recorded(served: Served, called: Option<&ClientOrigin>) -> upstream::Answer {
             }
         }
     }
+    let now = SystemTime::now();
+    recording::date(&mut headers, now);
     if answer.status >= 300 {
-        recording::from_distances(&mut headers, SystemTime::now());
+        recording::from_distances(&mut headers, now);
     }
     let mut response = Response::new(MessageBody::from(answer.body.unwrap_or_default()));
     *response.status_mut() = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
