@@ -281,7 +281,11 @@ pub(super) fn turned_away(out: &mut Vec<u8>, format: LineFormat, status: u16, re
     }
     match format {
         LineFormat::Json => json(out, &TurnedAway { turned_away: reason, status }),
-        LineFormat::Text { .. } => out.extend_from_slice(format!("{status} turned away: {reason}\n").as_bytes()),
+        LineFormat::Text { .. } => {
+            // Without a status there was no answer.
+            let status = if status == 0 { String::new() } else { format!("{status} ") };
+            out.extend_from_slice(format!("{status}turned away: {reason}\n").as_bytes());
+        }
     }
 }
 

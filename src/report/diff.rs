@@ -86,7 +86,7 @@ pub struct Changed {
 /// One place at which two exchanges differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
-    /// Which part: `path`, `query`, `request body`, `status`, `response header` or `response body`.
+    /// Which part: `path`, `query`, `request header`, `request body`, `status`, `response header` or `response body`.
     pub part: &'static str,
     /// Where in it: a parameter's or header's name, a JSON pointer; empty for the part as a whole.
     pub at: String,
@@ -182,10 +182,16 @@ fn differences(a: &Item, b: &Item, ignored: &dyn Fn(&str, &[String]) -> bool) ->
     let (one, other) = (status(a.response.as_ref()), status(b.response.as_ref()));
     scalar("status", "", Some(&one.to_string()), Some(&other.to_string()), &mut out);
     if let (Some(a), Some(b)) = (&a.response, &b.response) {
-        headers(&a.headers, &b.headers, &mut out);
+        headers("response header", &a.headers, &b.headers, &mut out);
         body("response body", &a.body, &b.body, &skip, &mut out);
     }
     scalar("transport", "", a.transport.unfinished(), b.transport.unfinished(), &mut out);
+    // By themselves they are no difference: clients of two versions send other ones.
+    if !out.is_empty() {
+        let mut sent = Vec::new();
+        headers("request header", &a.request.headers, &b.request.headers, &mut sent);
+        out.splice(0..0, sent);
+    }
     out
 }
 
@@ -203,7 +209,7 @@ fn scalar(part: &'static str, at: &str, a: Option<&str>, b: Option<&str>, out: &
     }
 }
 
-fn headers(a: &Headers, b: &Headers, out: &mut Vec<Difference>) {
+fn headers(part: &'static str, a: &Headers, b: &Headers, out: &mut Vec<Difference>) {
     let mut names: Vec<&str> = a.iter().chain(b.iter()).map(|(name, _)| name.as_str()).collect();
     names.sort_unstable();
     names.dedup();
@@ -217,7 +223,7 @@ fn headers(a: &Headers, b: &Headers, out: &mut Vec<Difference>) {
                 headers.get_all(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned()).collect();
             (!values.is_empty()).then(|| values.join(", "))
         };
-        scalar("response header", name, joined(a).as_deref(), joined(b).as_deref(), out);
+        scalar(part, name, joined(a).as_deref(), joined(b).as_deref(), out);
     }
 }
 
@@ -519,7 +525,7 @@ impl Difference {
             .collect();
         match (self.part, self.at.as_str()) {
             (part, "") => part.to_owned(),
-            ("response header", name) => format!("response header `{name}`"),
+            ("request header" | "response header", name) => format!("{} `{name}`", self.part),
             (part, _) => format!("{part} at `{}`", general.join("/")),
         }
     }

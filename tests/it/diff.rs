@@ -69,6 +69,8 @@ GET /api/v2/new:
   only in b.har: entry 2: GET /api/v2/new (200)
 
 getRateLimitPolicy: 2 of 2 exchanges differ
+  request header `authorization`: Bearer !token-1! → nothing
+    2 exchanges, the first: GET /api/v2/rate-limit-policies/rlp_1 (entries 0 and 0)
   response body at `/configuration/action`: \"allow\" → \"log\"
     2 exchanges, the first: GET /api/v2/rate-limit-policies/rlp_1 (entries 0 and 0)
   response body at `/configuration/limit`: nothing → 10
@@ -96,8 +98,39 @@ fn a_request_whose_id_changed_is_one_difference_and_json_names_every_pair() {
         json!([{"part": "response body", "at": "/message", "a": "\"no\"", "b": "\"none\""}])
     );
     assert_eq!(changed[1]["b"], json!({"entry": 0, "request": format!("GET {other}"), "status": 200}));
-    assert_eq!(changed[1]["differences"][0]["part"], "path");
-    assert_eq!(changed[1]["differences"][1]["at"], "/id");
+    let places: Vec<_> = changed[1]["differences"].as_array().unwrap().iter().map(|one| &one["at"]).collect();
+    assert_eq!(places, ["authorization", "", "/id"]);
+}
+
+#[test]
+fn request_headers_are_shown_for_a_pair_that_differs_and_make_no_difference_by_themselves() {
+    let sent = |accept: &str, status| {
+        let mut entry = har::get(POLICY, None, status, "{}");
+        entry["request"]["headers"] = json!([{"name": "Accept", "value": accept}, {"name": "X-Same", "value": "1"}]);
+        entry
+    };
+    let (curl, client) = (sent("*/*", 200), sent("text/csv", 406));
+    let ran = diff(&[curl.clone()], &[client], &[]);
+    let expected = "\
+getRateLimitPolicy: 1 of 1 exchange differs
+  request header `accept`: */* → text/csv
+    1 exchange, the first: GET /api/v2/rate-limit-policies/rlp_1 (entries 0 and 0)
+  status: 200 → 406
+    1 exchange, the first: GET /api/v2/rate-limit-policies/rlp_1 (entries 0 and 0)
+";
+    assert!(ran.stdout.starts_with(expected), "{}", ran.stdout);
+    assert_eq!(diff(&[curl], &[sent("text/csv", 200)], &[]).status, 0);
+}
+
+#[test]
+fn an_operation_of_ignore_that_neither_the_contract_nor_a_recording_has_is_refused() {
+    let (a, b) = (get("/things/1", r#"{"n":1}"#), get("/things/1", r#"{"n":2}"#));
+    let ignoring = |scope: &str| diff(&[a.clone()], &[b.clone()], &["--ignore", &format!("{scope}=pointer:/n")]);
+    assert_eq!(ignoring("GET /things/1").status, 0);
+    assert_eq!(ignoring("getRateLimitPolicy").status, 1);
+    let ran = ignoring("GET /thing/1");
+    assert_eq!(ran.status, 2, "{}", ran.stdout);
+    assert!(ran.stderr.starts_with("contrail: --ignore GET /thing/1: neither the contract nor"), "{}", ran.stderr);
 }
 
 #[test]

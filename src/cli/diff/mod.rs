@@ -50,6 +50,16 @@ fn diff(args: &Args, a: &Path, b: &Path) -> Result<Outcome, Failure> {
     let ignored = |operation: &str, place: &[String]| {
         !args.ignore.is_empty() && IgnoreSet::of(&args.ignore, Some(operation)).leaves_out_place(place)
     };
+    for scope in args.ignore.iter().filter_map(|rule| rule.operation.as_ref()) {
+        let is_known = |item: &Item| item.operation == *scope;
+        if !old.iter().chain(&new).any(is_known) && !contract.operations().any(|operation| *operation.id == **scope) {
+            return Err(format!(
+                "--ignore {scope}: neither the contract nor a recording has such an operation; `contrail contract` \
+                 lists them, and METHOD PATH names a request that is not documented"
+            )
+            .into());
+        }
+    }
     let comparison = compared::compare(old, new, &ignored);
     let (a, b) = (a.display().to_string(), b.display().to_string());
     report_files::write_all(&wanted, |kind, to, _| comparison.write(kind, [&a, &b], to))?;

@@ -325,7 +325,7 @@ fn a_wrapped_command_finds_the_replay_and_its_status_comes_first() {
     let wrapped = |code: u8| -> Ran {
         contrail()
             .current_dir(workspace.path())
-            .args(["replay", "a.har", "--", "sh", "-c", &script(code)])
+            .args(["replay", "a.har", "--allow", "unused", "--", "sh", "-c", &script(code)])
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .output()

@@ -281,11 +281,11 @@ fn ci_never_reaches_the_network_unless_it_is_forced_to() {
         format!("contrail: --record-missing reaches the network, and this is CI (CI={value}); --force allows it\n")
     };
     assert_eq!((ran.status, ran.stderr), (2, said("true")));
-    let forced = refused(&[&missing[..], &["--force", "--", "true"]].concat());
+    let forced = refused(&[&missing[..], &["--force", "--allow", "unused", "--", "true"]].concat());
     assert_eq!(forced.status, 0, "{}", forced.stderr);
     for value in ["1", "True", "yes", "", "0", "False"] {
         let is_ci = !["", "0", "False"].contains(&value);
-        let ran = with_ci(value, &[&missing[..], &["--", "true"]].concat());
+        let ran = with_ci(value, &[&missing[..], &["--allow", "unused", "--", "true"]].concat());
         if is_ci {
             assert_eq!((ran.status, ran.stderr), (2, said(value)));
         } else {
