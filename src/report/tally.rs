@@ -69,8 +69,10 @@ impl Unremarkable {
     #[must_use]
     pub fn of(verdict: &Verdict, took: Duration) -> Option<Self> {
         let Verdict { operation, findings, unchecked, reasons, blame } = verdict;
-        let (operation, reasons) = (operation.clone(), reasons.clone());
-        findings.is_empty().then(|| Self { operation, unchecked: *unchecked, reasons, blame: *blame, took })
+        findings.is_empty().then(|| {
+            let (operation, reasons) = (operation.clone(), reasons.clone());
+            Self { operation, unchecked: *unchecked, reasons, blame: *blame, took }
+        })
     }
 
     /// The same under the reading that its file's producer strips `Authorization`.

@@ -451,7 +451,12 @@ impl<'t> Part<'t> {
             let text = std::str::from_utf8(document.source()).map(|text| Cow::Owned(text.to_owned()));
             return text.map(Value::Json).map_err(|_| Unread::TooMuch);
         }
-        let raw = self.text().ok_or(Unread::TooMuch)?;
+        let raw = match self.text() {
+            Some(raw) => raw,
+            // Nothing restricts the bytes of a file.
+            None if schemas.takes_bytes() => "",
+            None => return Err(Unread::TooMuch),
+        };
         let Some(style) = encoding.and_then(Encoding::delimited) else { return single(raw, schemas, encoding) };
         style::value(style, false, "", schemas, &Sent { raw, text: raw.into(), form: false, reserved: false })
             .ok_or_else(|| Unread::Fault(format!("the style `{}`", style.name()).into()))
@@ -475,7 +480,7 @@ fn read_parts<'t>(
             let readings = [Value::List(read(&schemas.item())?)].into_iter().chain(read(schemas)?);
             Ok(Value::either(readings.collect()).unwrap_or(Value::List(Vec::new())))
         }
-        [part] => part.value(schemas, encoding),
+        [part] if !is_list || part.text().is_some() => part.value(schemas, encoding),
         _ if is_list => read(&schemas.item()).map(Value::List),
         _ => read(schemas).map(Value::List),
     }

@@ -39,8 +39,8 @@ const MAX_CHAIN: usize = 128;
 #[derive(Debug, Default)]
 pub(super) struct Inspection {
     pub(super) unusable: Vec<UnusablePlace>,
-    /// JSON pointers of the schemas that hold an unusable place.
-    pub(super) broken: HashSet<String>,
+    /// The schemas that hold an unusable place, by their JSON pointers, with what is wrong with the first.
+    pub(super) broken: HashMap<String, String>,
     /// JSON pointers of all schemas that are objects.
     pub(super) schemas: Vec<String>,
     /// JSON pointers of all others.
@@ -97,9 +97,10 @@ impl Inspection {
                 None => {}
                 Some(_) => {
                     inspector.found.others.push(pointer.clone());
-                    inspector.found.broken.insert(pointer.clone());
+                    let reason = "expected a schema: an object or a boolean".to_owned();
+                    inspector.found.broken.insert(pointer.clone(), reason.clone());
                     inspector.found.changes.push(Change::Free(pointer.clone()));
-                    inspector.report(pointer, "expected a schema: an object or a boolean".to_owned());
+                    inspector.report(pointer, reason);
                 }
             }
         }
@@ -223,7 +224,7 @@ impl Inspector<'_> {
 
     /// `opens`: the keyword may document what nothing else does.
     fn leave_out(&mut self, pointer: &str, keyword: &str, reason: String, opens: bool) {
-        self.remove(pointer, keyword);
+        self.remove(pointer, keyword, format!("the document's `{keyword}` is unusable: {reason}"));
         // What these do not account for is neither excluded nor undocumented.
         match keyword {
             "properties" | "patternProperties" => self.replace(pointer, "additionalProperties", Value::Bool(true)),
@@ -301,7 +302,7 @@ impl Inspector<'_> {
 
     /// Takes out what would be false where a part of it allows too much: `not`, `if`, and what counts or excludes.
     fn taint(&mut self, edges: &[(String, String)]) {
-        let mut unsure = self.found.broken.clone();
+        let mut unsure: HashSet<String> = self.found.broken.keys().cloned().collect();
         unsure.extend(self.restricting_formats());
         if unsure.is_empty() {
             return;
@@ -322,7 +323,7 @@ impl Inspector<'_> {
             }
             reaching
         };
-        let broken = reaching(self.found.broken.clone());
+        let broken = reaching(self.found.broken.keys().cloned().collect());
         self.found.undecided = reaching(unsure);
         for at in self.found.schemas.clone() {
             let Some(schema) = self.schemas.get(&at).copied() else { continue };
@@ -342,8 +343,13 @@ impl Inspector<'_> {
             }
             for keyword in ["unevaluatedProperties", "unevaluatedItems"] {
                 if schema.contains_key(keyword) && broken.contains(&at) {
-                    self.remove(&at, keyword);
+                    self.remove(&at, keyword, format!("contrail cannot use all that its `{keyword}` looks at"));
                 }
+            }
+            // A name is no value that the walk comes to.
+            if broken.contains(&below(&at, &["propertyNames"])) {
+                let reason = "contrail cannot use all of its `propertyNames`".to_owned();
+                self.found.broken.entry(at).or_insert(reason);
             }
         }
     }
@@ -355,8 +361,8 @@ impl Inspector<'_> {
         self.found.schemas.iter().filter(undecided).cloned().collect::<Vec<_>>().into_iter()
     }
 
-    fn remove(&mut self, pointer: &str, keyword: &str) {
-        self.found.broken.insert(pointer.to_owned());
+    fn remove(&mut self, pointer: &str, keyword: &str, reason: String) {
+        self.found.broken.entry(pointer.to_owned()).or_insert(reason);
         self.found.changes.push(Change::Remove(pointer.to_owned(), keyword.to_owned()));
     }
 
@@ -376,7 +382,8 @@ impl Inspector<'_> {
                     let document = self.document;
                     let discriminators = self.discriminators.get_or_insert_with(|| Discriminators::of(document));
                     if discriminators.has_unread_default(pointer, schema) {
-                        self.found.broken.insert(pointer.to_owned());
+                        let reason = "the document's `defaultMapping` leads to no branch".to_owned();
+                        self.found.broken.entry(pointer.to_owned()).or_insert(reason);
                     }
                 }
                 // Draft 2020-12 has it no more, and ignores what it does not have; the judge judges by it.

@@ -176,3 +176,30 @@ fn what_is_unchecked_states_why_and_nothing_of_what_the_document_leaves_out() {
     let form = Case::update("application/x-www-form-urlencoded", "title=a&meta=%7B%22a%22%3A1%7D");
     assert_eq!(reasons(form), [""; 0]);
 }
+
+#[test]
+fn a_file_that_nothing_restricts_is_no_unchecked_part_of_a_form() {
+    let unchecked = |file: Value| {
+        let mut case = Case::update("", "");
+        let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}, "file": file}});
+        case.document["paths"]["/books/{isbn}"]["patch"]["requestBody"]["content"]["multipart/form-data"] =
+            json!({ "schema": schema });
+        let body = "--B\r\nContent-Disposition: form-data; name=\"n\"\r\n\r\n1\r\n--B\r\nContent-Disposition: form-data; \
+                    name=\"file\"; filename=\"a\"\r\nContent-Type: image/png\r\n\r\nPNG\r\n--B--\r\n";
+        let verdict = case.send("multipart/form-data; boundary=B", body).verdict();
+        assert_eq!(verdict.findings, []);
+        verdict.reasons.into_iter().map(|reason| format!("{}: {}", reason.at, reason.reason)).collect::<Vec<_>>()
+    };
+    for file in [
+        json!({}),
+        json!({"type": "string", "format": "binary"}),
+        json!({"type": "array", "items": {"type": "string", "format": "binary"}}),
+        json!({"contentMediaType": "image/png"}),
+        json!({"allOf": [{"type": "string"}, {"format": "binary"}]}),
+    ] {
+        assert_eq!(unchecked(file.clone()), [""; 0], "{file}");
+    }
+    for file in [json!({"type": "string", "minLength": 9}), json!({"type": "object"}), json!({"type": "integer"})] {
+        assert_eq!(unchecked(file.clone()), ["/file: contrail does not read `image/png`"], "{file}");
+    }
+}

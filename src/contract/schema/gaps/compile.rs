@@ -31,8 +31,8 @@ const MAX_CLOSURE: usize = 64;
 
 struct Compiler<'c> {
     document: &'c Value,
-    /// Schemas with an unusable place.
-    broken: &'c HashSet<String>,
+    /// Schemas with an unusable place, and why.
+    broken: &'c HashMap<String, String>,
     changes: &'c Changes,
     entries: Vec<SchemaEntry>,
     /// Index of each schema by its pointer, so that references may lead in circles.
@@ -48,7 +48,7 @@ impl Coverage {
     pub(in crate::contract::schema) fn compile(
         document: &Value,
         places: &[String],
-        broken: &HashSet<String>,
+        broken: &HashMap<String, String>,
         changes: &Changes,
     ) -> (Self, Vec<usize>) {
         let mut compiler = Compiler {
@@ -66,7 +66,7 @@ impl Coverage {
             let mut entry = match refs::at(document, &pointer) {
                 Some(Value::Object(schema)) => compiler.entry(&pointer, schema),
                 Some(Value::Bool(false)) => SchemaEntry { additional: Additional::Closed, ..SchemaEntry::default() },
-                Some(_) => SchemaEntry { silent: true, ..SchemaEntry::default() },
+                Some(_) => SchemaEntry { silent: true, takes_bytes: true, ..SchemaEntry::default() },
                 // The walker cannot follow this reference. It may lead anywhere.
                 None => SchemaEntry {
                     silent: true,
@@ -74,7 +74,9 @@ impl Coverage {
                     ..SchemaEntry::default()
                 },
             };
-            entry.reach.broken |= broken.contains(&pointer);
+            entry.broken = broken.get(&pointer).map(|why| why.as_str().into());
+            entry.reach.broken = entry.broken.is_some();
+            entry.takes_bytes &= entry.broken.is_none() && matches!(entry.content, TextContent::Nothing);
             let index = compiler.at(pointer);
             compiler.entries[index] = entry;
         }
@@ -90,6 +92,7 @@ impl Coverage {
             !entry.known.is_empty()
                 || entry.nullable.is_some()
                 || entry.other_side.is_some()
+                || entry.broken.is_some()
                 || !matches!(entry.content, TextContent::Nothing)
                 || entry.choices.iter().any(|choice| choice.undecided)
         };
@@ -97,7 +100,10 @@ impl Coverage {
             self.entries[index].looks_at_all = true;
         }
         let is_unclear = |choice: &Choice| choice.selection.is_some() || choice.undecided;
-        for index in self.leading_to(|entry| entry.other_side.is_some() || entry.choices.iter().any(is_unclear)) {
+        let may_be = |entry: &SchemaEntry| {
+            entry.other_side.is_some() || entry.reach.broken || entry.choices.iter().any(is_unclear)
+        };
+        for index in self.leading_to(may_be) {
             self.entries[index].may_be_unclear = true;
         }
         let dependent: HashSet<usize> = self.leading_to(SchemaEntry::depends_on_value).into_iter().collect();
@@ -245,7 +251,7 @@ impl Compiler<'_> {
         let refers = |keyword: &String| keyword == "$ref" || !(says_something(keyword) || keyword == NULLABLE);
         let target = refs::target(schema.get("$ref")?.as_str()?)?;
         let meant = refs::at(self.document, &target)?.as_object()?;
-        let stands = schema.keys().all(refers) && !self.broken.contains(pointer) && says(meant);
+        let stands = schema.keys().all(refers) && !self.broken.contains_key(pointer) && says(meant);
         stands.then_some(target)
     }
 
@@ -254,6 +260,7 @@ impl Compiler<'_> {
             types: types(schema.get("type")),
             silent: !schema.keys().any(|keyword| says_something(keyword)),
             lists: schema.contains_key("const") || schema.contains_key("enum"),
+            takes_bytes: schema.iter().all(|(keyword, value)| restricts_no_bytes(keyword, value)),
             refers: schema.keys().filter(|keyword| says_something(keyword)).all(|keyword| refers(keyword)),
             unnamed: schema.get("x-contrail-unnamed-keys").and_then(unnamed),
             known: KnownValues::of(schema.get("x-contrail-known-values")),
@@ -377,6 +384,16 @@ fn other_side(name: &str) -> Option<&'static str> {
 /// Whether a keyword only leads to other schemas for the same value.
 fn refers(keyword: &str) -> bool {
     matches!(keyword, "$ref" | "allOf" | "anyOf" | "oneOf" | "if" | "then" | "else" | "discriminator")
+}
+
+/// Whether any bytes conform to a keyword: it says nothing of a string, or only leads to other schemas.
+fn restricts_no_bytes(keyword: &str, value: &Value) -> bool {
+    match keyword {
+        "type" => types(Some(value)).string(),
+        "format" => value == "binary",
+        "$ref" | "allOf" | "contentMediaType" | NULLABLE => true,
+        other => !says_something(other),
+    }
 }
 
 /// Whether a keyword says anything about a value, beyond describing it to a reader.

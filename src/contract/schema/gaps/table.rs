@@ -64,13 +64,17 @@ pub(super) struct SchemaEntry {
     pub(super) content: TextContent,
     /// The keyword by which the value belongs to the other side of an exchange.
     pub(super) other_side: Option<&'static str>,
+    /// It restricts no text: any bytes conform.
+    pub(super) takes_bytes: bool,
+    /// What is wrong with a place of it that contrail cannot use.
+    pub(super) broken: Option<Box<str>>,
     /// This schema, or one that it leads to for the same value, has a statement about values without content.
     pub(super) looks_at_all: bool,
     /// Types of containers of which it documents no part, whatever else speaks of the value: what always applies with it
     /// excludes them, or lists whole values.
     pub(super) closed_to: Types,
     /// This schema, or one that it leads to for the same value, may state two things that disagree, or leave open what
-    /// applies.
+    /// applies, or leads to a place that contrail cannot use.
     pub(super) may_be_unclear: bool,
     /// It only leads to other schemas for the same value.
     pub(super) refers: bool,
@@ -329,6 +333,12 @@ impl<'c> Applicable<'c> {
             }
             types
         })
+    }
+
+    /// Whether any bytes conform, whatever they stand for.
+    #[must_use]
+    pub fn takes_bytes(&self) -> bool {
+        self.schemas.iter().all(|index| self.entries[*index].takes_bytes)
     }
 
     /// Those of its items, where it is an array.

@@ -141,6 +141,8 @@ struct Walk<'c> {
     is_origin: &'c dyn Fn(&str) -> bool,
     /// Where gaps may be.
     suspects: Suspects<'c>,
+    /// Some place that these schemas lead to is unusable.
+    broken: bool,
     /// A choice about the value that was looked at last came out in a way that only an aspect without a check could
     /// decide.
     undecided: Cell<bool>,
@@ -171,8 +173,8 @@ impl Coverage {
         let scratch = Scratch { found: Distinct::of(self.entries.len()), held: AHashMap::new(), todo: Vec::new() };
         let scratch = RefCell::new(scratch);
         let (sets, open) = (Sets::default(), RefCell::default());
-        let undecided = Cell::new(false);
-        let walk = Walk { coverage: self, sets, holds, is_origin, suspects, undecided, open, scratch };
+        let (undecided, broken) = (Cell::new(false), self.entries[entry].reach.broken);
+        let walk = Walk { coverage: self, sets, holds, is_origin, suspects, broken, undecided, open, scratch };
         let gaps = walk.walk(entry, root);
         (gaps, walk.open.into_inner())
     }
@@ -258,6 +260,7 @@ impl<'c> Walk<'c> {
             return None;
         }
         let found = self.applicable(leading.as_slice(), value);
+        let is_broken = self.is_broken(&found, || pointer(open, &step));
         if self.undecided.take() {
             self.open(
                 pointer(open, &step),
@@ -276,6 +279,15 @@ impl<'c> Walk<'c> {
                     _ => Children::Items(value.items().enumerate()),
                 };
                 let documents = self.documents(&found, container_type(kind));
+                if self.broken && !documents && !is_broken {
+                    let mut reach = found.applicable.iter().map(|index| entries[*index].reach);
+                    if reach.any(|reach| reach.broken) {
+                        self.open(
+                            pointer(open, &step),
+                            "contrail cannot use all that the document states of parts of it",
+                        );
+                    }
+                }
                 if let Some((member, kind)) = found.unclear {
                     let mut at = pointer(open, &step);
                     if let GapKind::Value { .. } = kind {
@@ -309,6 +321,15 @@ impl<'c> Walk<'c> {
             }
             Kind::Boolean | Kind::Number => None,
         }
+    }
+
+    /// Reports what an unusable place of the schemas that apply to a value may restrict; whether there is one.
+    fn is_broken(&self, found: &Found<'_>, at: impl Fn() -> String) -> bool {
+        if !self.broken {
+            return false;
+        }
+        let broken = found.applicable.iter().filter_map(|index| self.coverage.entries[*index].broken.as_deref());
+        broken.map(|why| self.open(at(), why.to_owned())).count() > 0
     }
 
     /// Reports on the content of a text.

@@ -252,9 +252,38 @@ fn a_choice_that_only_an_unchecked_format_could_decide_is_unchecked() {
         "hint": {"oneOf": [{"type": "string", "format": "password"}, {"type": "string"}]}}}});
     let schema = schema(&components, RESPONSE);
     assert_eq!(found(&schema, r#"{"net":"192.0.2.7"}"#), ["partial"]);
-    assert_eq!(found(&schema, r#"{"net":"192.0.2.0/24"}"#), ["partial"], "`not` is in reach");
+    assert_eq!(found(&schema, r#"{"net":"192.0.2.0/24"}"#), [""; 0]);
     assert_eq!(found(&schema, r#"{"net":5,"not":"x"}"#), ["/net: a string", "partial"]);
-    assert_eq!(found(&schema, r#"{"hint":"x"}"#), ["/hint: exactly one of the documented variants", "partial"]);
+    assert_eq!(found(&schema, r#"{"hint":"x"}"#), ["/hint: exactly one of the documented variants"]);
+}
+
+#[test]
+fn an_unusable_place_counts_where_the_value_comes_to_it_and_is_named_with_its_reason() {
+    let bad = json!({"type": "string", "pattern": "(?i)x"});
+    let components = json!({"S": {"type": "object", "properties": {
+        "a": {}, "b": bad, "list": {"type": "array", "items": {"properties": {"c": bad, "d": {"type": "integer"}}}},
+        "one": {"oneOf": [{"type": "integer"}, bad]}, "lost": {"$ref": "#/nowhere"}, "names": {"propertyNames": bad},
+        "free": {"allOf": [{"oneOf": [{}, {"type": "string"}]}, {"properties": {"e": bad}}]}}}});
+    let schema = schema(&components, RESPONSE);
+    let open = |value: &str| -> Vec<String> {
+        let judged = judged(&schema, value);
+        assert_eq!(judged.violations, [], "{value}");
+        judged.open.into_iter().map(|open| format!("{}: {}", open.at, open.why)).collect()
+    };
+    for value in [r#"{"a":1}"#, "{}", r#"{"list":[{"d":1}]}"#, r#"{"list":[]}"#, r#"{"one":5}"#] {
+        assert_eq!(open(value), [""; 0], "{value}");
+    }
+    let pattern = "the document's `pattern` is unusable: ECMA-262 has no `(?i)`";
+    assert_eq!(open(r#"{"a":1,"b":"y"}"#), [format!("/b: {pattern}")]);
+    assert_eq!(open(r#"{"list":[{"d":1},{"c":"y"}]}"#), [format!("/list/1/c: {pattern}")]);
+    assert_eq!(open(r#"{"one":"y"}"#), [format!("/one: {pattern}")]);
+    let lost = open(r#"{"lost":{"k":[1]}}"#);
+    assert!(lost.len() == 1 && lost[0].starts_with("/lost: the document's `$ref` is unusable: "), "{lost:?}");
+    assert_eq!(open(r#"{"names":{"y":1}}"#), ["/names: contrail cannot use all of its `propertyNames`"]);
+    assert_eq!(
+        open(r#"{"free":{"e":"y"}}"#),
+        ["/free: contrail cannot use all that the document states of parts of it"]
+    );
 }
 
 #[test]
