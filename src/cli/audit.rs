@@ -123,6 +123,7 @@ fn audit(args: &Args) -> Result<Outcome, Failure> {
     let failing: Vec<Rule> = Rule::ALL.iter().copied().filter(|rule| args.policy.fails_on_rule(*rule)).collect();
     let exemptions = args.policy.exemptions()?;
     let failed = audit.exchanges() == 0 && !audit.altered();
+    audit.unrecorded_fails(args.policy.fails_on_unrecorded(true));
     let found = audit.failing_reasons(&failing, &exemptions);
     let outcome = Outcome { findings: !found.is_empty(), failed, ..Outcome::CLEAN };
     let nothing = failed.then(|| Reason::new("nothing-checked", "there was no exchange to audit", ""));
@@ -255,6 +256,9 @@ impl Reading<'_> {
         })?;
         progress.clear();
         verify::report_torn(&source.path, end.head.torn);
+        if let Some(lost) = end.head.unrecorded.filter(|_| !source.chained) {
+            audit.unrecorded(lost);
+        }
         if let Some(stripped) = stripped.filter(|_| !end.head.by_contrail) {
             *audit = stripped;
         }

@@ -85,6 +85,7 @@ fn verify(args: &Args) -> Result<Outcome, Failure> {
         .with_contract(Arc::clone(&judge.contract))
         .with_parts(ContractParts::of(&judge.contract))
         .with_exemptions(args.policy.exemptions()?);
+    collector.unrecorded_fails(args.policy.fails_on_unrecorded(false));
     let redactor = args.secrets.redactor(&judge.contract)?;
 
     let mut progress = Progress::new();
@@ -241,6 +242,11 @@ fn read(
     collector.end_of_file(&name, !decided && !ended.head.by_contrail)?;
     collector.skipped(ended.skipped as u64);
     report_torn(&source.path, ended.head.torn);
+    if let Some(lost) = ended.head.unrecorded.filter(|_| !source.chained) {
+        let integrity = Integrity::unrecorded(name.clone(), lost);
+        warn(&integrity.sentence());
+        collector.integrity(integrity);
+    }
     report_unproven(&name, ended.head.unproven);
     Ok(report_unreadable(&ended.unreadable))
 }

@@ -283,9 +283,10 @@ fn integrity(facts: &Facts<'_>) -> Option<Suite> {
         }
         let lost: Vec<String> = one.lost().collect();
         if !lost.is_empty() {
-            let count = one.unrecorded.iter().map(|lost| lost.exchanges).sum::<u64>();
+            let count = one.count_of_unrecorded();
             let message = format!("NOT RECORDED: {}", plural(count, "exchange"));
-            let trouble = Trouble::new(Level::Note, "unrecorded", message).with_text(lost.join("\n"));
+            let trouble =
+                Trouble::new(Level::of(facts.run.unrecorded_fails), "unrecorded", message).with_text(lost.join("\n"));
             suite.add(format!("{trail} holds every exchange"), trouble.counted(count));
         }
         let missing: Vec<String> = one.not_recorded().collect();

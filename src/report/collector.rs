@@ -150,6 +150,11 @@ impl Collector {
         self.run.denied_fails = fails;
     }
 
+    /// Whether exchanges that a trail or journal could not record make the run fail.
+    pub const fn unrecorded_fails(&mut self, fails: bool) {
+        self.run.unrecorded_fails = fails;
+    }
+
     /// Whether unused recorded exchanges make the run fail.
     pub const fn unused_fails(&mut self, fails: bool) {
         self.run.unused_fails = fails;
@@ -278,7 +283,7 @@ impl Collector {
     /// Whether anything that makes the command fail was found.
     #[must_use]
     pub fn fails(&self) -> bool {
-        self.run.altered() || self.failing().next().is_some() || self.exemptions.expired().next().is_some()
+        self.failing_reasons().next().is_some()
     }
 
     /// The rules that make the command fail and were found, with their counts.
@@ -286,8 +291,8 @@ impl Collector {
         self.exemptions.failing(&self.decided.tally, &self.failing)
     }
 
-    /// The reasons for the exit status that the report itself shows: failing rules, altered trails, and expired
-    /// suppressions.
+    /// The reasons for the exit status that the report itself shows: failing rules, altered trails, exchanges that could
+    /// not be recorded, and expired suppressions.
     pub fn failing_reasons(&self) -> impl Iterator<Item = Reason> {
         self.exemptions.failing_reasons(&self.decided.tally, &self.failing, &self.run)
     }

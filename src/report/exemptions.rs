@@ -3,7 +3,10 @@
 use jiff::civil::Date;
 
 use super::{Baseline, Covered, Group, Reason, Run, Suppressed, Suppression, Tally};
-use crate::finding::{Kind, Rule};
+use crate::{
+    finding::{Kind, Rule},
+    plural::plural,
+};
 
 /// Findings that do not set the exit status.
 #[derive(Debug, Clone)]
@@ -109,8 +112,8 @@ impl Exemptions {
         new.filter(|(rule, count)| rules.contains(rule) && *count > 0)
     }
 
-    /// The reasons for the exit status that a report itself shows: failing rules, altered trails, and expired
-    /// suppressions.
+    /// The reasons for the exit status that a report itself shows: failing rules, altered trails, exchanges that could
+    /// not be recorded, and expired suppressions.
     pub(super) fn failing_reasons(&self, tally: &Tally, rules: &[Rule], run: &Run) -> impl Iterator<Item = Reason> {
         let rules = self.failing(tally, rules).map(|(rule, count)| {
             let denied = if rule.kind() == Kind::Gap { ", denied" } else { "" };
@@ -119,6 +122,8 @@ impl Exemptions {
         let altered = run.integrity.iter().filter(|trail| trail.broken.is_some());
         let altered = altered.map(|trail| Reason::shown("altered", trail.sentence()));
         let expired = self.expired().map(|one| Reason::shown("suppression-expired", one.expiry()));
-        rules.chain(altered).chain(expired)
+        let lost = Some(run.unrecorded()).filter(|lost| run.unrecorded_fails && *lost > 0);
+        let lost = lost.map(|lost| Reason::shown("unrecorded", format!("{} NOT RECORDED", plural(lost, "exchange"))));
+        rules.chain(altered).chain(lost).chain(expired)
     }
 }

@@ -113,6 +113,12 @@ impl Integrity {
         }
     }
 
+    /// Of a journal without a chain that states exchanges that could not be recorded.
+    #[must_use]
+    pub fn unrecorded(journal: String, unrecorded: Unrecorded) -> Self {
+        Self { unrecorded: vec![unrecorded], ..Self::new(journal, None, false) }
+    }
+
     /// Adds the segments of the same trail that follow, as if all had been checked together. `false` if nothing shows
     /// that they do.
     pub(super) fn join(&mut self, later: &Self) -> bool {
@@ -196,6 +202,11 @@ impl Integrity {
             let exchanges = plural(lost.exchanges, "exchange");
             format!("NOT RECORDED: {exchanges} from {:.3} to {:.3}", lost.from, lost.to)
         })
+    }
+
+    /// How many exchanges could not be recorded.
+    pub(super) fn count_of_unrecorded(&self) -> u64 {
+        self.unrecorded.iter().map(|lost| lost.exchanges).sum()
     }
 
     /// The hours in which other trails have exchanges and this one has none, a clause for each span.

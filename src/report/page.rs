@@ -202,13 +202,15 @@ fn sums(facts: &Facts<'_>) -> Cell {
 
 /// The hash chains of trails.
 fn integrity(facts: &Facts<'_>) -> Vec<Cell> {
-    let tone = |broken, has_chain| match (broken, has_chain) {
-        (true, _) => Tone::Bad,
-        (false, true) => Tone::Good,
-        (false, false) => Tone::Plain,
+    let lost = |one: &super::Integrity| facts.run.unrecorded_fails && one.count_of_unrecorded() > 0;
+    let sentence = |one: &super::Integrity| {
+        let tone = match one.entries {
+            _ if one.broken.is_some() || lost(one) => Tone::Bad,
+            Some(_) => Tone::Good,
+            None => Tone::Plain,
+        };
+        vec![Piece::Text(tone, one.sentence())]
     };
-    let sentence =
-        |one: &super::Integrity| vec![Piece::Text(tone(one.broken.is_some(), one.entries.is_some()), one.sentence())];
     facts.run.integrity.iter().map(sentence).collect()
 }
 

@@ -34,6 +34,8 @@ pub struct Run {
     pub proof: Option<Proof>,
     /// Trails whose hash chain was checked.
     pub integrity: Vec<Integrity>,
+    /// Exchanges that a trail or journal could not record make the run fail.
+    pub unrecorded_fails: bool,
     /// Known secrets that were evicted, whose later copies may have been missed.
     pub evicted: u64,
     /// What parts of an audit do not decide, a sentence each.
@@ -204,6 +206,12 @@ impl Run {
     #[must_use]
     pub fn altered(&self) -> bool {
         self.integrity.iter().any(|one| one.broken.is_some())
+    }
+
+    /// How many exchanges the trails and journals could not record.
+    #[must_use]
+    pub fn unrecorded(&self) -> u64 {
+        self.integrity.iter().map(Integrity::count_of_unrecorded).sum()
     }
 
     /// The missed requests, sorted.

@@ -117,7 +117,8 @@ pub(super) fn write(facts: &Facts<'_>, to: &mut dyn Write, colour: bool) -> io::
 fn integrity(pen: &mut Pen<'_>, facts: &Facts<'_>) -> io::Result<()> {
     for one in &facts.run.integrity {
         let sentence = visible(&one.sentence()).into_owned();
-        let sentence = if one.broken.is_some() { pen.paint(RED, &sentence) } else { sentence };
+        let fails = facts.run.unrecorded_fails && one.count_of_unrecorded() > 0;
+        let sentence = if one.broken.is_some() || fails { pen.paint(RED, &sentence) } else { sentence };
         writeln!(pen.to, "{sentence}")?;
     }
     if facts.run.integrity.is_empty() { Ok(()) } else { writeln!(pen.to) }

@@ -41,13 +41,20 @@ pub enum Denied {
     Stale,
     /// Hosts that the forward proxy denied.
     Hosts,
+    /// Exchanges that a trail or journal could not record.
+    Unrecorded,
     /// One rule.
     Rule(Rule),
 }
 
 /// The values beside rules.
-const WORDS: [(&str, Denied); 4] =
-    [("gaps", Denied::Gaps), ("unused", Denied::Unused), ("stale", Denied::Stale), ("denied", Denied::Hosts)];
+const WORDS: [(&str, Denied); 5] = [
+    ("gaps", Denied::Gaps),
+    ("unused", Denied::Unused),
+    ("stale", Denied::Stale),
+    ("denied", Denied::Hosts),
+    ("unrecorded", Denied::Unrecorded),
+];
 
 impl FromStr for Denied {
     type Err = String;
@@ -67,6 +74,7 @@ impl Denied {
             Self::Gaps | Self::Rule(_) => true,
             Self::Unused | Self::Stale => command == "replay",
             Self::Hosts => ["record", "watch", "replay"].contains(&command),
+            Self::Unrecorded => ["verify", "audit"].contains(&command),
         }
     }
 }
@@ -78,12 +86,15 @@ pub enum Allowed {
     Denied,
     /// A command that sent nothing through `watch` or `replay`.
     Unused,
+    /// Exchanges that a trail or journal could not record.
+    Unrecorded,
     /// One rule.
     Rule(Rule),
 }
 
 /// The values beside rules.
-const ALLOWED_WORDS: [(&str, Allowed); 2] = [("denied", Allowed::Denied), ("unused", Allowed::Unused)];
+const ALLOWED_WORDS: [(&str, Allowed); 3] =
+    [("denied", Allowed::Denied), ("unused", Allowed::Unused), ("unrecorded", Allowed::Unrecorded)];
 
 impl FromStr for Allowed {
     type Err = String;
@@ -103,6 +114,7 @@ impl Allowed {
             Self::Rule(_) => true,
             Self::Denied => ["record", "watch", "replay"].contains(&command),
             Self::Unused => ["watch", "replay"].contains(&command),
+            Self::Unrecorded => ["verify", "audit"].contains(&command),
         }
     }
 }
@@ -115,13 +127,15 @@ fn rule_or(keywords: &[&str], word: &str) -> Result<Rule, String> {
     })
 }
 
-/// Gives `--deny` and `--allow` of the proxies the values that only they take.
+/// Gives `--deny` and `--allow` of each command the values that only it takes.
 #[must_use]
 pub fn described(command: Command) -> Command {
     command.mut_subcommands(|sub| {
         let denied = "Do not fail on this rule or on `denied` hosts, even if `--deny` names them; still reported; repeatable";
         let unused = "Do not fail on this rule, on `denied` hosts, or on a CMD that sends no request (`unused`), even if \
                       `--deny` names them; still reported; repeatable";
+        let unrecorded = "Do not fail on this rule or on `unrecorded` exchanges, even if `--deny` names them; still \
+                          reported; repeatable";
         let (values, help, allowed) = match sub.get_name() {
             command @ ("record" | "watch") => (
                 "gaps|denied|RULE",
@@ -133,6 +147,12 @@ pub fn described(command: Command) -> Command {
                 "Also fail on every gap (`gaps`), on recorded exchanges that no request used (`unused`) or that do not \
                  fit the contract any more (`stale`), or on this rule; repeatable",
                 ("RULE|denied|unused", unused),
+            ),
+            "verify" | "audit" => (
+                "gaps|unrecorded|RULE",
+                "Also fail on every gap (`gaps`), on exchanges that a trail could not record (`unrecorded`; `audit` \
+                 does), or on this rule; repeatable",
+                ("RULE|unrecorded", unrecorded),
             ),
             _ => return sub,
         };
@@ -207,6 +227,13 @@ impl PolicyArgs {
         self.allow.contains(&Allowed::Unused)
     }
 
+    /// Whether exchanges that a trail or journal could not record make the command fail, which they do `by_default` or
+    /// where `--deny` names them.
+    #[must_use]
+    pub fn fails_on_unrecorded(&self, by_default: bool) -> bool {
+        !self.allow.contains(&Allowed::Unrecorded) && (by_default || self.deny.contains(&Denied::Unrecorded))
+    }
+
     /// Whether recorded exchanges that no request used make replay fail.
     #[must_use]
     pub fn fails_on_unused(&self) -> bool {
@@ -228,7 +255,7 @@ impl PolicyArgs {
         rule.kind() == Kind::Violation
             || self.deny.iter().any(|denied| match denied {
                 Denied::Gaps => true,
-                Denied::Unused | Denied::Stale | Denied::Hosts => false,
+                Denied::Unused | Denied::Stale | Denied::Hosts | Denied::Unrecorded => false,
                 Denied::Rule(named) => *named == rule,
             })
     }

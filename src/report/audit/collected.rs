@@ -21,6 +21,7 @@ use crate::{
     finding::{Kind, Rule, UNDOCUMENTED},
     json::second,
     plural::plural,
+    recording::Unrecorded,
     redact::{JudgedExchange, Redacted, Redactor},
     report::{
         ExchangeRef, Exemptions, Exit, Facts, Group, Integrity, Reason, ReportFormat, Run, Tally, Title, TrailLink,
@@ -125,6 +126,22 @@ impl Audit {
         let holds = |link: &TrailLink| (link.sources.0..link.sources.0 + link.sources.1).contains(&number);
         self.trail = self.run.integrity.iter().position(|trail| trail.link.as_deref().is_some_and(holds));
         self.files.push(name.to_owned());
+    }
+
+    /// Notes that the recording, a journal without a chain, states exchanges that could not be recorded.
+    pub fn unrecorded(&mut self, unrecorded: Unrecorded) {
+        match self.trail.and_then(|trail| self.run.integrity.get_mut(trail)) {
+            Some(held) => unrecorded.add_to(&mut held.unrecorded),
+            None => self
+                .run
+                .integrity
+                .extend(self.files.last().map(|journal| Integrity::unrecorded(journal.clone(), unrecorded))),
+        }
+    }
+
+    /// Whether exchanges that a trail or journal could not record make the audit fail.
+    pub const fn unrecorded_fails(&mut self, fails: bool) {
+        self.run.unrecorded_fails = fails;
     }
 
     /// Notes that an exchange of the recording started then, for the comparison of trails.
@@ -259,7 +276,7 @@ impl Audit {
         match kind {
             ReportFormat::Text => self.text(about, to),
             ReportFormat::Json => self.json(about, to),
-            ReportFormat::Csv => tables::csv(&self.callers, self.findings()).write(to),
+            ReportFormat::Csv => tables::csv(&self.callers, self.findings(), &self.run.integrity).write(to),
             _ => {
                 let mut page = Page::of(&facts, kind);
                 page.sentences.splice(0..0, self.head(about).into_iter().skip(1).map(|line| vec![page::text(line)]));

@@ -6,7 +6,7 @@ use super::caller::{self, Caller, Calls};
 use crate::{
     contract::Contract,
     report::{
-        Cited, Group,
+        Cited, Group, Integrity,
         csv::Csv,
         page::{Cell, Part, Piece, Tone, code, text},
     },
@@ -34,10 +34,9 @@ fn calls(name: &str, caller: &Caller) -> Option<Part> {
 }
 
 fn scopes(name: &str, caller: &Caller, contract: &Contract) -> Option<Part> {
-    let rows = caller
-        .scopes()
-        .into_iter()
-        .map(|(scope, seen)| vec![vec![code(scope)], cited(seen.held), cited(seen.needed), cited(seen.lacked)]);
+    let rows = caller.scopes().into_iter().map(|(scope, seen)| {
+        vec![vec![code(scope)], cited(seen.held), cited(seen.needed), cited(seen.lacked)]
+    });
     let [called, all] = caller.rests_on(contract);
     let heading = format!("Scopes of {name}, which called {called} of {all} documented operations");
     Part::table(Tone::Plain, heading, &["scope", "held by", "needed by", "lacking in"], rows.collect())
@@ -52,61 +51,94 @@ fn numbers(calls: &Calls) -> [String; 7] {
         .map(|count| count.to_string())
 }
 
-/// A row per caller and operation, per caller and scope, and per finding.
-pub(super) fn csv(callers: &BTreeMap<String, Caller>, findings: Vec<&Group>) -> Csv {
-    let columns = &[
-        "row",
-        "caller",
-        "operation",
-        "scope",
-        "rule",
-        "at",
-        "times",
-        "accepted",
-        "refused",
-        "limited",
-        "other",
-        "violating",
-        "early",
-        "held",
-        "needed",
-        "lacked",
-        "source",
-        "entry",
-        "line",
-        "started",
-        "method",
-        "url",
-        "status",
-        "early unchecked",
-    ];
+const COLUMNS: &[&str] = &[
+    "row",
+    "caller",
+    "operation",
+    "scope",
+    "rule",
+    "at",
+    "times",
+    "accepted",
+    "refused",
+    "limited",
+    "other",
+    "violating",
+    "early",
+    "held",
+    "needed",
+    "lacked",
+    "source",
+    "entry",
+    "line",
+    "started",
+    "method",
+    "url",
+    "status",
+    "early unchecked",
+];
+
+/// A row per finding, per caller and operation, per caller and scope, and per time at which a trail could not be
+/// written.
+pub(super) fn csv(callers: &BTreeMap<String, Caller>, findings: Vec<&Group>, trails: &[Integrity]) -> Csv {
     let mut rows = Vec::new();
-    let mut add = |names: [&str; 6], numbers: [String; 7], scope: [bool; 3], first: Option<&Cited>, unchecked: u64| {
-        let mut row: Vec<String> = names.map(str::to_owned).into();
-        row.extend(numbers);
-        row.extend(scope.map(|is| if is { "yes".to_owned() } else { String::new() }));
-        row.extend(first.map_or_else(|| vec![String::new(); 7], Cited::cells));
-        row.push(if unchecked > 0 { unchecked.to_string() } else { String::new() });
-        rows.push(row);
-    };
     for group in findings {
-        let mut numbers = [const { String::new() }; 7];
-        numbers[0] = group.count.to_string();
-        let operation = group.operation.as_deref().unwrap_or_default();
-        let names = ["finding", "", operation, "", group.rule.id(), &group.place];
-        add(names, numbers, [false; 3], Some(&group.sample.cited), 0);
+        let mut row = Row::new("finding", Some(&group.sample.cited));
+        row.set("operation", group.operation.as_deref().unwrap_or_default());
+        row.set("rule", group.rule.id());
+        row.set("at", &group.place);
+        row.set("times", group.count.to_string());
+        rows.push(row.0);
     }
     for (name, caller) in callers {
         for (operation, calls) in &caller.calls {
-            let names = ["call", name, operation, "", "", ""];
-            add(names, numbers(calls), [false; 3], caller::cited(calls.first.as_ref()), calls.early_unchecked);
+            let mut row = Row::new("call", caller::cited(calls.first.as_ref()));
+            row.set("caller", name);
+            row.set("operation", operation);
+            let columns = ["times", "accepted", "refused", "limited", "other", "violating", "early"];
+            columns.into_iter().zip(numbers(calls)).for_each(|(column, number)| row.set(column, number));
+            if calls.early_unchecked > 0 {
+                row.set("early unchecked", calls.early_unchecked.to_string());
+            }
+            rows.push(row.0);
         }
         for (scope, seen) in caller.scopes() {
-            let cites = [seen.lacked, seen.needed, seen.held];
-            let is = [cites[2].is_some(), cites[1].is_some(), cites[0].is_some()];
-            let first = cites.into_iter().flatten().next();
-            add(["scope", name, "", scope, "", ""], [const { String::new() }; 7], is, first, 0);
+            let cites = [("lacked", seen.lacked), ("needed", seen.needed), ("held", seen.held)];
+            let mut row = Row::new("scope", cites.iter().find_map(|(_, cited)| *cited));
+            row.set("caller", name);
+            row.set("scope", scope);
+            cites.iter().filter(|(_, cited)| cited.is_some()).for_each(|(column, _)| row.set(column, "yes"));
+            rows.push(row.0);
         }
     }
-    Csv { columns, rows }
+    for (trail, lost) in trails.iter().flat_map(|one| one.unrecorded.iter().map(move |lost| (&one.trail, lost))) {
+        let mut row = Row::new("unrecorded", None);
+        row.set("at", format!("from {:.3} to {:.3}", lost.from, lost.to));
+        row.set("times", lost.exchanges.to_string());
+        row.set("source", trail);
+        row.set("started", format!("{:.3}", lost.from));
+        rows.push(row.0);
+    }
+    Csv { columns: COLUMNS, rows }
+}
+
+/// A row of [`COLUMNS`].
+struct Row(Vec<String>);
+
+impl Row {
+    /// One of this kind, which cites this exchange.
+    fn new(kind: &str, cited: Option<&Cited>) -> Self {
+        let mut row = Self(vec![String::new(); COLUMNS.len()]);
+        row.set("row", kind);
+        let columns = ["source", "entry", "line", "started", "method", "url", "status"];
+        let cells = cited.map(Cited::cells).unwrap_or_default();
+        columns.into_iter().zip(cells).for_each(|(column, cell)| row.set(column, cell));
+        row
+    }
+
+    fn set(&mut self, column: &str, cell: impl Into<String>) {
+        if let Some(at) = COLUMNS.iter().position(|held| *held == column) {
+            self.0[at] = cell.into();
+        }
+    }
 }

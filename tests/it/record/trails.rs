@@ -128,14 +128,26 @@ fn exchanges_that_could_not_be_recorded_are_stated_by_a_line_that_the_chain_cove
         let ran = running.finish();
         assert!(ran.status == 2 && objects(&ran, "summary")[0]["summary"]["unwritten"] == 3, "{}", ran.stderr);
         let entries = if ends_at_once { 2 } else { 3 };
-        for ran in both(&workspace, "trail") {
-            let said = format!(
-                "the chain of `trail` is intact: {}, 0 lines after its last link, head HASH; NOT RECORDED: 3 exchanges from \
-                 INSTANT to INSTANT",
-                if ends_at_once { "2 entries" } else { "3 entries" }
-            );
-            assert_reported(&ran, 0, &said);
+        let said = format!(
+            "the chain of `trail` is intact: {}, 0 lines after its last link, head HASH; NOT RECORDED: 3 exchanges from \
+             INSTANT to INSTANT",
+            if ends_at_once { "2 entries" } else { "3 entries" }
+        );
+        // An audit fails on them, a check only where that is asked for.
+        for (command, option, status) in [
+            ("audit", [""; 0].as_slice(), 1),
+            ("audit", &["--allow", "unrecorded"], 0),
+            ("verify", &[], 0),
+            ("verify", &["--deny", "unrecorded"], 1),
+        ] {
+            let allowed = [command, "trail", "--allow", "auth.missing"];
+            assert_reported(&workspace.run(&[&allowed[..], option].concat()), status, &said);
         }
+        let csv = workspace.run(&["audit", "trail", "--report", "csv"]);
+        let row =
+            csv.stdout.lines().find(|line| line.starts_with("unrecorded,")).unwrap_or_else(|| panic!("{}", csv.stdout));
+        let cells: Vec<&str> = row.trim_end().split(',').collect();
+        assert!(cells[5].starts_with("from ") && (cells[6], cells[16]) == ("3", "trail"), "{row}");
         for command in ["verify", "audit"] {
             let ran = workspace.run(&[command, "trail", "--format", "json"]);
             let integrity = &serde_json::from_str::<Value>(&ran.stdout).unwrap()["integrity"][0];
@@ -266,6 +278,11 @@ fn exchanges_that_a_journal_states_as_not_recorded_are_counted_by_whatever_folds
                 lacks them";
     let ran = workspace.run(&["pack", "fx.journal", "--out", "packed.har"]);
     assert_error(&ran, 0, &format!("contrail: {said}"));
+    let lost = "NOT RECORDED: 3 exchanges from 2026-11-22T10:00:00.000Z to 2026-11-22T10:00:09.000Z";
+    for (command, status) in [("audit", 1), ("verify", 0)] {
+        let ran = workspace.run(&[command, "fx.journal"]);
+        assert!(ran.status == status && ran.stdout.contains(lost), "{}{}", ran.stdout, ran.stderr);
+    }
     let running = workspace.start("record", &["--out", "fx"]);
     get(running.address, TEMPLATES, &token);
     let ran = running.finish();
