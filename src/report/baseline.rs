@@ -79,6 +79,8 @@ pub(super) struct Listed<'a> {
     kind: &'static str,
     operation: Option<&'a str>,
     at: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    caller: Option<&'a str>,
     count: u64,
     message: &'a str,
     first: &'a Cited,
@@ -96,6 +98,7 @@ impl<'a> Listed<'a> {
             kind: group.rule.kind().name(),
             operation: group.operation.as_deref(),
             at: &group.place,
+            caller: group.unenforced.as_ref().and_then(|unenforced| unenforced.caller.as_deref()),
             count: group.count,
             message: &group.sample.message,
             first: &group.sample.cited,

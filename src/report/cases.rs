@@ -169,7 +169,7 @@ fn operations(facts: &Facts<'_>) -> Vec<Suite> {
         let took = tally.took((name != UNDOCUMENTED).then_some(name));
         suite.pass("checked against the contract", took);
         for group in groups {
-            suite.add(group_name(group), finding(facts, group));
+            suite.add_again(group_name(group), finding(facts, group));
         }
         for missed in misses {
             let mut text = format!("{} in all", missed.count);
@@ -200,7 +200,7 @@ fn finding(facts: &Facts<'_>, group: &Group) -> Trouble {
     let why = exempt.map(|exempt| format!("; {}", exempt.reason())).unwrap_or_default();
     let text = format!("{} in all; first: {cited}{why}", group.count);
     let level = Level::of(facts.fails(group.rule) && exempt.is_none());
-    let trouble = Trouble::new(level, group.rule.id(), &group.sample.message);
+    let trouble = Trouble::new(level, group.rule.id(), group.message());
     let suppression = exempt.and_then(Exemption::justification);
     Trouble { cited: Some(cited.clone()), suppression, ..trouble.with_text(text).counted(group.count) }
 }

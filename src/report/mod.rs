@@ -59,5 +59,5 @@ pub use self::{
     run::{Denied, Difference, Miss, Missed, Near, Proof, Run, Stale, Unused},
     spool::WrittenFinding,
     suppression::{Suppressed, Suppression},
-    tally::{Group, Recorded, Sample, Tally, Unauthenticated, Unremarkable},
+    tally::{Group, Recorded, Sample, Tally, Unauthenticated, Unenforced, Unremarkable},
 };

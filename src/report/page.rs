@@ -230,7 +230,7 @@ fn groups(facts: &Facts<'_>, kind: Kind, heading: &str, exhibits: bool) -> Optio
             first.extend([Piece::Text(Tone::Dim, exempt.reason()), Piece::Break]);
         }
         if group.rule != Rule::OperationUndocumented || group.operation.is_some() {
-            first.extend([text(&sample.message), Piece::Break]);
+            first.extend([text(group.message()), Piece::Break]);
         }
         let Cited { method, url, status, .. } = &*sample.cited;
         first.extend([

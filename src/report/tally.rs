@@ -12,11 +12,13 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{
     Citation, ExchangeRef, Quote,
+    audit::caller_name,
     first::{Dated, First},
 };
 use crate::{
     finding::{Blame, Conclusion, Finding, Kind, Reason, Rule, UNDOCUMENTED, Unchecked, UncheckedSet, Verdict},
     redact::{JudgedExchange, Redacted, Redactor},
+    visible::visible,
 };
 
 /// Maximum groups that are kept apart; a recording that has more is summed up beyond it.
@@ -24,6 +26,9 @@ const MAX_GROUPS: usize = 5000;
 
 /// Maximum reasons for what is unchecked that are kept apart; an aspect that has more is counted all the same.
 const MAX_REASONS: usize = 1000;
+
+/// Maximum groups up to which those of [`Rule::AuthUnenforced`] are kept apart by caller, whose names clients choose.
+const MAX_BY_CALLER: usize = 1000;
 
 /// Maximum groups whose sample holds its request and response.
 const MAX_QUOTED: usize = 200;
@@ -165,6 +170,7 @@ struct Key {
     rule: Rule,
     operation: Option<Arc<str>>,
     place: String,
+    unenforced: Option<Unenforced>,
 }
 
 /// A finding, counted.
@@ -176,6 +182,9 @@ pub struct Group {
     pub operation: Option<Arc<str>>,
     /// Where, array indices as `*`; for an undocumented operation, its method and the shape of its path.
     pub place: String,
+    /// Of what the tenant did not refuse.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unenforced: Option<Unenforced>,
     /// How often.
     pub count: u64,
     /// The one that started first; without instants, the first that was read.
@@ -183,6 +192,15 @@ pub struct Group {
     /// How many groups came before it.
     #[serde(skip)]
     number: usize,
+}
+
+/// Whose request the tenant did not refuse, and why it had to: a different failure of the tenant each.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Unenforced {
+    /// What the tenant was expected to do.
+    pub expected: String,
+    /// The caller; `None` of those that are counted together.
+    pub caller: Option<String>,
 }
 
 /// One finding of a group, to look at.
@@ -207,11 +225,23 @@ impl Dated for Sample {
 
 impl Key {
     fn of(group: &Group) -> Self {
-        Self { rule: group.rule, operation: group.operation.clone(), place: group.place.clone() }
+        let Group { rule, operation, place, unenforced, .. } = group;
+        let (operation, place, unenforced) = (operation.clone(), place.clone(), unenforced.clone());
+        Self { rule: *rule, operation, place, unenforced }
     }
 }
 
 impl Group {
+    /// The message of its sample, with the caller where that is the same of all.
+    #[must_use]
+    pub fn message(&self) -> Cow<'_, str> {
+        let message = &self.sample.message;
+        match self.unenforced.as_ref().and_then(|unenforced| unenforced.caller.as_deref()) {
+            Some(caller) => Cow::Owned(format!("caller {}: {message}", visible(caller))),
+            None => Cow::Borrowed(message),
+        }
+    }
+
     fn is_quoted(&self) -> bool {
         self.number < MAX_QUOTED
     }
@@ -354,7 +384,14 @@ impl Tally {
         cited: &LazyCell<Citation, impl FnOnce() -> Citation>,
     ) {
         let request = &judged.exchange.request;
-        let key = Key {
+        let unenforced = (finding.rule == Rule::AuthUnenforced).then(|| Unenforced {
+            expected: finding.expected.to_string(),
+            caller: Some(caller_name(
+                request.credential.facts().and_then(|facts| facts.client.as_deref()),
+                &request.credential,
+            )),
+        });
+        let mut key = Key {
             rule: finding.rule,
             operation: judged.verdict.operation.clone(),
             place: if place.outside && finding.rule == Rule::OperationUndocumented {
@@ -364,7 +401,14 @@ impl Tally {
             } else {
                 without_indices(&finding.at)
             },
+            unenforced,
         };
+        if self.groups.len() >= MAX_BY_CALLER
+            && !self.groups.contains_key(&key)
+            && let Some(unenforced) = &mut key.unenforced
+        {
+            unenforced.caller = None;
+        }
         let sample = |quoted: bool| Sample {
             message: finding.message(),
             at: finding.at.clone(),
@@ -383,6 +427,7 @@ impl Tally {
                 rule: key.rule,
                 operation: key.operation.clone(),
                 place: key.place.clone(),
+                unenforced: key.unenforced.clone(),
                 count: 1,
                 sample: First::new(sample(number < MAX_QUOTED)),
                 number,

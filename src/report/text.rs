@@ -216,7 +216,7 @@ fn one(pen: &mut Pen<'_>, facts: &Facts<'_>, group: &Group, code: &str) -> io::R
         pen.paint(code, group.rule.id()),
         pen.paint(BOLD, &times(group.count))
     )?;
-    writeln!(pen.to, "    {}", visible(&sample.message))?;
+    writeln!(pen.to, "    {}", visible(&group.message()))?;
     let at = if sample.at == group.place { String::new() } else { format!(", at {}", sample.at) };
     let example = format!("{}{at}", *sample.cited);
     writeln!(pen.to, "    {}", pen.paint(DIM, &visible(&example)))

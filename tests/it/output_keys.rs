@@ -145,7 +145,8 @@ fn every_key_of_a_proxys_json_is_documented_and_the_reverse() {
     traffic(&running);
     running.finish();
     reports.push(json(&run_in(folder, ["verify", "trail", "--format", "json"]).stdout));
-    let may_be_empty = ["proof.problems[]", "integrity[].unrecorded[]", "integrity[].unread[]", "evicted"];
+    let may_be_empty =
+        ["proof.problems[]", "integrity[].unrecorded[]", "integrity[].unread[]", "evicted", "findings[].caller"];
     same("key of the report", &merged(&reports), &may_be_empty);
     let first: Vec<&Value> = said.iter().filter(|line| line.get("message").is_some()).collect();
     same("key of the first lines", &merged(first), &[]);
@@ -211,7 +212,7 @@ fn every_key_of_an_audit_a_diff_and_a_scan_is_documented_and_the_reverse() {
         .chain(&lacking)
         .map(String::as_str)
         .chain(["unproven[]", "integrity[].unread[]", "filters[]", "unchecked.*", "evicted", "callers[].furtherScopes"])
-        .chain(["callers[].calls[].earlyUnchecked", "uncheckedAcrossParts[]"])
+        .chain(["callers[].calls[].earlyUnchecked", "uncheckedAcrossParts[]", "findings[].caller"])
         .collect();
     same("key of an audit", &merged(&audits), &may_be_empty);
     let cited = keys(&audits[0]["callers"][0]["calls"][0]["first"]);

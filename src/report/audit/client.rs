@@ -65,7 +65,7 @@ pub fn name_of(request: &Request, contract: &Contract) -> String {
 }
 
 /// The same where the client is known.
-pub(super) fn caller_name(client: Option<&str>, credential: &Credential) -> String {
+pub(in crate::report) fn caller_name(client: Option<&str>, credential: &Credential) -> String {
     if let Some(client) = client {
         return name_of_client(client);
     }

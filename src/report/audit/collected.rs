@@ -431,6 +431,9 @@ fn list<'a>(
         let place = visible(&format!("{operation}{at}")).to_string();
         let exempt = exemptions.of(group).map(|exempt| format!(" ({})", exempt.word())).unwrap_or_default();
         writeln!(out, "  {:<26} {:>6}  {place}{exempt}", group.rule.id(), group.count)?;
+        if group.unenforced.is_some() {
+            writeln!(out, "    {}", visible(&group.message()))?;
+        }
         writeln!(out, "    first {}", visible(&group.sample.cited.to_string()))?;
     }
     Ok(())

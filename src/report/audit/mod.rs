@@ -14,6 +14,7 @@ mod part;
 mod tables;
 mod waits;
 
+pub(super) use self::client::caller_name;
 pub use self::{
     client::{client_of, name_of},
     collected::{About, Audit},

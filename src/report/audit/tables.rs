@@ -76,6 +76,7 @@ const COLUMNS: &[&str] = &[
     "url",
     "status",
     "early unchecked",
+    "message",
 ];
 
 /// A row per finding, per caller and operation, per caller and scope, and per time at which a trail could not be
@@ -83,11 +84,14 @@ const COLUMNS: &[&str] = &[
 pub(super) fn csv(callers: &BTreeMap<String, Caller>, findings: Vec<&Group>, trails: &[Integrity]) -> Csv {
     let mut rows = Vec::new();
     for group in findings {
+        let caller = group.unenforced.as_ref().and_then(|unenforced| unenforced.caller.as_deref());
         let mut row = Row::new("finding", Some(&group.sample.cited));
+        row.set("caller", caller.unwrap_or_default());
         row.set("operation", group.operation.as_deref().unwrap_or_default());
         row.set("rule", group.rule.id());
         row.set("at", &group.place);
         row.set("times", group.count.to_string());
+        row.set("message", &group.sample.message);
         rows.push(row.0);
     }
     for (name, caller) in callers {
