@@ -152,6 +152,47 @@ fn audited(entries: &[Value]) -> (String, Value) {
     (of("text"), serde_json::from_str(&of("json")).unwrap())
 }
 
+#[test]
+fn what_a_refused_token_claims_is_apart_from_what_the_client_holds() {
+    let mut forged = call_of(0, "delete:users create:clients");
+    forged["response"]["status"] = 401.into();
+    let accepted = call_of(0, "read:rate_limit_policies");
+    let (text, json) = audited(&[forged.clone(), accepted.clone(), forged.clone()]);
+    let line = "\n  claimed     create:clients delete:users (2 calls with a refused token, whose name is a claim, too); \
+                first a.har entry 0 (2025-11-21T12:00:00Z)\n  holds       read:rate_limit_policies\n";
+    assert!(text.contains(line) && !text.contains("unneeded"), "{text}");
+    let caller = &json["callers"][0];
+    assert_eq!((&caller["holds"], &caller["lacks"]), (&json!(["read:rate_limit_policies"]), &json!([])));
+    let claims = &caller["claims"];
+    assert_eq!(
+        (&claims["calls"], &claims["scopes"], &claims["first"]["entry"]),
+        (&json!(2), &json!(["create:clients", "delete:users"]), &json!(0))
+    );
+    // A 403 is an answer to who the client is.
+    forged["response"]["status"] = 403.into();
+    let (_, json) = audited(&[forged, accepted]);
+    assert_eq!(json["callers"][0]["claims"], Value::Null);
+    assert_eq!(json["callers"][0]["holds"].as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn what_the_tenant_did_not_refuse_is_listed_by_reason_and_caller() {
+    let mut anonymous = call_of(0, "");
+    anonymous["request"]["headers"] = json!([]);
+    let lacks = |client| call_of(client, "read:users");
+    let (text, json) = audited(&[lacks(1), anonymous, lacks(2), lacks(1), call_of(3, "read:rate_limit_policies")]);
+    let findings = json["findings"].as_array().unwrap().iter();
+    let unenforced: Vec<_> = findings
+        .filter(|finding| finding["rule"] == "auth.unenforced")
+        .map(|finding| json!([finding["caller"], finding["count"], finding["first"]["entry"]]))
+        .collect();
+    assert_eq!(unenforced, [json!(["client-1", 2, 0]), json!(["client-2", 1, 2]), json!(["no token", 1, 1])]);
+    let scope = "expected the tenant to refuse a request with a token that lacks the documented scope, saw `200`";
+    assert!(text.contains(&format!("\n    caller client-1: {scope}\n    first a.har entry 0 ")), "{text}");
+    let token = "expected the tenant to refuse a request without a token, saw `200`";
+    assert!(text.contains(&format!("\n    caller no token: {token}\n    first a.har entry 1 ")), "{text}");
+}
+
 /// A line of a journal with this exchange of a client.
 fn line_of(client: usize, mut entry: Value) -> String {
     entry["request"]["headers"] = json!([{"name": "Authorization", "value": "Bearer !token-1!"}]);

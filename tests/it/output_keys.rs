@@ -27,7 +27,7 @@ const MAPS: [&str; 9] = [
 ];
 
 /// Members that hold a cited exchange.
-const CITES: [&str; 5] = [".first", ".firstEarly", ".held", ".needed", ".lacked"];
+const CITES: [&str; 6] = [".first", ".firstEarly", ".held", ".needed", ".lacked", ".claimed"];
 
 /// A baseline that lists one finding, which no run has.
 const BASELINE: &str = r#"{"findings":[{"rule":"response.body","operation":null,"at":"/gone"}]}"#;
@@ -166,9 +166,10 @@ fn every_key_of_an_audit_a_diff_and_a_scan_is_documented_and_the_reverse() {
     let with = |target: &str, status| har::get(target, Some(&bearer), status, har::POLICY);
     let (same_one, gone, new) =
         (with(POLICY, 200), with("/api/v2/rate-limit-policies/rlp_8", 200), with("/api/v2/x", 200));
+    let refused = with(POLICY, 401);
     fs::write(
         folder.join("a.har"),
-        har::har(&[same_one.clone(), with("/api/v2/rate-limit-policies/rlp_2", 200), gone]),
+        har::har(&[same_one.clone(), with("/api/v2/rate-limit-policies/rlp_2", 200), gone, refused]),
     )
     .unwrap();
     fs::write(folder.join("b.har"), har::har(&[same_one, with("/api/v2/rate-limit-policies/rlp_2", 404), new]))

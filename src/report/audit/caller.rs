@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     contract::Contract,
-    exchange::Credential,
+    exchange::{Credential, SignatureCheck},
     finding::{Conclusion, UNDOCUMENTED},
     plural::plural,
     redact::{JudgedExchange, Redacted, Redactor},
@@ -35,8 +35,19 @@ pub(super) struct Caller {
     pub(super) calls: BTreeMap<String, Calls>,
     /// Calls where the documentation does not show the required scope.
     not_shown: u64,
-    /// How often a scope beyond [`MAX_SCOPES`] was held.
+    /// How often a scope beyond [`MAX_SCOPES`] was held or claimed.
     further_scopes: u64,
+    /// What tokens claim that were refused. Anybody can send such a token.
+    #[serde(default)]
+    claims: Claims,
+}
+
+/// Calls with a token that the tenant did not accept (401), or whose signature fails.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+struct Claims {
+    calls: u64,
+    first: Option<First<Citation>>,
+    scopes: BTreeMap<String, First<Citation>>,
 }
 
 /// The first exchange that shows each of these.
@@ -47,6 +58,8 @@ pub(super) struct Scope<'a> {
     pub(super) needed: Option<&'a Cited>,
     /// The token of some call lacked it, even if another token of the caller has it.
     pub(super) lacked: Option<&'a Cited>,
+    /// A token that was refused claims it.
+    pub(super) claimed: Option<&'a Cited>,
 }
 
 /// Calls of one operation.
@@ -139,13 +152,21 @@ impl Caller {
         calls.violating += u64::from(judged.verdict.conclusion() == Conclusion::Violates);
         let Credential::Token(facts) = &exchange.request.credential else { return };
         let held = facts.scopes.as_deref().unwrap_or_default();
+        let is_refused =
+            facts.signature == SignatureCheck::Bad || answer.is_some_and(|response| response.status == 401);
+        let known = if is_refused { &mut self.claims.scopes } else { &mut self.held };
         for scope in held {
-            let is_full = self.held.len() == MAX_SCOPES;
-            match self.held.get_mut(scope) {
+            let is_full = known.len() == MAX_SCOPES;
+            match known.get_mut(scope) {
                 Some(held) => held.take(exchange.started, cite),
                 None if is_full => self.further_scopes += 1,
-                None => _ = self.held.insert(scope.clone(), First::new(cite())),
+                None => _ = known.insert(scope.clone(), First::new(cite())),
             }
+        }
+        if is_refused {
+            self.claims.calls += 1;
+            first(&mut self.claims.first, exchange.started, cite);
+            return;
         }
         match found.map(|found| &found.operation.security) {
             Some(security) if !security.required => {}
@@ -175,15 +196,19 @@ impl Caller {
             let needs = needs.iter_mut().flat_map(|needs| needs.lacked.values_mut().chain([&mut needs.first]));
             first.iter_mut().chain(first_early).chain(needs)
         });
-        for first in self.held.values_mut().chain(calls) {
+        let Claims { first: claimed, scopes, .. } = &mut self.claims;
+        for first in self.held.values_mut().chain(scopes.values_mut()).chain(claimed).chain(calls) {
             first.each().for_each(|cited| cited.redact(redactor));
         }
     }
 
     /// Adds the calls of the same caller that were read later.
     pub(super) fn merge(&mut self, later: Self) {
-        let Self { held, calls, not_shown, further_scopes } = later;
+        let Self { held, calls, not_shown, further_scopes, claims } = later;
         self.further_scopes += further_scopes + merge_all(&mut self.held, held, MAX_SCOPES);
+        self.further_scopes += merge_all(&mut self.claims.scopes, claims.scopes, MAX_SCOPES);
+        self.claims.calls += claims.calls;
+        merge(&mut self.claims.first, claims.first);
         self.not_shown += not_shown;
         for (operation, calls) in calls {
             self.calls.entry(operation).or_default().merge(calls);
@@ -195,11 +220,14 @@ impl Caller {
         self.further_scopes > 0
     }
 
-    /// The scopes that its tokens held, and those that its calls need: the least set.
+    /// The scopes that its tokens held, those that its calls need (the least set), and those that refused tokens claim.
     pub(super) fn scopes(&self) -> BTreeMap<&str, Scope<'_>> {
         let mut scopes: BTreeMap<&str, Scope<'_>> = BTreeMap::new();
         for (name, held) in &self.held {
             scopes.insert(name, Scope { held: Some(held), ..Scope::default() });
+        }
+        for (name, claimed) in &self.claims.scopes {
+            scopes.entry(name).or_default().claimed = Some(claimed);
         }
         let needs = || self.calls.values().filter_map(|calls| calls.needs.as_ref());
         let least = least(needs().map(|needs| &*needs.alternatives), |name| self.held.contains_key(name));
@@ -252,7 +280,16 @@ impl Caller {
             }
         }
         let scopes = self.scopes();
-        if scopes.is_empty() {
+        if let Some(first) = &self.claims.first {
+            let claimed = list(&named(&scopes, |scope| scope.claimed.is_some()));
+            let (calls, first) = (plural(self.claims.calls, "call"), first.place());
+            writeln!(
+                out,
+                "  claimed     {claimed} ({calls} with a refused token, whose name is a claim, too); first {}",
+                visible(&first)
+            )?;
+        }
+        if scopes.values().all(|scope| scope.held.is_none() && scope.needed.is_none()) {
             return Ok(());
         }
         writeln!(out, "  holds       {}", list(&named(&scopes, |scope| scope.held.is_some())))?;
@@ -294,7 +331,7 @@ impl Caller {
             }
             call
         };
-        let scope = |(name, scope): (&&str, &Scope<'_>)| json!({"scope": name, "held": scope.held, "needed": scope.needed, "lacked": scope.lacked});
+        let scope = |(name, scope): (&&str, &Scope<'_>)| json!({"scope": name, "held": scope.held, "needed": scope.needed, "lacked": scope.lacked, "claimed": scope.claimed});
         let scopes = self.scopes();
         let [called, all] = self.rests_on(contract);
         let mut caller = json!({"caller": name,
@@ -306,6 +343,10 @@ impl Caller {
                "restsOn": {"called": called, "documented": all},
                "callsWithoutDocumentedScope": self.not_shown,
                "scopes": scopes.iter().map(scope).collect::<Vec<_>>()});
+        if let Some(first) = &self.claims.first {
+            let claimed = named(&scopes, |scope| scope.claimed.is_some());
+            caller["claims"] = json!({"calls": self.claims.calls, "scopes": claimed, "first": cited(Some(first))});
+        }
         if self.further_scopes > 0 {
             caller["furtherScopes"] = json!(self.further_scopes);
         }

@@ -35,11 +35,11 @@ fn calls(name: &str, caller: &Caller) -> Option<Part> {
 
 fn scopes(name: &str, caller: &Caller, contract: &Contract) -> Option<Part> {
     let rows = caller.scopes().into_iter().map(|(scope, seen)| {
-        vec![vec![code(scope)], cited(seen.held), cited(seen.needed), cited(seen.lacked)]
+        vec![vec![code(scope)], cited(seen.held), cited(seen.needed), cited(seen.lacked), cited(seen.claimed)]
     });
     let [called, all] = caller.rests_on(contract);
     let heading = format!("Scopes of {name}, which called {called} of {all} documented operations");
-    Part::table(Tone::Plain, heading, &["scope", "held by", "needed by", "lacking in"], rows.collect())
+    Part::table(Tone::Plain, heading, &["scope", "held by", "needed by", "lacking in", "claimed by"], rows.collect())
 }
 
 fn cited(cited: Option<&Cited>) -> Cell {
@@ -77,6 +77,7 @@ const COLUMNS: &[&str] = &[
     "status",
     "early unchecked",
     "message",
+    "claimed",
 ];
 
 /// A row per finding, per caller and operation, per caller and scope, and per time at which a trail could not be
@@ -107,7 +108,8 @@ pub(super) fn csv(callers: &BTreeMap<String, Caller>, findings: Vec<&Group>, tra
             rows.push(row.0);
         }
         for (scope, seen) in caller.scopes() {
-            let cites = [("lacked", seen.lacked), ("needed", seen.needed), ("held", seen.held)];
+            let cites =
+                [("lacked", seen.lacked), ("needed", seen.needed), ("held", seen.held), ("claimed", seen.claimed)];
             let mut row = Row::new("scope", cites.iter().find_map(|(_, cited)| *cited));
             row.set("caller", name);
             row.set("scope", scope);

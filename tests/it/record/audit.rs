@@ -151,7 +151,9 @@ fn a_token_cannot_write_lines_of_its_own_into_an_audit() {
     let text = trail_of(&[(POLICY, claims)]).run(&["audit", "trail"]).stdout;
     assert!(!text.contains('\u{1b}') && !text.lines().any(|line| line == "admin"), "{text}");
     assert_line(&text, "me\\u{1b}[2J\\nadmin\\n  holds everything");
-    assert_line(&text, "  holds       a\\u{1b}[8m read:clients");
+    let refused = "(1 call with a refused token, whose name is a claim, too)";
+    let first = "first trail/trail-00000001.journal entry 0 (line 2, INSTANT)";
+    assert_line(&text, &format!("  claimed     a\\u{{1b}}[8m read:clients {refused}; {first}"));
 }
 
 #[test]
@@ -171,11 +173,17 @@ fn a_call_that_no_document_describes_may_need_any_scope_that_its_caller_holds() 
 fn what_one_token_of_a_caller_lacked_no_other_token_of_it_hides() {
     let scopes = ["read:rate_limit_policies", "read:clients"];
     for order in [[0, 1], [1, 0]] {
-        let workspace = trail_of(&order.map(|at| (POLICY, json!({"azp": "me", "scope": scopes[at]}))));
-        assert_eq!(callers(&workspace)[0]["lacks"], json!(["read:rate_limit_policies"]), "{order:?}");
-        let text = workspace.run(&["audit", "trail"]).stdout;
-        let at = 1 - order[0];
-        let first = format!("first trail/trail-00000001.journal entry {at} (line {}, INSTANT)", 2 * at + 2);
+        let workspace = Workspace::new();
+        let call = |at: usize| {
+            let token = claiming(&json!({"azp": "me", "scope": scopes[at], "exp": 4_102_444_800_u32}));
+            har::get(POLICY, Some(&format!("Bearer {token}")), [200, 403][at], har::POLICY)
+        };
+        fs::write(workspace.path().join("a.har"), har::har(&order.map(call))).unwrap();
+        let report = workspace.run(&["audit", "a.har", "--format", "json"]).stdout;
+        let report: Value = serde_json::from_str(&report).unwrap();
+        assert_eq!(report["callers"][0]["lacks"], json!(["read:rate_limit_policies"]), "{order:?}");
+        let text = workspace.run(&["audit", "a.har"]).stdout;
+        let first = format!("first a.har entry {} (INSTANT)", 1 - order[0]);
         assert_line(&text, &format!("  lacks       read:rate_limit_policies (in some of its tokens); {first}"));
     }
 }
