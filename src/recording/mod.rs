@@ -42,6 +42,7 @@ pub use fixture::transient::{Keep, UnknownKeep};
 pub use fixture::{names::is_single_file, place::FixturePath};
 pub use journal::chain::{ChainHead, first_link, last_head};
 pub use journal::check::{Broken, Checked, check_chain, check_texts};
+pub use journal::clock::{Clock, ClockSteps};
 pub use journal::fold_log::Renewal;
 pub use journal::heads::KeptHeads;
 pub use journal::rewrite::{Rewriter, Rewritten};

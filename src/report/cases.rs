@@ -92,6 +92,8 @@ impl Trouble {
             "integrity" => "the trail was altered",
             "unproven" => "nothing proves that the recording is unaltered",
             "unrecorded" => "exchanges could not be recorded",
+            "adopted" => "lines of the trail were adopted by a later process",
+            "clock" => "the clock went back while the trail was written",
             "not-recorded" => "a trail has no exchange in hours in which others have some",
             "unread" => "files of the trail are not recordings",
             "across-parts" => "parts of an audit do not show what one audit of all recordings would",
@@ -288,6 +290,14 @@ fn integrity(facts: &Facts<'_>) -> Option<Suite> {
             let trouble =
                 Trouble::new(Level::of(facts.run.unrecorded_fails), "unrecorded", message).with_text(lost.join("\n"));
             suite.add(format!("{trail} holds every exchange"), trouble.counted(count));
+        }
+        if let Some(adopted) = one.adoption() {
+            let trouble = Trouble::new(Level::Note, "adopted", adopted).counted(one.adopted);
+            suite.add(format!("{trail} has only lines of the process that wrote its chain"), trouble);
+        }
+        if let (Some(back), Some(steps)) = (one.clock(), &one.clock_back) {
+            let trouble = Trouble::new(Level::Note, "clock", back).counted(steps.times);
+            suite.add(format!("the clock of {trail} never went back"), trouble);
         }
         let missing: Vec<String> = one.not_recorded().collect();
         if !missing.is_empty() {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     plural::plural,
-    recording::{Broken, ChainHead, Checked, TrailFiles, Unrecorded},
+    recording::{Broken, ChainHead, Checked, Clock, ClockSteps, TrailFiles, Unrecorded},
 };
 
 /// Maximum clauses of one kind that a sentence lists.
@@ -34,6 +34,12 @@ pub struct Integrity {
     pub broken: Option<String>,
     /// Exchanges that could not be recorded, as the chain states.
     pub unrecorded: Vec<Unrecorded>,
+    /// Lines that a later process adopted, so that nothing shows who wrote them.
+    #[serde(default)]
+    pub adopted: u64,
+    /// How often the clock went back while it was written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_back: Option<ClockSteps>,
     /// Files in the trail's folder that are no recording, so that nothing reads them.
     pub unread: Vec<String>,
     /// Hours in which other trails have exchanges and this one has none.
@@ -68,6 +74,8 @@ pub struct TrailLink {
     pub end: (u64, String),
     /// What is wrong if another segment follows.
     pub open_end: Option<String>,
+    /// What its entries show of the clock.
+    pub clock: Clock,
     /// Its recordings among all that are read: how many are before them, and how many they are.
     pub sources: (usize, usize),
     /// The hours since 1970 in which exchanges of it started.
@@ -86,6 +94,7 @@ impl TrailLink {
             begin: checked.and_then(|checked| checked.begin.as_ref()).map(|begin| (begin.seq, begin.hash.clone())),
             end: (end.seq, end.hash),
             open_end: checked.and_then(|checked| checked.open_end.as_ref()).map(Broken::to_string),
+            clock: checked.map(|checked| checked.clock.clone()).unwrap_or_default(),
             sources: (0, read),
             hours: BTreeSet::new(),
             more_hours: false,
@@ -107,6 +116,8 @@ impl Integrity {
             kept_heads: checked.filter(|_| held).map(|checked| checked.kept_heads),
             broken: checked.and_then(|checked| checked.broken.as_ref()).map(Broken::to_string),
             unrecorded: checked.map(|checked| checked.unrecorded.clone()).unwrap_or_default(),
+            adopted: checked.map_or(0, |checked| checked.adopted),
+            clock_back: checked.and_then(|checked| checked.clock.back.clone()),
             unread: Vec::new(),
             not_recorded: Vec::new(),
             link: None,
@@ -133,6 +144,8 @@ impl Integrity {
         held.hours.extend(&next.hours);
         held.more_hours |= next.more_hours;
         held.end.clone_from(&next.end);
+        held.clock.merge(&next.clock);
+        let clock_back = held.clock.back.clone();
         self.trail.clone_from(&later.trail);
         self.unread.extend(later.unread.iter().cloned());
         if self.broken.is_some() {
@@ -146,6 +159,8 @@ impl Integrity {
         self.entries = self.entries.zip(later.entries).map(|(held, next)| held + next);
         self.kept_heads = self.kept_heads.zip(later.kept_heads).map(|(held, next)| held + next);
         self.unsealed = later.unsealed;
+        self.adopted += later.adopted;
+        self.clock_back = clock_back;
         self.head.clone_from(&later.head);
         self.broken.clone_from(&later.broken);
         for unrecorded in later.unrecorded.iter().cloned() {
@@ -185,6 +200,7 @@ impl Integrity {
     /// What the trail does not hold, and what was not read.
     fn missing(&self) -> String {
         let mut text = String::new();
+        text.extend(self.adoption().into_iter().chain(self.clock()).flat_map(|clause| ["; ".to_owned(), clause]));
         let clauses = [self.lost().collect(), self.not_recorded().collect(), self.unread().collect::<Vec<_>>()];
         for clause in clauses.iter().flat_map(|clauses| clauses.iter().take(MAX_LISTED)) {
             let _ = write!(text, "; {clause}");
@@ -202,6 +218,19 @@ impl Integrity {
             let exchanges = plural(lost.exchanges, "exchange");
             format!("NOT RECORDED: {exchanges} from {:.3} to {:.3}", lost.from, lost.to)
         })
+    }
+
+    /// The lines that a later process adopted, in a clause.
+    pub(super) fn adoption(&self) -> Option<String> {
+        let lines = plural(self.adopted, "line");
+        (self.adopted > 0).then(|| format!("{lines} ADOPTED by a later start, so that nothing shows who wrote them"))
+    }
+
+    /// That the clock went back, in a clause.
+    pub(super) fn clock(&self) -> Option<String> {
+        let ClockSteps { times, from, to } = self.clock_back.as_ref()?;
+        let at_most = if *times == 1 { "" } else { ", at most" };
+        Some(format!("THE CLOCK WENT BACK {}{at_most} from {from:.3} to {to:.3}", plural(*times, "time")))
     }
 
     /// How many exchanges could not be recorded.

@@ -122,6 +122,14 @@ impl TrailArgs {
             );
             summary::event(format, "torn", leftover.torn, &lines);
         }
+        if leftover.adopted > 0 {
+            let (folder, lines) = (folder.display(), plural(leftover.adopted as u64, "line"));
+            let text = format!(
+                "adopted {lines} at the end of `{folder}` that no link of its chain covers: contrail was killed before \
+                 it wrote the link, or somebody added them"
+            );
+            summary::event(format, "adopted", leftover.adopted, &text);
+        }
         Ok(Some(journal))
     }
 

@@ -40,7 +40,7 @@ impl Written {
     fn batch(&mut self, entries: &[&str]) {
         let mut text: Vec<u8> = entries.iter().flat_map(|entry| [entry.as_bytes(), b"\n"].concat()).collect();
         let entries = text.clone();
-        self.head.seal(&entries, &mut text);
+        self.head.seal(&entries, false, &mut text);
         self.append(&text);
     }
 
@@ -115,7 +115,7 @@ fn what_no_line_of_the_chain_covers_is_no_message_yet() {
     written.append(b"1}\n{\"other\":2}\n");
     assert_eq!(rest(&mut tail), []);
     let mut line = Vec::new();
-    written.head.seal(b"{\"half\":1}\n{\"other\":2}\n", &mut line);
+    written.head.seal(b"{\"half\":1}\n{\"other\":2}\n", false, &mut line);
     let (begin, end) = line.split_at(20);
     written.append(begin);
     assert_eq!(rest(&mut tail), []);

@@ -8,7 +8,8 @@
 //! ```
 //!
 //! A digest is the SHA-256 of a line without its line feed. The hash is the SHA-256 of the text
-//! `contrail chain 1`, `seq`, `prev`, where there is one `trail ID`, and the digests, each followed by a line feed.
+//! `contrail chain 1`, `seq`, `prev`, where there is one `trail ID`, for `"adopted":true` the word `adopted`, and the
+//! digests, each followed by a line feed.
 //! `prev` of the first line is 64 zeros. A segment begins with a line that holds no digests, and in `trail` the trail's
 //! id: a random number, so that no two trails have a hash in common. Trails of earlier versions have no id.
 //!
@@ -76,26 +77,26 @@ impl ChainHead {
 
     /// Appends the first line of a segment, which names the trail, and steps on.
     pub(crate) fn begin(&mut self, out: &mut Vec<u8>) {
-        self.step(Vec::new(), self.trail.clone(), out);
+        self.step(Link { trail: self.trail.clone(), ..Link::default() }, out);
     }
 
-    /// Appends the chain line for `batch` (whole lines) and steps on.
-    pub(crate) fn seal(&mut self, batch: &[u8], out: &mut Vec<u8>) {
+    /// Appends the chain line for `batch` (whole lines) and steps on; `adopted` if this process did not write them.
+    pub(crate) fn seal(&mut self, batch: &[u8], adopted: bool, out: &mut Vec<u8>) {
         let mut begin = 0;
         let lines = memchr_iter(b'\n', batch)
             .map(|end| line_digest(&batch[std::mem::replace(&mut begin, end + 1)..end]))
             .collect();
-        self.link(lines, out);
+        self.step(Link { lines, adopted, ..Link::default() }, out);
     }
 
     /// Appends the chain line for lines with these digests and steps on.
     pub(in crate::recording) fn link(&mut self, lines: Vec<String>, out: &mut Vec<u8>) {
-        self.step(lines, None, out);
+        self.step(Link { lines, ..Link::default() }, out);
     }
 
-    fn step(&mut self, lines: Vec<String>, trail: Option<String>, out: &mut Vec<u8>) {
+    fn step(&mut self, link: Link, out: &mut Vec<u8>) {
         let prev = std::mem::take(&mut self.hash);
-        let mut link = Link { seq: self.seq, prev, lines, trail, hash: String::new() };
+        let mut link = Link { seq: self.seq, prev, ..link };
         link.hash = link.computed_hash();
         link.write(out);
         self.hash = link.hash;
@@ -122,13 +123,16 @@ pub(super) struct Line {
     pub(super) chain: Link,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 pub(super) struct Link {
     pub(super) seq: u64,
     pub(super) prev: String,
     pub(super) lines: Vec<String>,
     /// The trail's id, in the first line of a segment.
     pub(super) trail: Option<String>,
+    /// A later process found the lines without a link and adopted them, whoever wrote them.
+    #[serde(default)]
+    pub(super) adopted: bool,
     pub(super) hash: String,
 }
 
@@ -139,6 +143,9 @@ impl Link {
         out.extend_from_slice(format!(":{{\"seq\":{},\"prev\":\"{}\",\"lines\":", self.seq, self.prev).as_bytes());
         strings(self.lines.iter().map(String::as_str), out);
         write_id(self.trail.as_deref(), out);
+        if self.adopted {
+            out.extend_from_slice(b",\"adopted\":true");
+        }
         out.extend_from_slice(format!(",\"hash\":\"{}\"}}}}\n", self.hash).as_bytes());
     }
 
@@ -148,6 +155,9 @@ impl Link {
         context.update(format!("contrail chain 1\n{}\n{}\n", self.seq, self.prev).as_bytes());
         if let Some(trail) = &self.trail {
             context.update(format!("trail {trail}\n").as_bytes());
+        }
+        if self.adopted {
+            context.update(b"adopted\n");
         }
         for line in &self.lines {
             context.update(line.as_bytes());

@@ -9,10 +9,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use jiff::Timestamp;
 use memchr::memmem;
 
 use super::{
     chain::{ChainHead, Line, Link, line_digest, named},
+    clock::{self, Clock},
     lines::CHAIN,
     segments::is_segment,
     unrecorded::Unrecorded,
@@ -56,6 +58,10 @@ pub struct Checked {
     pub part: bool,
     /// The first line that was altered, removed, added or moved.
     pub broken: Option<Broken>,
+    /// Lines that a later process adopted, so that nothing shows who wrote them.
+    pub adopted: u64,
+    /// What the entries that the chain covers show of the clock.
+    pub clock: Clock,
     /// Exchanges that could not be recorded, as lines of the chain state.
     pub unrecorded: Vec<Unrecorded>,
     /// Bytes of each segment that was checked to its end. A live trail has grown since.
@@ -161,7 +167,8 @@ struct Pending {
 }
 
 enum LineKind {
-    Entry,
+    /// An exchange, and when it ended.
+    Entry(Option<Timestamp>),
     Unrecorded(Unrecorded),
     /// Nothing, which readers skip.
     Blank,
@@ -174,7 +181,7 @@ impl LineKind {
         match Unrecorded::parse(line) {
             Some(unrecorded) => Self::Unrecorded(unrecorded),
             None if line.trim_ascii().is_empty() => Self::Blank,
-            None if line.starts_with(b"{\"startedDateTime\"") => Self::Entry,
+            None if line.starts_with(b"{\"startedDateTime\"") => Self::Entry(clock::end_of(line)),
             None => Self::Unknown,
         }
     }
@@ -342,9 +349,14 @@ impl Check {
         for pending in self.pending.drain(..) {
             match pending.kind {
                 LineKind::Unrecorded(unrecorded) => unrecorded.add_to(&mut self.checked.unrecorded),
-                LineKind::Blank => {}
-                LineKind::Entry | LineKind::Unknown => self.checked.entries += 1,
+                LineKind::Blank => continue,
+                LineKind::Entry(end) => {
+                    self.checked.entries += 1;
+                    end.into_iter().for_each(|end| self.checked.clock.take(end));
+                }
+                LineKind::Unknown => self.checked.entries += 1,
             }
+            self.checked.adopted += u64::from(link.adopted);
         }
         self.covers |= self.checked.entries > 0;
         self.checked.head = link.head(self.checked.head.trail.take());

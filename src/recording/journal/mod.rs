@@ -6,6 +6,7 @@
 mod batch;
 pub(super) mod chain;
 pub(super) mod check;
+pub(super) mod clock;
 pub(super) mod destination;
 mod doubt;
 mod file;

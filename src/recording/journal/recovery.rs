@@ -16,6 +16,8 @@ pub struct Leftover {
     pub renewal: Option<Renewal>,
     /// Bytes of a torn last line, dropped.
     pub torn: u64,
+    /// Lines of a trail behind its last link, which now covers them.
+    pub adopted: usize,
 }
 
 /// Counts the whole entries and cuts off what follows the last whole line; also the file's length then.
@@ -40,5 +42,5 @@ pub(super) fn recover(file: &mut File) -> io::Result<(Leftover, u64)> {
     if torn > 0 {
         file.set_len(whole)?;
     }
-    Ok((Leftover { entries, torn, renewal: None }, whole))
+    Ok((Leftover { entries, torn, ..Leftover::default() }, whole))
 }

@@ -4,7 +4,7 @@
 use std::{io, path::Path};
 
 use super::{
-    chain::ChainHead,
+    chain::{ChainHead, Line},
     lines::{CHAIN, is_entry, unmarked},
 };
 use crate::redact::{JudgedExchange, Redactor};
@@ -66,7 +66,9 @@ impl<'a> Rewriter<'a> {
                 return Ok(Rewritten { text: out, torn: line.len() as u64 });
             }
             if line.starts_with(CHAIN) {
-                self.link(at == 0, &mut batch, &mut out).map_err(failed_to("make an id for the copy of", name))?;
+                let adopted = serde_json::from_slice(line).is_ok_and(|line: Line| line.chain.adopted);
+                self.link(at == 0, adopted, &mut batch, &mut out)
+                    .map_err(failed_to("make an id for the copy of", name))?;
             } else if line.trim_ascii().is_empty() || !is_entry(line) {
                 batch.extend_from_slice(line);
             } else {
@@ -80,13 +82,13 @@ impl<'a> Rewriter<'a> {
     }
 
     /// Puts a link of the new chain behind the lines of a batch.
-    fn link(&mut self, is_first: bool, batch: &mut Vec<u8>, out: &mut Vec<u8>) -> io::Result<()> {
+    fn link(&mut self, is_first: bool, adopted: bool, batch: &mut Vec<u8>, out: &mut Vec<u8>) -> io::Result<()> {
         self.head.identify()?;
         out.extend_from_slice(batch);
         if is_first {
             self.head.begin(out);
         } else {
-            self.head.seal(batch, out);
+            self.head.seal(batch, adopted, out);
         }
         batch.clear();
         Ok(())

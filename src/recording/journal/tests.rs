@@ -43,7 +43,7 @@ fn a_torn_last_line_is_dropped_at_the_next_start_and_nothing_else() {
     {
         fs::write(&path, text).unwrap();
         let (mut journal, leftover) = open(&path);
-        assert_eq!(leftover, Leftover { entries, torn: (text.len() - kept.len()) as u64, renewal: None });
+        assert_eq!(leftover, Leftover { entries, torn: (text.len() - kept.len()) as u64, ..Leftover::default() });
         queue(&mut journal, "{4}\n");
         journal.write().unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), format!("{kept}{{4}}\n"));
@@ -288,12 +288,23 @@ fn a_journal_that_was_moved_away_is_made_anew_with_all_that_it_holds_after_a_few
 }
 
 #[test]
+fn a_trail_shows_that_the_clock_of_its_machine_went_back() {
+    let folder = TempDir::new().unwrap();
+    let line = |started: &str| format!("{{\"startedDateTime\":\"{started}\",\"time\":60000,\"request\":{{}}}}");
+    let lines = ["2026-03-10T00:00:00.000Z", "2026-03-01T00:00:00.000Z", "2026-03-01T00:05:00.000Z"].map(line);
+    let (segments, _) = trail(folder.path(), &[&[&lines[0], &lines[1]], &[&lines[2]]]);
+    let checked = check::check_chain(&segments, &[], true).unwrap().unwrap();
+    let back = checked.clock.back.unwrap();
+    assert_eq!((back.times, back.to.to_string()), (1, "2026-03-01T00:01:00Z".to_owned()));
+}
+
+#[test]
 fn the_end_of_a_chain_is_found_from_behind_as_from_the_begin() {
     let folder = tempfile::tempdir().unwrap();
     let segment = folder.path().join("segment");
     let link = |head: &mut ChainHead, batch: &str| {
         let mut out = batch.as_bytes().to_vec();
-        head.seal(batch.as_bytes(), &mut out);
+        head.seal(batch.as_bytes(), false, &mut out);
         String::from_utf8(out).unwrap()
     };
     for trail in [None, Some("0123456789abcdef".repeat(2))] {

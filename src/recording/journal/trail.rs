@@ -175,7 +175,7 @@ fn lock(folder: &Path) -> Result<File, WriteError> {
     Ok(lock)
 }
 
-/// Drops the torn line and seals the whole ones that a killed process left; the end of the chain.
+/// Drops the torn line and adopts the whole ones that a killed process left; the end of the chain.
 fn recovered(folder: &Path, numbers: &[u64]) -> Result<(ChainHead, Leftover), WriteError> {
     let mut leftover = Leftover::default();
     // Somebody can remove the file of the lock. The segments that a process writes to are locked, too: it may be about
@@ -197,8 +197,10 @@ fn recovered(folder: &Path, numbers: &[u64]) -> Result<(ChainHead, Leftover), Wr
         let Some(mut head) = head else { continue };
         if !unsealed.is_empty() {
             let mut line = Vec::new();
-            head.seal(&unsealed, &mut line);
+            head.seal(&unsealed, true, &mut line);
             file.write_all(&line).map_err(failed_to("write", &path))?;
+            leftover.adopted =
+                unsealed.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()).count();
         }
         return Ok((head, leftover));
     }

@@ -84,14 +84,19 @@ impl Unrecorded {
 }
 
 /// Instants as entries have them: to the millisecond.
-mod instant {
+pub(super) mod instant {
     use serde::{Deserialize as _, Deserializer, Serializer, de::Error as _};
 
-    pub(super) fn serialize<S: Serializer>(instant: &jiff::Timestamp, to: S) -> Result<S::Ok, S::Error> {
+    pub(in crate::recording::journal) fn serialize<S: Serializer>(
+        instant: &jiff::Timestamp,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
         to.collect_str(&format_args!("{instant:.3}"))
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<jiff::Timestamp, D::Error> {
+    pub(in crate::recording::journal) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<jiff::Timestamp, D::Error> {
         String::deserialize(from)?.parse().map_err(D::Error::custom)
     }
 }

@@ -174,6 +174,32 @@ pub fn segments_that_changed_places_are_altered_and_a_torn_end_is_not() {
 }
 
 #[test]
+fn a_line_that_no_link_covers_stays_known_as_one_that_a_later_start_adopted() {
+    let workspace = trail();
+    let names = segments(&workspace);
+    let first = workspace.read(&format!("trail/{}", names[0]));
+    let forged = first.lines().find(|line| line.starts_with("{\"startedDateTime")).unwrap();
+    let last = format!("trail/{}", names.last().unwrap());
+    fs::write(workspace.path().join(&last), format!("{}{forged}\n", workspace.read(&last))).unwrap();
+    let ran = workspace.start("watch", &SMALL).finish();
+    let said = "adopted 1 line at the end of `trail` that no link of its chain covers: contrail was killed before it \
+                wrote the link, or somebody added them";
+    assert_line(&ran.stderr, said);
+    let verified = verify(&workspace, &["--head", "heads"]);
+    let adopted = "1 line ADOPTED by a later start, so that nothing shows who wrote them";
+    assert!(verified.status == 0 && verified.stderr.contains(adopted), "{}", verified.stderr);
+    // The mark is part of the chain.
+    let text = workspace.read(&last);
+    fs::write(workspace.path().join(&last), text.replace(",\"adopted\":true", "")).unwrap();
+    let verified = verify(&workspace, &[]);
+    assert!(
+        verified.status == 1 && verified.stderr.contains("this line of the chain was altered"),
+        "{}",
+        verified.stderr
+    );
+}
+
+#[test]
 fn an_audit_holds_a_trail_to_the_heads_that_were_kept_as_verify_does() {
     let workspace = trail();
     let audit = |options: &[&str]| workspace.run(&[&["audit", "trail", "--allow", "auth.missing"], options].concat());

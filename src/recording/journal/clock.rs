@@ -1,0 +1,127 @@
+//! The clock of the machine that writes a trail, as its entries show it: they are in the order in which exchanges
+//! ended, so an end long before the one of the entry before it means that the clock was set back.
+
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::unrecorded::instant;
+
+/// Exchanges that end at about the same time may be written in any order.
+const TOLERANCE: SignedDuration = SignedDuration::from_mins(10);
+
+/// What the entries of a trail show of the clock, in their order.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Clock {
+    /// When the first and the last exchange ended, in milliseconds since 1970.
+    ends: Option<(i64, i64)>,
+    /// Whether it went back.
+    pub back: Option<ClockSteps>,
+}
+
+/// How often a clock went back, and its largest step.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClockSteps {
+    /// How often.
+    pub times: u64,
+    /// The end of the exchange before the largest step.
+    #[serde(with = "instant")]
+    pub from: Timestamp,
+    /// The end of the exchange behind it.
+    #[serde(with = "instant")]
+    pub to: Timestamp,
+}
+
+impl ClockSteps {
+    fn size(&self) -> SignedDuration {
+        self.from.duration_since(self.to)
+    }
+}
+
+impl Clock {
+    /// Adds an entry, whose exchange ended then.
+    pub(super) fn take(&mut self, end: Timestamp) {
+        let end = end.as_millisecond();
+        self.merge(&Self { ends: Some((end, end)), back: None });
+    }
+
+    /// Adds what was read later of the same trail.
+    pub fn merge(&mut self, later: &Self) {
+        let Some((next, last)) = later.ends else { return };
+        let Some((first, held)) = self.ends.replace((next, last)) else {
+            self.back.clone_from(&later.back);
+            return;
+        };
+        self.ends = Some((first, last));
+        let instant = |millis| Timestamp::from_millisecond(millis).unwrap_or_default();
+        let between = ClockSteps { times: 1, from: instant(held), to: instant(next) };
+        for steps in Some(between).filter(|step| step.size() > TOLERANCE).into_iter().chain(later.back.clone()) {
+            match &mut self.back {
+                Some(back) => {
+                    let times = back.times + steps.times;
+                    if steps.size() > back.size() {
+                        *back = steps;
+                    }
+                    back.times = times;
+                }
+                None => self.back = Some(steps),
+            }
+        }
+    }
+}
+
+/// When the exchange of an entry ended, from the first two members of its line: start and duration.
+pub(super) fn end_of(line: &[u8]) -> Option<Timestamp> {
+    let line = line.strip_prefix(b"{\"startedDateTime\":\"")?;
+    let (started, rest) = line.split_at(line.iter().position(|byte| *byte == b'"')?);
+    let started: Timestamp = std::str::from_utf8(started).ok()?.parse().ok()?;
+    let time = rest.strip_prefix(b"\",\"time\":")?;
+    let time = &time[..time.iter().position(|byte| *byte == b',')?];
+    let millis: f64 = std::str::from_utf8(time).ok()?.parse().ok()?;
+    // A negative one stands for an unknown duration.
+    started.checked_add(SignedDuration::try_from_secs_f64(millis.max(0.0) / 1000.0).ok()?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_goes_back_is_counted_whether_its_trail_is_read_in_one_or_in_parts() {
+        let ends = [
+            "2026-03-10T00:00:00Z",
+            "2026-03-01T00:00:00Z",
+            "2026-03-01T00:05:00Z",
+            "2026-03-01T00:00:00Z",
+            "2200-01-01T00:00:00Z",
+            "1969-01-01T00:00:00Z",
+            "2026-03-11T00:00:00Z",
+        ];
+        let clock = |ends: &[&str]| {
+            let mut clock = Clock::default();
+            ends.iter().for_each(|end| clock.take(end.parse().unwrap()));
+            clock
+        };
+        let all = clock(&ends);
+        let back = all.back.clone().unwrap();
+        assert_eq!(
+            (back.times, back.from.to_string(), back.to.to_string()),
+            (2, ends[4].to_owned(), ends[5].to_owned())
+        );
+        for cut in 0..=ends.len() {
+            let mut merged = clock(&ends[..cut]);
+            merged.merge(&clock(&ends[cut..]));
+            assert_eq!(merged, all, "{cut}");
+        }
+        assert_eq!(clock(&ends[1..4]).back, None);
+    }
+
+    #[test]
+    fn the_end_of_an_exchange_is_its_start_and_its_duration() {
+        let end = |line: &str| end_of(line.as_bytes()).map(|end| end.to_string());
+        let line = r#"{"startedDateTime":"2026-03-01T00:00:00.500Z","time":1500.25,"request":{}}"#;
+        assert_eq!(end(line).as_deref(), Some("2026-03-01T00:00:02.00025Z"));
+        for line in ["{1}", r#"{"startedDateTime":"","time":0,"#, r#"{"startedDateTime":"2026-03-01T00:00:00Z""#] {
+            assert_eq!(end(line), None, "{line}");
+        }
+    }
+}
