@@ -15,6 +15,7 @@ use super::{
     options::{self, OutputArgs, SecretArgs, SelectionArgs, policy::PolicyArgs},
     printer::{line, warn, write_whole},
     progress::Progress,
+    remote::shown,
     report_files::{self, Used},
     trails::{self, Source},
     verify::{self, Judge},
@@ -164,7 +165,7 @@ impl Args {
             let is_one = inspected.trails.is_empty() && !inspected.merged;
             let others = if is_one { std::slice::from_ref(&inspected.name) } else { &inspected.others };
             for other in others {
-                audit.file(&other.display().to_string());
+                audit.file(&shown(other));
             }
             audit.integrity(inspected.trails);
             for source in &inspected.sources {
@@ -225,7 +226,7 @@ impl Reading<'_> {
     /// That shows at the end only, and standard input can be read only once: until an entry carries one, both are kept.
     fn read(&self, source: &Source, audit: &mut Audit, progress: &mut Progress) -> Result<(), Failure> {
         let recording = self.judge.open(source)?;
-        let name = source.path.display().to_string();
+        let name = source.name();
         audit.source(&name);
         progress.file();
         let mut stripped = (!recording.head().by_contrail).then(|| audit.clone());

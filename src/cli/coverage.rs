@@ -60,7 +60,7 @@ fn coverage(args: &Args) -> Result<Outcome, Failure> {
             let before = coverage.exchanges();
             read(source, &redactor, &mut coverage, &mut progress)?;
             verify::warn_if_empty(source, coverage.exchanges() - before);
-            files.push(source.path.display().to_string());
+            files.push(source.name());
         }
     }
     drop(progress);

@@ -121,7 +121,7 @@ fn read(
     learner: &mut Learner,
     progress: &mut Progress,
 ) -> Result<(), Failure> {
-    let file: Arc<str> = source.path.display().to_string().into();
+    let file: Arc<str> = source.name().into();
     progress.file();
     let work = |entry: Entry| {
         let Entry { index, mut exchange, note, .. } = entry;

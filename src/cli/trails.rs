@@ -13,6 +13,7 @@ use std::{
 use super::{
     Failure,
     printer::warn,
+    remote::shown,
     sources::{File, recordings},
 };
 use crate::{
@@ -32,6 +33,13 @@ pub(super) struct Inspected {
     pub(super) merged: bool,
     /// All its recordings, to be read.
     pub(super) sources: Vec<Source>,
+}
+
+impl Source {
+    /// Its name in output.
+    pub(super) fn name(&self) -> String {
+        shown(&self.path)
+    }
 }
 
 /// A recording to be read.
@@ -101,9 +109,10 @@ pub(super) fn inspect(named: &[PathBuf], heads: &[PathBuf], is_part: bool) -> Re
             });
             one.sources.extend(segments.filter(&mut is_new));
             let read = one.sources.len() - before;
-            let mut integrity = Integrity::new(trail.name.display().to_string(), checked.as_ref(), !heads.is_empty());
-            integrity.unread = trail.unread.iter().map(|file| file.display().to_string()).collect();
-            integrity.link = Some(Box::new(link(trail, checked.as_ref(), read)?));
+            let shown_as = checked.clone().map(by_url);
+            let mut integrity = Integrity::new(shown(&trail.name), shown_as.as_ref(), !heads.is_empty());
+            integrity.unread = trail.unread.iter().map(|file| shown(file)).collect();
+            integrity.link = Some(Box::new(link(trail, shown_as.as_ref(), read)?));
             one.trails.push(integrity);
         }
         if !chained && !heads.is_empty() {
@@ -167,7 +176,7 @@ fn resolve_copies(found: &mut [InspectedTrail]) -> Result<(), Failure> {
                     line,
                     reason: format!(
                         "`{}` has the same id but other lines from here on: one of the two was rewritten; `--head` finds which",
-                        other.trail.name.display()
+                        shown(&other.trail.name)
                     ),
                 });
             }
@@ -202,11 +211,11 @@ fn kept_heads(file: &Path) -> Result<KeptHeads, Failure> {
 }
 
 fn no_trail(path: &Path) -> Failure {
-    format!("`{}` is not a trail, so `--head` has no effect on it; check it without `--head`", path.display()).into()
+    format!("`{}` is not a trail, so `--head` has no effect on it; check it without `--head`", shown(path)).into()
 }
 
 fn unreadable(trail: &Path, error: &std::io::Error) -> Failure {
-    format!("cannot read the trail `{}`: {error}", trail.display()).into()
+    format!("cannot read the trail `{}`: {error}", shown(trail)).into()
 }
 
 /// Which heads a trail is held to.
@@ -305,7 +314,17 @@ fn link(trail: &TrailFiles, checked: Option<&Checked>, read: usize) -> Result<Tr
         }
         (checked, _) => checked.map(|checked| checked.head.clone()).unwrap_or_default(),
     };
-    Ok(TrailLink::new(trail, checked, end, read))
+    let mut link = TrailLink::new(trail, checked, end, read);
+    link.first = link.first.map(|first| shown(&first).into());
+    Ok(link)
+}
+
+/// The same with the places as output names them.
+fn by_url(mut checked: Checked) -> Checked {
+    for broken in checked.broken.iter_mut().chain(&mut checked.open_end) {
+        broken.segment = shown(&broken.segment).into();
+    }
+    checked
 }
 
 /// Checks one trail.

@@ -19,6 +19,7 @@ use super::{
     options::{SecretArgs, policy::PolicyArgs},
     printer::warn,
     progress::Progress,
+    remote::shown,
     report_files::{self, Used},
     trails::{self, Source},
 };
@@ -94,7 +95,7 @@ fn verify(args: &Args) -> Result<Outcome, Failure> {
         progress.files(inspected.sources.len());
         let chained = integrity(inspected.trails, &mut collector);
         for other in inspected.others.iter().filter(|_| chained) {
-            warn(&format!("`{}` is not part of the chain: nothing proves that it is unaltered", other.display()));
+            warn(&format!("`{}` is not part of the chain: nothing proves that it is unaltered", shown(other)));
         }
         for source in &inspected.sources {
             let before = collector.tally().exchanges;
@@ -148,8 +149,7 @@ fn integrity(trails: Vec<Integrity>, collector: &mut Collector) -> bool {
 /// Warns of a recording without an exchange, unless a chain proves that it is empty.
 pub(super) fn warn_if_empty(source: &Source, exchanges: u64) {
     if exchanges == 0 && !source.chained {
-        let path = source.path.as_path();
-        let name = if path.as_os_str() == "-" { "standard input".into() } else { path.to_string_lossy() };
+        let name = if source.path.as_os_str() == "-" { "standard input".to_owned() } else { source.name() };
         warn(&format!("nothing was checked in `{name}`: it holds no exchange"));
     }
 }
@@ -183,7 +183,7 @@ fn read(
     progress: &mut Progress,
 ) -> Result<usize, Failure> {
     progress.file();
-    let name = source.path.display().to_string();
+    let name = source.name();
     let recording = judge.open(source)?;
     let by_contrail = recording.head().by_contrail;
     let (listed, parts) = (collector.lists(), collector.parts().cloned());
@@ -283,7 +283,7 @@ pub(super) fn report_torn(journal: &Path, bytes: u64) {
 
 /// Its description.
 pub(super) fn torn(journal: &Path, bytes: u64) -> String {
-    let (journal, bytes) = (journal.display(), plural(bytes, "byte"));
+    let (journal, bytes) = (shown(journal), plural(bytes, "byte"));
     format!(
         "left out a torn last line of `{journal}` ({bytes}): contrail was killed while it wrote the exchange, or is still writing it"
     )

@@ -90,7 +90,7 @@ impl Fails {
 
 impl Judges {
     fn read(&self, source: &Source, redactor: &Redactor, changes: &mut Changes) -> Result<(), Failure> {
-        let name = source.path.display().to_string();
+        let name = source.name();
         let recording = self.old.open(source)?;
         let by_contrail = recording.head().by_contrail;
         let work = |entry: Entry| {

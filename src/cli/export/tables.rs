@@ -185,7 +185,7 @@ impl<'a> Export<'a> {
     fn read(&mut self, source: &Source, trail: Option<&Arc<str>>, progress: &mut Progress) -> Result<(), Failure> {
         progress.file();
         let recording = self.judge.open(source)?;
-        let name: Arc<str> = source.path.display().to_string().into();
+        let name: Arc<str> = source.name().into();
         let judge = self.judge;
         let by_contrail = recording.head().by_contrail;
         // A browser's export carries no `Authorization` anywhere, so its callers are unknown. Until an entry carries
