@@ -1,5 +1,5 @@
 //! Which variable is at fault where a store's settings cannot be used. The library names neither variable nor file, and
-//! quotes values; only names of variables and files are shown.
+//! quotes values; only names of variables are shown, since the value of one that names a file may be the key itself.
 
 use std::{error::Error as _, io};
 
@@ -44,9 +44,9 @@ pub(super) fn blamed(url: &RemoteUrl, error: &Error, variables: &[(String, Strin
             let is_of_credentials = text.contains("credential") || text.contains("service account");
             let name = set(&GOOGLE).or_else(|| is_of_credentials.then_some("the default credentials"))?;
             let file = match value(name) {
-                Some(_) if name == GOOGLE_KEY => "it".to_owned(),
-                Some(file) => format!("`{file}`"),
-                None => "`~/.config/gcloud/application_default_credentials.json`".to_owned(),
+                Some(_) if name == GOOGLE_KEY => "it",
+                Some(_) => "the file that it names",
+                None => "`~/.config/gcloud/application_default_credentials.json`",
             };
             let mut cause = error.source();
             while let Some(next) = cause {
@@ -114,9 +114,15 @@ mod tests {
         };
         for name in ["GOOGLE_SERVICE_ACCOUNT", "GOOGLE_APPLICATION_CREDENTIALS"] {
             std::fs::create_dir(path).unwrap();
-            assert_eq!(google(name), format!("{name}: cannot read `{path}`: Is a directory (os error 21)"));
+            assert_eq!(
+                google(name),
+                format!("{name}: cannot read the file that it names: Is a directory (os error 21)")
+            );
             std::fs::remove_dir(path).unwrap();
-            assert_eq!(google(name), format!("{name}: cannot read `{path}`: No such file or directory (os error 2)"));
+            assert_eq!(
+                google(name),
+                format!("{name}: cannot read the file that it names: No such file or directory (os error 2)")
+            );
             for (content, expected) in [
                 ("hunter2", "it cannot be read at line 1 column 1"),
                 ("\"hunter2\"", "it cannot be read at line 1 column 9"),
@@ -124,7 +130,7 @@ mod tests {
             ] {
                 std::fs::write(path, content).unwrap();
                 let said = google(name);
-                let begin = format!("{name}: `{path}` holds no usable credentials: {expected}");
+                let begin = format!("{name}: the file that it names holds no usable credentials: {expected}");
                 assert!(said.starts_with(&begin) && !said.contains("hunter2"), "{said}");
             }
             std::fs::remove_file(path).unwrap();
@@ -139,6 +145,15 @@ mod tests {
             .build();
         let said = of("gs://b/p", "GOOGLE_SERVICE_ACCOUNT_KEY", "hunter2", built);
         assert_eq!(said, format!("{GOOGLE_KEY}: it holds no usable credentials: it cannot be read at line 1 column 1"));
+    }
+
+    #[test]
+    fn a_key_in_the_place_of_a_files_name_is_not_quoted() {
+        let key = r#"{"private_key":"hunter2"}"#;
+        let builder = GoogleCloudStorageBuilder::new().with_http_connector(Connector).with_bucket_name("b");
+        let said = of("gs://b/p", "GOOGLE_SERVICE_ACCOUNT", key, builder.with_service_account_path(key).build());
+        assert!(said.starts_with("GOOGLE_SERVICE_ACCOUNT: cannot read the file that it names: "), "{said}");
+        assert!(!said.contains("hunter2"), "{said}");
     }
 
     #[test]
