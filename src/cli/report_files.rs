@@ -4,6 +4,7 @@
 use std::{
     fs,
     io::{self, Write as _},
+    os::unix::fs::DirBuilderExt as _,
     path::{Path, PathBuf},
 };
 
@@ -207,7 +208,7 @@ pub(super) fn write(
             write(request.kind, &mut text).and_then(|()| write_whole(path, &text)).or_else(|error| {
                 match path.parent() {
                     Some(folder) if error.kind() == io::ErrorKind::NotFound => {
-                        fs::create_dir_all(folder).and_then(|()| write_whole(path, &text))
+                        make_folder(folder).and_then(|()| write_whole(path, &text))
                     }
                     _ => Err(error),
                 }
@@ -250,13 +251,18 @@ fn write_failure(requests: &[Request], reason: Reason) -> Vec<Reason> {
     write(requests, |kind, to| collector.write(kind, &redactor, to, false))
 }
 
+/// Makes a folder for its owner only, as reports are.
+fn make_folder(folder: &Path) -> io::Result<()> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
 /// Finds out whether a file can be written, and leaves it as it is; none is left where there was none. Its folder is
 /// made.
 fn probe(path: &Path) -> io::Result<()> {
     let target = resolved(path);
     let is_new = !target.exists();
     if let Some(folder) = target.parent().filter(|_| is_new) {
-        fs::create_dir_all(folder)?;
+        make_folder(folder)?;
     }
     private_file(path, false)?;
     if is_new { fs::remove_file(target) } else { Ok(()) }

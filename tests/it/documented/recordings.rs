@@ -64,6 +64,7 @@ fn recordings_are_for_their_owner_only() {
         &["redact", "file.har", "--out", "redacted.har"],
         &["redact", "trail", "--out", "trail-copy"],
         &["redact", "deep/folder", "--out", "folder-copy"],
+        &["coverage", "file.har", "--report", "json=new/reports/coverage.json"],
     ] {
         let ran = run_in(&made, arguments);
         assert_eq!(ran.status, 0, "{arguments:?}: {}", ran.stderr);
