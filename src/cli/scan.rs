@@ -20,13 +20,14 @@ use super::{
     redact,
     report_files::{self, Used},
     sources::NamedFiles,
+    trails,
 };
 use crate::{
     plural::plural,
     recording::{self, ReadError},
     redact::{Cleaned, Redactor, Sighting},
     report::{
-        Exit, Reason, ReportFormat,
+        Exit, Integrity, Reason, ReportFormat,
         scan::{Hit, Scanned},
     },
 };
@@ -84,6 +85,9 @@ fn scan(args: &Args) -> Result<Outcome, Failure> {
             .into());
         }
     }
+    // Any file can be searched; a folder without a recording holds no trail.
+    let altered: Vec<Integrity> =
+        args.files.iter().flat_map(|file| trails::altered(std::slice::from_ref(file)).unwrap_or_default()).collect();
     let files = expand(&args.files)?;
     let mut undone = Vec::new();
     let (mut contents, mut paths) = (Vec::new(), Vec::new());
@@ -129,9 +133,10 @@ fn scan(args: &Args) -> Result<Outcome, Failure> {
     let unread = (unread > 0)
         .then(|| format!("{} not searched: the content does not match the media type", plural(unread, "body")));
     reasons.extend(unread.iter().map(|unread| Reason::new("failed", unread, "")));
+    reasons.extend(altered.iter().map(|trail| Reason::new("altered", trail.sentence(), "")));
     reasons.extend((!scanned.hits.is_empty()).then(|| Reason::shown("secret", scanned.in_words())));
     let outcome = Outcome {
-        findings: !scanned.hits.is_empty() || unread.is_some(),
+        findings: !scanned.hits.is_empty() || unread.is_some() || !altered.is_empty(),
         failed: !undone.is_empty(),
         ..Outcome::CLEAN
     };

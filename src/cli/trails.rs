@@ -1,4 +1,4 @@
-//! The trails among the recordings that `verify` and `audit` read: each chain is checked by itself, and held to the
+//! The trails among the recordings that commands read: each chain is checked by itself, and held to the
 //! kept heads that are its own.
 
 use std::{
@@ -129,6 +129,20 @@ pub(super) fn inspect(named: &[PathBuf], heads: &[PathBuf], is_part: bool) -> Re
         inspected.push(one);
     }
     Ok(inspected)
+}
+
+/// The trails among these recordings that were altered; a warning of each. What is read for another purpose is not
+/// refused for it, but it is no success either.
+pub(super) fn altered(named: &[PathBuf]) -> Result<Vec<Integrity>, Failure> {
+    let mut altered = Vec::new();
+    for path in named.iter().filter(|path| path.exists()) {
+        for trail in recording::find(path)?.trails {
+            let checked = check(&trail, None, &Own::default())?.filter(|checked| checked.broken.is_some());
+            altered.extend(checked.map(|checked| Integrity::new(shown(&trail.name), Some(&by_url(checked)), false)));
+        }
+    }
+    altered.iter().filter_map(|one| one.broken.as_ref()).for_each(|broken| warn(broken));
+    Ok(altered)
 }
 
 /// A trail, and the result of its check.

@@ -11,7 +11,7 @@ use super::{
     options::contract::plan,
     printer::warn,
     report_files::{self, Used},
-    sources, verify,
+    sources, trails, verify,
 };
 use crate::{
     contract::Contract,
@@ -39,6 +39,7 @@ fn diff(args: &Args, a: &Path, b: &Path) -> Result<Outcome, Failure> {
     let contract = args.contract.load()?;
     let redactor = Redactor::new(plan(&contract, &[])?);
     sources::warn_of_journals(&args.recordings);
+    let altered = trails::altered(&args.recordings)?;
     let (old, new) = (read(a, &contract, &redactor)?, read(b, &contract, &redactor)?);
     if old.is_empty() && new.is_empty() {
         return Err(format!("neither `{}` nor `{}` holds an exchange", a.display(), b.display()).into());
@@ -63,7 +64,7 @@ fn diff(args: &Args, a: &Path, b: &Path) -> Result<Outcome, Failure> {
     let comparison = compared::compare(old, new, &ignored);
     let (a, b) = (a.display().to_string(), b.display().to_string());
     report_files::write_all(&wanted, |kind, to, _| comparison.write(kind, [&a, &b], to))?;
-    Ok(Outcome { findings: comparison.differs(), ..Outcome::CLEAN })
+    Ok(Outcome { findings: comparison.differs() || !altered.is_empty(), ..Outcome::CLEAN })
 }
 
 fn read(named: &Path, contract: &Arc<Contract>, redactor: &Redactor) -> Result<Vec<Item>, Failure> {

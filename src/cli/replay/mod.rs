@@ -30,7 +30,7 @@ use super::{
     outbound::OutboundPolicy,
     reload::ContractReload,
     report_files::{self, Used},
-    sources, summary, verify,
+    sources, summary, trails, verify,
 };
 use crate::{
     contract::CheckOptions,
@@ -76,6 +76,7 @@ fn replay(args: &Args) -> Result<Outcome, Failure> {
     // With it, what an intercepted host lacks is asked of that host.
     let tenant = Names { apart: upstream.is_some(), ..tenant };
     let missing = upstream.map(|upstream| Missing::begin(args, upstream, terms.get()?, &options)).transpose()?;
+    let altered = trails::altered(&args.fixtures)?;
     // Beside each other: of the terms, most recordings need nothing.
     let (terms, loaded) = thread::scope(|scope| {
         let loading = scope.spawn(|| load(args, tenant, &terms));
@@ -135,6 +136,9 @@ fn replay(args: &Args) -> Result<Outcome, Failure> {
     let unproven = recorded.proof.as_ref().is_some_and(|proof| !proof.good);
     if let Some(proof) = recorded.proof {
         outcome.collector.proved(proof);
+    }
+    for trail in altered {
+        outcome.collector.integrity(trail);
     }
     let gates = gates::apply(&args.judge.policy, &mut outcome.collector, &replay, &mut judged.stale);
     let mut exit = Outcome {

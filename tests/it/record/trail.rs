@@ -174,6 +174,23 @@ pub fn segments_that_changed_places_are_altered_and_a_torn_end_is_not() {
 }
 
 #[test]
+fn a_comparison_a_replay_and_a_search_of_an_altered_trail_name_the_line_and_do_not_succeed() {
+    let workspace = trail();
+    let second = segments(&workspace).swap_remove(1);
+    change(&workspace, &second, |lines| lines[1] = lines[1].replacen("n=", "m=", 1));
+    let named = format!("contrail: the trail was altered at `trail/{second}`, line 2: this line was altered");
+    for arguments in [
+        &["diff", "trail", "trail"][..],
+        &["scan", "trail"],
+        &["replay", "trail", "--listen", "127.0.0.1:0", "--allow", "auth.missing", "--", "true"],
+    ] {
+        let ran = workspace.run(arguments);
+        assert_line(&ran.stderr, &named);
+        assert_ne!(ran.status, 0, "{arguments:?}: {}{}", ran.stdout, ran.stderr);
+    }
+}
+
+#[test]
 fn a_line_that_no_link_covers_stays_known_as_one_that_a_later_start_adopted() {
     let workspace = trail();
     let names = segments(&workspace);
