@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-/// Whether a terminal could act on a character, or not show it.
-fn is_hidden(character: char) -> bool {
+/// Whether a terminal or a page could act on a character, or not show it.
+pub(crate) fn is_hidden(character: char) -> bool {
     character.is_control()
         || matches!(
             character,

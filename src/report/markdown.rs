@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use super::page::{Cell, Page, Part, Piece, Rows, is_number};
+use crate::visible::is_hidden;
 
 pub(super) fn write(page: &Page, to: &mut dyn Write) -> io::Result<()> {
     writeln!(to, "# {}\n", escape(&page.heading))?;
@@ -59,16 +60,24 @@ fn escape(text: &str) -> String {
             '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '#' | '~' | '!' | '&' | '@' => {
                 escaped.extend(['\\', character]);
             }
-            other if other.is_control() => escaped.push(' '),
-            other => escaped.push(other),
+            other => escaped.push_str(&shown(other)),
         }
     }
     escaped
 }
 
+/// A character, a space for a control, or the escape of another one that a page would not show or act on.
+fn shown(character: char) -> String {
+    match character {
+        other if other.is_control() => " ".to_owned(),
+        other if is_hidden(other) => other.escape_default().to_string(),
+        other => other.to_string(),
+    }
+}
+
 /// A code span: in runs of backticks that are longer than any in the text (`CommonMark`, section 6.1).
 fn code(text: &str) -> String {
-    let text: String = text.chars().map(|character| if character.is_control() { ' ' } else { character }).collect();
+    let text: String = text.chars().map(shown).collect();
     if text.is_empty() {
         return text;
     }
@@ -88,6 +97,7 @@ mod tests {
         assert_eq!(code("a``b"), "```a``b```");
         assert_eq!(code("`"), "`` ` ``");
         assert_eq!(code("a\r\n<b>"), "`a  <b>`");
+        assert_eq!((escape("\u{202e}x"), code("\u{2028}x")), ("\\u{202e}x".to_owned(), "`\\u{2028}x`".to_owned()));
         let mut written = Vec::new();
         table(&["at"], &[vec![vec![super::super::page::code("a|b")]]], &mut written).unwrap();
         assert_eq!(String::from_utf8(written).unwrap(), "| at |\n| --- |\n| `a\\|b` |\n");
