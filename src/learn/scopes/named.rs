@@ -6,7 +6,6 @@
 
 use std::collections::BTreeSet;
 
-use super::refusal::mentions_scope;
 use crate::{
     exchange::Response,
     json::{Kind, Node},
@@ -27,6 +26,11 @@ pub(super) fn named(response: &Response) -> BTreeSet<String> {
         Err(_) => names.sentence(&String::from_utf8_lossy(&response.body.content)),
     }
     names.0
+}
+
+/// Whether a text in lower case mentions a scope. `The scope of your subscription` is no scope of a token.
+pub(super) fn mentions_scope(text: &str) -> bool {
+    text.match_indices("scope").any(|(at, scope)| !text[at + scope.len()..].starts_with(" of "))
 }
 
 /// Whether a challenge asks for another authentication of the user (RFC 9470), which no scope replaces.

@@ -5,7 +5,7 @@ use std::{
     hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher},
 };
 
-use super::named::{is_step_up, named};
+use super::named::{is_step_up, mentions_scope, named};
 use crate::exchange::Response;
 
 /// What a refusal says.
@@ -86,11 +86,6 @@ impl Words {
     pub(in crate::learn) fn mentions_scope(&self) -> bool {
         self.reason == Reason::Scope
     }
-}
-
-/// Whether a text in lower case mentions a scope. `The scope of your subscription` is no scope of a token.
-pub(super) fn mentions_scope(text: &str) -> bool {
-    text.match_indices("scope").any(|(at, scope)| !text[at + scope.len()..].starts_with(" of "))
 }
 
 /// The same in every process.
