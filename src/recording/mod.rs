@@ -34,6 +34,7 @@ pub use fixture::host::{HostRename, TENANT_ORIGIN};
 pub use fixture::identity::Identity;
 pub(crate) use fixture::instants::{date, from_distances, to_distances, wait_until};
 pub(crate) use fixture::names::is_body_file;
+pub(crate) use fixture::normalize::is_per_run;
 pub use fixture::normalize::{rename_request, without_run};
 pub use fixture::options::{Check, FoldOptions, FoldSource, Prove, Take};
 pub use fixture::renew::Renew;

@@ -31,6 +31,8 @@ pub struct Note {
     pub upstream: Option<Arc<str>>,
     /// Bodies that are laid out for reading in the file.
     pub laid_out: LaidOut,
+    /// Its place among the recorded requests of its method and path, where the file has another order.
+    pub order: Option<u32>,
 }
 
 /// Which bodies of an entry are laid out for reading in the file.

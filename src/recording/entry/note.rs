@@ -46,6 +46,7 @@ struct Members<'a> {
     client_left: bool,
     given: Option<u64>,
     laid_out: Vec<String>,
+    order: Option<u64>,
     sha256: Digests,
     request: Option<BodyRecord>,
     response: Option<BodyRecord>,
@@ -133,6 +134,7 @@ read_objects! {
         client_left: "clientLeft",
         given: "given",
         laid_out: "laidOut",
+        order: "order",
         sha256: "sha256",
         request: "request",
         response: "response",
@@ -280,6 +282,7 @@ impl Read<'_> for Record {
                 attested: held.attested.map(AttestedRecord::attested),
                 upstream: held.upstream.map(Arc::from),
                 laid_out,
+                order: held.order.and_then(|order| u32::try_from(order).ok()),
             },
         })
     }
