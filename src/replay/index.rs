@@ -17,6 +17,7 @@ use http::{HeaderName, HeaderValue};
 use super::{
     caller::{Caller, CallerCache, CallerId, Callers},
     conditions::Conditions,
+    fields::{self, Fields},
     grant::Learned,
     ignore::{Ignore, IgnoreSet},
     key_table::KeyTable,
@@ -30,7 +31,7 @@ use super::{
 use crate::recording::fixture::request_parts::Parts;
 use crate::{
     digest::Digests,
-    exchange::{Credential, Request, TenantFacts},
+    exchange::{Credential, Headers, Request, TenantFacts},
     recording::{self, EntryRef, ReadError, ReadFault, Rereader},
     upstream::Difference,
 };
@@ -50,6 +51,10 @@ pub(super) struct Variant {
     pub(super) caller: CallerId,
     /// As an index into the sets of labels.
     pub(super) labels: u32,
+    /// As an index into the sets of header fields.
+    pub(super) fields: u32,
+    /// The number of its key without what is ignored; 0 where nothing is.
+    pub(super) exact: u32,
 }
 
 /// One recorded exchange: what finding and telling it needs. The rest of it is elsewhere.
@@ -120,6 +125,11 @@ pub struct Prepared {
     labels: Labels,
     /// The header fields that have labels.
     label_headers: Vec<HeaderName>,
+    fields: Fields,
+    /// Its key without what is ignored, where something is.
+    exact: Option<Key>,
+    /// Its place among the recorded requests of its method and path.
+    order: Option<u32>,
     status: u16,
     conditions: Conditions,
     by_contrail: bool,
@@ -210,7 +220,9 @@ impl Rules {
         let labels = Labels::of(&self.keys, &*self.has_label, raw, (&request.headers, &mask, &ignored), !redact);
         let has_label = |value: &HeaderValue| value.to_str().is_ok_and(|value| (self.has_label)(value));
         let label_headers = request.headers.iter().filter(|(_, value)| has_label(value)).map(|(name, _)| name.clone());
-        let label_headers = label_headers.collect();
+        let label_headers: Vec<_> = label_headers.collect();
+        let exact =
+            (ignored != IgnoreSet::default()).then(|| self.keys.request(line, &parts, &mask, &IgnoreSet::default()));
         let failure = exchange.transport.incomplete.as_deref();
         // Another tool's words for it may hold secrets.
         let clean_failure = failure.filter(|_| entry.note.is_none()).map(|failure| (self.redact_failure)(failure));
@@ -230,7 +242,10 @@ impl Rules {
             ignored,
             credential: request.credential.clone(),
             labels,
+            fields: fields::recorded(&self.keys, &exchange.request, exchange.response.as_ref(), &label_headers),
             label_headers,
+            exact,
+            order: entry.note.as_ref().and_then(|note| note.order),
             status: exchange.response.as_ref().map_or(0, |response| response.status),
             conditions: self.keys.conditions(&request.headers),
             by_contrail: entry.note.is_some() && !redact,
@@ -257,6 +272,8 @@ pub(super) struct Bucket {
     entries: Numbers,
     /// The different sets of labels that they have.
     label_sets: Numbers,
+    /// The different sets of header fields that they have.
+    field_sets: Numbers,
     pub(super) mask: u32,
     /// One of them was recorded under conditions.
     pub(super) conditional: bool,
@@ -297,6 +314,11 @@ pub(super) struct Index {
     variants: Vec<Variant>,
     variant_ids: AHashMap<Variant, u32>,
     pub(super) labels: LabelTable,
+    field_sets: Vec<Fields>,
+    field_set_ids: AHashMap<Fields, u32>,
+    exact_keys: KeyTable,
+    /// The places that recordings state, of their entries.
+    orders: AHashMap<u32, u32>,
     answers: KeptAnswers,
     /// The recorded sites, as host and port; empty for the tenant.
     pub(super) sites: AHashSet<String>,
@@ -328,6 +350,10 @@ impl Index {
             variants: Vec::new(),
             variant_ids: AHashMap::new(),
             labels: LabelTable::default(),
+            field_sets: Vec::new(),
+            field_set_ids: AHashMap::new(),
+            exact_keys: KeyTable::default(),
+            orders: AHashMap::new(),
             answers: KeptAnswers::new(max_kept),
             sites: AHashSet::new(),
             upstreams: AHashSet::new(),
@@ -370,11 +396,21 @@ impl Index {
             }
         }
         let labels = self.labels.number(prepared.labels, prepared.label_headers);
+        let next = u32::try_from(self.field_sets.len()).unwrap_or(u32::MAX);
+        let fields = *self.field_set_ids.entry(prepared.fields).or_insert_with_key(|fields| {
+            self.field_sets.push(fields.clone());
+            next
+        });
+        let exact = prepared.exact.map_or(0, |key| self.exact_keys.number(key).0 + 1);
+        if let Some(order) = prepared.order {
+            self.orders.insert(number, order);
+        }
         let conditional = prepared.conditions.any();
         match self.by_key.number(prepared.key) {
             (_, true) => {
                 let (entries, label_sets) = (Numbers::one(number), Numbers::one(labels));
-                self.buckets.push(Bucket { entries, label_sets, mask: mask_id, conditional });
+                let field_sets = Numbers::one(fields);
+                self.buckets.push(Bucket { entries, label_sets, field_sets, mask: mask_id, conditional });
             }
             (bucket, false) => {
                 let bucket = &mut self.buckets[bucket as usize];
@@ -383,6 +419,9 @@ impl Index {
                 if !self.numbers.of(&bucket.label_sets).contains(&labels) {
                     self.numbers.push(&mut bucket.label_sets, labels);
                     self.labels.differ = true;
+                }
+                if !self.numbers.of(&bucket.field_sets).contains(&fields) {
+                    self.numbers.push(&mut bucket.field_sets, fields);
                 }
             }
         }
@@ -410,7 +449,7 @@ impl Index {
         self.asked.push(&prepared.asked);
         let intern = || self.callers.intern(Caller::of(&prepared.credential));
         let caller = self.caller_cache.of(&prepared.credential, intern);
-        let variant = Variant { caller, labels };
+        let variant = Variant { caller, labels, fields, exact };
         let next = u32::try_from(self.variants.len()).unwrap_or(u32::MAX);
         let variant = *self.variant_ids.entry(variant).or_insert_with(|| {
             self.variants.push(variant);
@@ -435,6 +474,17 @@ impl Index {
         self.caller_cache = CallerCache::default();
         self.labels.complete();
         self.variant_ids = AHashMap::default();
+        self.field_set_ids = AHashMap::default();
+        let orders = std::mem::take(&mut self.orders);
+        if orders.is_empty() {
+            return;
+        }
+        let at = |entry: &u32| (self.held[*entry as usize].source, orders.get(entry).copied().unwrap_or(0), *entry);
+        for bucket in &self.buckets {
+            if let Some(entries) = self.numbers.list(&bucket.entries) {
+                entries.sort_unstable_by_key(at);
+            }
+        }
     }
 
     /// What tells a recorded exchange apart from others of its identity.
@@ -496,6 +546,20 @@ impl Index {
         self.numbers.of(&bucket.label_sets)
     }
 
+    /// The sets of header fields in a bucket that a request has best; none if it has all of them alike.
+    pub(super) fn best_fields(&self, bucket: &Bucket, headers: &Headers) -> Vec<u32> {
+        let sets = self.numbers.of(&bucket.field_sets);
+        if sets.len() == 1 {
+            return Vec::new();
+        }
+        let live = fields::live(&self.rules.keys, headers);
+        let agreement = |set: &u32| fields::agreement(&live, &self.field_sets[*set as usize]);
+        let best = sets.iter().map(agreement).max();
+        let mut chosen = sets.to_vec();
+        chosen.retain(|set| Some(agreement(set)) == best);
+        if chosen.len() == sets.len() { Vec::new() } else { chosen }
+    }
+
     /// The values of a request at the places of a bucket's mask, as they came.
     pub(super) fn live_values(&self, bucket: u32, raw: &Parts) -> Vec<LiveValue> {
         let bucket = &self.buckets[bucket as usize];
@@ -519,12 +583,13 @@ impl Index {
 
     /// The bucket that answers `parts`: the most specific one whose mask it fits. `None` where two sites have one.
     /// `raw` is the request before redaction, whose labels count.
-    pub(super) fn find(&self, parts: &Parts, raw: &Parts) -> Option<u32> {
+    /// With it, the number of the recorded requests that are the same with what is ignored, too; 0 if none is.
+    pub(super) fn find(&self, parts: &Parts, raw: &Parts) -> Option<(u32, u32)> {
         let mut found = self.sites_of(&parts.site).filter_map(|site| self.find_at(site, parts, raw));
         found.next().filter(|_| found.next().is_none())
     }
 
-    fn find_at(&self, site: &str, parts: &Parts, raw: &Parts) -> Option<u32> {
+    fn find_at(&self, site: &str, parts: &Parts, raw: &Parts) -> Option<(u32, u32)> {
         self.lines_at(site, parts).find_map(|line_key| {
             let line = self.line(line_key)?;
             let ignored = &self.ignore_sets[usize::from(line.ignored)];
@@ -534,7 +599,12 @@ impl Index {
                 let bucket = self.by_key.get(&key)?;
                 let live = self.live_values(bucket, raw);
                 let mut sets = self.label_sets_in(&self.buckets[bucket as usize]).iter();
-                sets.any(|set| self.labels.get(*set).fit(&live)).then_some(bucket)
+                if !sets.any(|set| self.labels.get(*set).fit(&live)) {
+                    return None;
+                }
+                let whole = IgnoreSet::default();
+                let exact = (*ignored != whole).then(|| self.rules.keys.request(line_key, parts, mask, &whole));
+                Some((bucket, exact.and_then(|key| self.exact_keys.get(&key)).map_or(0, |number| number + 1)))
             })
         })
     }

@@ -2,7 +2,8 @@
 //!
 //! Recorded entries make a [`Replay`]; a request (with its secrets already replaced by the plan that made the
 //! recording) gets an answer or a [`Miss`](crate::upstream::Miss) that explains itself. Matching is by site,
-//! method, raw path, decoded query and body by value, never by headers; among entries of one identity the caller's own come first;
+//! method, raw path, decoded query and body by value, never by headers; among entries of one identity the caller's own
+//! come first, of these the ones with the request's labels, and then those with its header fields;
 //! the same request asked again gets the next recorded answer, counted per request.
 //!
 //! Pure but for [`ReplayUpstream`], the [`Upstream`](crate::upstream::Upstream) that carries it. Knows nothing of
@@ -12,6 +13,7 @@ mod builder;
 mod caller;
 mod conditions;
 mod differences;
+mod fields;
 mod grant;
 mod ignore;
 mod index;

@@ -55,6 +55,8 @@ struct Found {
     bucket: u32,
     /// Its values at places that were redacted, the header aside.
     live: Vec<LiveValue>,
+    /// See [`Index::find`].
+    exact: u32,
     same_request: Option<RequestKey>,
     remark: Option<String>,
 }
@@ -64,6 +66,7 @@ struct Found {
 struct KnownRequest {
     bucket: u32,
     live: Vec<LiveValue>,
+    exact: u32,
     key: RequestKey,
 }
 
@@ -132,7 +135,7 @@ impl Replay {
             }
             return Ok(Served { answer, clean: false, same_request: None, remarks });
         }
-        let Found { bucket, mut live, same_request, remark } = self.find(request, redact)?;
+        let Found { bucket, mut live, exact, same_request, remark } = self.find(request, redact)?;
         let exhausted =
             self.exhausted.unwrap_or(if request.method.is_safe() { Exhausted::Repeat } else { Exhausted::Miss });
         let mut state = self.state();
@@ -144,7 +147,7 @@ impl Replay {
             self.index.label_reader().add_header(&request.headers, is_read, &mut live);
         }
         let state_of = &mut *state;
-        let asker = Asker { caller, headers: &request.headers, label_sets: &[] };
+        let asker = Asker { caller, headers: &request.headers, label_sets: &[], exact };
         let entry = match self.next(&mut state_of.sequence, &mut state_of.taken, bucket, asker, &live, exhausted) {
             Choice::Serve(entry) => entry,
             Choice::Exhausted(last, recorded) => {
@@ -286,9 +289,9 @@ impl Replay {
         /// Maximum requests found by their bytes; beyond it, the cache is emptied.
         const MAX_FOUND: usize = 16_384;
         let sent = self.index.rules.keys.sent(request);
-        if let Some(KnownRequest { bucket, live, key }) = self.state().found.get(&*sent) {
+        if let Some(KnownRequest { bucket, live, exact, key }) = self.state().found.get(&*sent) {
             let (bucket, live, same_request) = (*bucket, live.clone(), Some(key.clone()));
-            return Ok(Found { bucket, live, same_request, remark: None });
+            return Ok(Found { bucket, live, exact: *exact, same_request, remark: None });
         }
         let mut parts = self.index.rules.parts_of(request);
         let mut host = None;
@@ -312,7 +315,7 @@ impl Replay {
             }
             remark
         };
-        if let Some(bucket) = self.index.find(&parts, &parts) {
+        if let Some((bucket, exact)) = self.index.find(&parts, &parts) {
             let live = self.index.live_values(bucket, &parts);
             let remark = taken(host);
             let found = &mut self.state().found;
@@ -320,20 +323,20 @@ impl Replay {
                 found.clear();
             }
             let key = RequestKey::default();
-            found.insert((*sent).into(), KnownRequest { bucket, live: live.clone(), key: key.clone() });
-            return Ok(Found { bucket, live, same_request: Some(key), remark });
+            found.insert((*sent).into(), KnownRequest { bucket, live: live.clone(), exact, key: key.clone() });
+            return Ok(Found { bucket, live, exact, same_request: Some(key), remark });
         }
         let redacted = redact(request);
         let raw = parts;
         let mut parts = Parts { site, ..Parts::of(&redacted) };
-        let Some(bucket) = self.index.find(&parts, &raw) else {
+        let Some((bucket, exact)) = self.index.find(&parts, &raw) else {
             if let Some(host) = host.filter(|_| !self.index.lacks_the_tenants_name()) {
                 parts.site = host;
             }
             return Err(Box::new(Miss::unknown(&self.index, &redacted, &parts, &raw)));
         };
         let live = self.index.live_values(bucket, &raw);
-        Ok(Found { bucket, live, same_request: None, remark: taken(host) })
+        Ok(Found { bucket, live, exact, same_request: None, remark: taken(host) })
     }
 
     /// The entry that answers a request with these values. Where it could have several sets of labels, it has the first
@@ -348,17 +351,17 @@ impl Replay {
         exhausted: Exhausted,
     ) -> Choice {
         if !self.index.labels.differ {
-            return sequence.next(&self.index, bucket, asker, exhausted);
+            return sequence.next(&self.index, bucket, asker, exhausted, true);
         }
         let (table, sets) = (&self.index.labels, self.index.label_sets_in(&self.index.buckets[bucket as usize]));
         let several = sets.len() > 1;
         let mut label_sets = taken.choose(table, sets, live, false);
         loop {
             let asker = Asker { label_sets: &label_sets, ..asker };
-            match sequence.next(&self.index, bucket, asker, if several { Exhausted::Miss } else { exhausted }) {
+            match sequence.next(&self.index, bucket, asker, exhausted, !several) {
                 Choice::Exhausted(..) if several => {
                     if taken.choose(table, sets, live, true).is_empty() {
-                        return sequence.next(&self.index, bucket, asker, exhausted);
+                        return sequence.next(&self.index, bucket, asker, exhausted, true);
                     }
                     label_sets = taken.choose(table, sets, live, false);
                 }
@@ -385,10 +388,11 @@ impl Replay {
                     let caller = self.index.callers.known(&Caller::of(&request.credential));
                     let live = self.index.labels.get(self.index.variant(entry).labels).live();
                     let parts = self.index.rules.parts_of(&request);
-                    let asker = Asker { caller, headers: &request.headers, label_sets: &[] };
+                    let asker = Asker { caller, headers: &request.headers, label_sets: &[], exact: 0 };
                     match self.index.find(&parts, &parts) {
                         None => "it matches nothing".to_owned(),
-                        Some(bucket) => {
+                        Some((bucket, exact)) => {
+                            let asker = Asker { exact, ..asker };
                             match self.next(&mut sequence, &mut taken, bucket, asker, &live, Exhausted::Miss) {
                                 Choice::Serve(other) if other == entry => continue,
                                 Choice::Serve(other) => format!("it gets the answer of {}", self.index.name(other)),

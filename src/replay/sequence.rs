@@ -35,6 +35,8 @@ pub(super) struct Sequence {
 struct Cursor {
     /// The entries that it may get; its own, where it has some.
     entries: Vec<u32>,
+    /// How many of them are preferred; they come first.
+    preferred: usize,
     /// What there is instead if none can be served.
     none: Choice,
     next: usize,
@@ -49,11 +51,19 @@ pub(super) struct Asker<'a> {
     pub(super) headers: &'a Headers,
     /// The sets of labels that it may have; none if they do not count.
     pub(super) label_sets: &'a [u32],
+    /// The number of its exact key, see [`Index::find`].
+    pub(super) exact: u32,
 }
 
 impl Cursor {
     /// At the start of what can be served of these entries.
-    fn over(index: &Index, bucket: &Bucket, mut all: Vec<u32>, asked: Conditions) -> Self {
+    fn over(
+        index: &Index,
+        bucket: &Bucket,
+        mut all: Vec<u32>,
+        asked: Conditions,
+        rank: impl Fn(u32) -> (bool, bool),
+    ) -> Self {
         let held = |entry: u32| &index.held[entry as usize];
         let first = all.first().copied().unwrap_or(index.entries_in(bucket)[0]);
         if bucket.conditional {
@@ -61,7 +71,11 @@ impl Cursor {
         }
         let none = all.first().map_or(Choice::Conditional(first), |first| Choice::Unservable(*first));
         all.retain(|entry| !held(*entry).is_unfit);
-        Self { entries: all, none, next: 0, round: 0 }
+        let best = all.iter().map(|entry| rank(*entry)).max();
+        let (mut entries, others): (Vec<u32>, Vec<u32>) = all.into_iter().partition(|entry| Some(rank(*entry)) == best);
+        let preferred = entries.len();
+        entries.extend(others);
+        Self { entries, preferred, none, next: 0, round: 0 }
     }
 }
 
@@ -78,8 +92,16 @@ pub(super) enum Choice {
 }
 
 impl Sequence {
-    /// The next entry of `bucket` for `asker`, in recorded order.
-    pub(super) fn next(&mut self, index: &Index, bucket: u32, asker: Asker<'_>, exhausted: Exhausted) -> Choice {
+    /// The next entry of `bucket` for `asker`, in recorded order. The preferred ones come first, and are the ones that
+    /// come `again`, if any does.
+    pub(super) fn next(
+        &mut self,
+        index: &Index,
+        bucket: u32,
+        asker: Asker<'_>,
+        exhausted: Exhausted,
+        again: bool,
+    ) -> Choice {
         if self.served.len() < index.held.len() {
             self.served.resize(index.held.len(), 0);
         }
@@ -90,9 +112,10 @@ impl Sequence {
         let asked = if all.conditional { index.rules.keys.conditions(asker.headers) } else { Conditions::default() };
         let place = self.place(index, bucket, asker, asked);
         let cursor = &mut self.cursors[place];
-        let Some(last) = cursor.entries.last().copied() else { return cursor.none };
+        let end = if exhausted == Exhausted::Miss { cursor.entries.len() } else { cursor.preferred };
+        let Some(last) = cursor.entries[..cursor.preferred].last().copied() else { return cursor.none };
         loop {
-            while let Some(entry) = cursor.entries.get(cursor.next).copied() {
+            while let Some(entry) = cursor.entries[..end].get(cursor.next).copied() {
                 cursor.next += 1;
                 let served = &mut self.served[entry as usize];
                 if *served <= cursor.round {
@@ -101,6 +124,7 @@ impl Sequence {
                 }
             }
             match exhausted {
+                _ if !again => return Choice::Exhausted(last, cursor.entries.len()),
                 Exhausted::Repeat => {
                     self.served[last as usize] += 1;
                     return Choice::Serve(last);
@@ -116,8 +140,10 @@ impl Sequence {
 
     /// Where the asker stands in `bucket`. Which entries are its own is looked up once.
     fn place(&mut self, index: &Index, bucket: u32, asker: Asker<'_>, asked: Conditions) -> usize {
-        let Asker { caller, label_sets, .. } = asker;
-        let sets = if label_sets.is_empty() { 0 } else { index.rules.keys.hash(label_sets) };
+        let Asker { caller, label_sets, exact, headers } = asker;
+        let fields = index.best_fields(&index.buckets[bucket as usize], headers);
+        let is_any = label_sets.is_empty() && exact == 0 && fields.is_empty();
+        let sets = if is_any { 0 } else { index.rules.keys.hash(&(label_sets, exact, &fields)) };
         if let Some(place) = self.places.get(&(bucket, caller, asked, sets)) {
             return *place;
         }
@@ -132,7 +158,11 @@ impl Sequence {
             let labelled = own.iter().copied().filter(|entry| label_sets.contains(&of(entry).labels));
             let labelled: Vec<u32> = labelled.collect();
             let entries = if labelled.is_empty() { own } else { labelled };
-            self.cursors.push(Cursor::over(index, all, entries, asked));
+            let rank = |entry: u32| {
+                let variant = index.variant(entry);
+                (exact != 0 && variant.exact == exact, fields.contains(&variant.fields))
+            };
+            self.cursors.push(Cursor::over(index, all, entries, asked, rank));
             self.cursors.len() - 1
         };
         self.places.insert((bucket, caller, asked, sets), place);

@@ -1,6 +1,7 @@
 mod labels;
 mod matching;
 mod nearest;
+mod preferred;
 mod sites;
 mod tokens;
 
@@ -18,7 +19,7 @@ use crate::{
         Body, Credential, Exchange, Headers, Presence, Request, Response, Target, Timings, TokenFacts, Transport,
         Withheld,
     },
-    recording::{Entry, ReadError, fixture::request_parts::Parts},
+    recording::{Entry, Note, ReadError, fixture::request_parts::Parts},
     upstream::{Miss, Reason},
 };
 

@@ -1,7 +1,7 @@
 //! Which of several recorded answers a request gets.
 
 use super::*;
-use crate::support::golden::assert_output;
+use crate::support::{golden::assert_output, wire::Origin};
 
 #[test]
 fn the_same_request_gets_its_recorded_answers_in_order_then_the_last_again_if_it_is_safe() {
@@ -210,4 +210,42 @@ fn conditional_requests_get_the_answers_to_their_own_validators() {
     let held = |tag: &str| status(&[("If-None-Match", tag)]);
     assert_eq!([held("\"2\""), held("\"1\""), status(&[])], [304, 200, 200]);
     replay.finish();
+}
+
+#[test]
+fn requests_with_numbers_of_the_client_keep_their_recorded_order_when_these_are_ignored() {
+    let workspace = Workspace::new();
+    let origin = Origin::start();
+    let upstream = format!("http://{}", origin.address);
+    let ask = |to: SocketAddr, id: &str| {
+        let sent = format!(r#"{{"requestId":"{id}","name":"n"}}"#);
+        text(&send(to, "/counter", &sent))
+    };
+    let record = |ids: &[&str], options: &[&str]| {
+        let arguments = ["record", "--listen", "127.0.0.1:0", "--upstream", &upstream, "--out", "fx.har"];
+        let record = Running::start(workspace.path(), arguments.iter().chain(options));
+        for (number, id) in ids.iter().enumerate() {
+            origin.will_answer(format!("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n{number}"));
+            ask(record.address, id);
+        }
+        let ran = record.finish();
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+        fs::read_to_string(workspace.path().join("fx.har")).unwrap()
+    };
+    let replayed = |ids: &[&str]| {
+        let replay = workspace.replay(&["fx.har", "--ignore", "pointer:/requestId"]);
+        let answers: Vec<String> = ids.iter().map(|id| ask(replay.address, id)).collect();
+        assert_eq!(replay.finish().status, 0);
+        answers.concat()
+    };
+    let ids = ["zz", "mm", "aa", "kk", "bb", "xx", "cc"];
+    let har = record(&ids, &[]);
+    assert_eq!(har.matches("\"order\"").count(), ids.len());
+    assert_eq!(replayed(&["1", "2", "3", "4", "5", "6", "7"]), "0123456");
+    assert_eq!(replayed(&["cc", "1", "2"]), "601", "an exact one first, and none twice");
+    assert_eq!(record(&ids, &["--overwrite"]), har);
+    // What is appended comes after what was there.
+    record(&["ab", "yy"], &["--append"]);
+    assert_eq!(replayed(&["1", "2", "3", "4", "5", "6", "7", "8", "9"]), "012345601");
+    assert!(!record(&["same", "same"], &["--overwrite"]).contains("\"order\""));
 }

@@ -1,0 +1,83 @@
+//! Header fields that decide between recorded requests of one identity: never whether one matches, but which comes first.
+
+use http::HeaderName;
+
+use super::mask::Keys;
+use crate::{
+    exchange::{Headers, Request, Response, is_hop_by_hop, media},
+    recording::is_per_run,
+};
+
+/// Fields of a request as hashes of names and values, in order.
+pub(super) type Fields = Box<[(u32, u32)]>;
+
+/// Fields in which a client differs from another, or a connection from another, while the answers are the same.
+const OF_THE_CLIENT: &[&str] = &[
+    "accept-encoding",
+    "authorization",
+    "cache-control",
+    "content-length",
+    "cookie",
+    "dnt",
+    "expect",
+    "forwarded",
+    "from",
+    "host",
+    "origin",
+    "pragma",
+    "priority",
+    "referer",
+    "save-data",
+    "upgrade-insecure-requests",
+    "user-agent",
+    "via",
+    "x-forwarded-for",
+    "x-forwarded-host",
+    "x-forwarded-proto",
+    "x-real-ip",
+];
+
+/// Those of a recorded request on which its answer may depend: all but what differs between clients, connections and
+/// runs, and what the answer names in `Vary` (RFC 9110, section 12.5.5). Labels and conditions are compared elsewhere.
+pub(super) fn recorded(keys: &Keys, request: &Request, response: Option<&Response>, labelled: &[HeaderName]) -> Fields {
+    let vary = response.map(|response| &response.headers).into_iter().flat_map(|headers| headers.get_all("vary"));
+    let vary: Vec<&str> = vary.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(',')).collect();
+    let varies = |name: &HeaderName| vary.iter().any(|one| one.trim().eq_ignore_ascii_case(name.as_str()));
+    of(keys, &request.headers, |name| {
+        let text = name.as_str();
+        let is_noise = is_hop_by_hop(name)
+            || is_per_run(name)
+            || text.starts_with("if-")
+            || text == "range"
+            || labelled.contains(name);
+        let is_of_client = OF_THE_CLIENT.contains(&text) || text.starts_with("sec-");
+        !is_noise && (!is_of_client || varies(name))
+    })
+}
+
+/// All fields of a live request.
+pub(super) fn live(keys: &Keys, headers: &Headers) -> Fields {
+    of(keys, headers, |_| true)
+}
+
+/// How well a live request has the fields of a recorded one.
+pub(super) fn agreement(live: &Fields, recorded: &Fields) -> isize {
+    recorded.iter().map(|field| if live.binary_search(field).is_ok() { 1 } else { -1 }).sum()
+}
+
+#[allow(clippy::cast_possible_truncation)] // half of a hash is one, too
+fn of(keys: &Keys, headers: &Headers, counts: impl Fn(&HeaderName) -> bool) -> Fields {
+    let mut fields: Vec<(u32, u32)> = headers
+        .iter()
+        .filter(|(name, _)| counts(name))
+        .map(|(name, value)| {
+            let value = value.as_bytes().trim_ascii();
+            // A client draws a new boundary for each request.
+            let is_multipart = *name == http::header::CONTENT_TYPE && value.starts_with(b"multipart/");
+            let value = if is_multipart { keys.hash(&*media::essence(value)) } else { keys.hash(value) };
+            (keys.hash(name.as_str()) as u32, value as u32)
+        })
+        .collect();
+    fields.sort_unstable();
+    fields.into()
+}
