@@ -372,6 +372,12 @@ impl UncheckedSet {
         self.0 & (1 << aspect as u8) != 0
     }
 
+    /// Whether every aspect is unchecked.
+    #[must_use]
+    pub fn is_full(self) -> bool {
+        self.iter().count() == Unchecked::ALL.len()
+    }
+
     /// Whether nothing is unchecked.
     #[must_use]
     pub fn is_empty(self) -> bool {
@@ -397,6 +403,8 @@ impl UncheckedSet {
 /// What a verdict comes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Conclusion {
+    /// Nothing at all was checked.
+    Unjudged,
     /// Nothing found. What was not checked is listed beside it.
     Conforms,
     /// At least one gap, no violation.
@@ -406,10 +414,22 @@ pub enum Conclusion {
 }
 
 impl Conclusion {
-    /// The word used in output: `conforms`, `gap` or `violates`.
+    /// What findings come to where these aspects were not checked.
+    pub fn of<'a>(findings: impl Iterator<Item = &'a Finding>, unchecked: UncheckedSet) -> Self {
+        let begin = if unchecked.is_full() { Self::Unjudged } else { Self::Conforms };
+        findings.fold(begin, |worst, finding| {
+            worst.max(match finding.kind() {
+                Kind::Violation => Self::Violates,
+                Kind::Gap => Self::Gap,
+            })
+        })
+    }
+
+    /// The word used in output: `conforms`, `gap`, `violates` or `unjudged`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
+            Self::Unjudged => "unjudged",
             Self::Conforms => "conforms",
             Self::Gap => "gap",
             Self::Violates => "violates",
@@ -468,15 +488,20 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// `violates` if there is a violation, else `gap` if there is a gap, else `conforms`.
+    /// One of an exchange of which nothing was checked, for this reason.
+    #[must_use]
+    pub fn unjudged(reason: &'static str) -> Self {
+        let mut verdict = Self::default();
+        for aspect in Unchecked::ALL {
+            verdict.leave(aspect, reason);
+        }
+        verdict
+    }
+
+    /// `violates` if there is a violation, else `gap` if there is a gap, else `conforms` if anything was checked.
     #[must_use]
     pub fn conclusion(&self) -> Conclusion {
-        self.findings.iter().fold(Conclusion::Conforms, |worst, finding| {
-            worst.max(match finding.kind() {
-                Kind::Violation => Conclusion::Violates,
-                Kind::Gap => Conclusion::Gap,
-            })
-        })
+        Conclusion::of(self.findings.iter(), self.unchecked)
     }
 
     /// Leaves all of an aspect unchecked, and says why.

@@ -137,11 +137,12 @@ fn text(outcome: &Outcome, dropped: u64, rows: &Rows, next: Option<&str>) -> Str
     let mut out = String::from("\n");
     let _ = writeln!(
         out,
-        "{}: {} conform, {} with gaps, {} violate{}",
+        "{}: {} conform, {} with gaps, {} violate{}{}",
         plural(tally.exchanges, if replays { "live request" } else { "exchange" }),
         tally.conforms,
         tally.gap,
         tally.violates,
+        tally.unjudged(),
         if replays { format!(", {} missed", tally.misses) } else { String::new() }
     );
     if !tally.operations().is_empty() {
@@ -239,6 +240,10 @@ const MAX_ASPECTS: usize = 5;
 /// Adds what could not be checked, and of how many exchanges: the most frequent first.
 fn not_checked(tally: &Tally, out: &mut String) {
     let mut aspects: Vec<(&str, u64)> = tally.unchecked().map(|(aspect, count, _)| (aspect, count)).collect();
+    if tally.nothing_judged() {
+        let _ = writeln!(out, "not checked: everything");
+        return;
+    }
     if aspects.is_empty() {
         return;
     }

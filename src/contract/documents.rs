@@ -2,7 +2,7 @@
 
 use std::{
     collections::HashSet,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, LazyLock, OnceLock},
 };
 
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::{
     BUILT_IN, CheckOptions, ContractDocument, ContractError, check, compile,
-    contract_document::sha256,
+    contract_document::{NONE, sha256},
     files, model,
     overlay::Slip,
     union::{self, Union},
@@ -53,6 +53,10 @@ impl Contract {
     pub fn load(files: &[PathBuf], overlays: &[PathBuf]) -> Result<Arc<Self>, ContractError> {
         let built_in = [PathBuf::from(BUILT_IN)];
         let files = if files.is_empty() { &built_in } else { files };
+        let is_none = |file: &PathBuf| file == Path::new(NONE);
+        if files.iter().any(is_none) && files.len() + overlays.len() > 1 {
+            return Err(ContractError::NoneBesideOthers);
+        }
         let mut documents = Vec::new();
         // A slip is one where it is one in every document: an action may be for one of them.
         let mut slips: Option<Vec<Slip>> = None;
@@ -165,7 +169,8 @@ impl Contract {
     /// nothing, keys that overlays do not have, and scopes that no security scheme declares.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
-        let empty = self.documents().iter().filter(|document| document.model().operations.is_empty());
+        let is_empty = |document: &&ContractDocument| document.model().operations.is_empty() && !self.is_none();
+        let empty = self.documents().iter().filter(is_empty);
         let empty = empty.map(|document| {
             format!(
                 "`{}` has no operation under `paths`, so it judges no exchange; is it the right file?",
@@ -177,9 +182,17 @@ impl Contract {
         empty.chain(overlays).chain(scopes.map(ToString::to_string)).collect()
     }
 
+    /// Whether it documents nothing on purpose, so that nothing is judged.
+    fn is_none(&self) -> bool {
+        matches!(self.documents(), [only] if only.name() == NONE)
+    }
+
     /// Checks one exchange.
     #[must_use]
     pub fn check(&self, exchange: &Exchange, options: &CheckOptions) -> Verdict {
+        if self.is_none() {
+            return Verdict::unjudged("--contract none: no document says what to check");
+        }
         let path = exchange.request.target.path();
         let found = self.locate(exchange.request.method.as_str(), path);
         let Some((document, matched)) = found else {

@@ -50,6 +50,8 @@ pub enum ContractError {
         /// What is wrong with it.
         error: Box<ContractError>,
     },
+    /// `none` beside another document, or with an overlay.
+    NoneBesideOthers,
     /// An overlay is no overlay, or one of its actions cannot be carried out.
     Overlay {
         /// The overlay's file.
@@ -64,6 +66,9 @@ pub enum ContractError {
 impl fmt::Display for ContractError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::NoneBesideOthers => f.write_str(
+                "--contract none goes with no other --contract and with no --overlay; leave one of them out",
+            ),
             Self::Unreadable { file, .. } => write!(f, "cannot read `{}`", file.display()),
             Self::Syntax { file, language, reason } => {
                 write!(f, "`{}` is not valid {language}: {reason}", file.display())

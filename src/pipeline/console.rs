@@ -202,7 +202,7 @@ fn text(out: &mut Vec<u8>, status: u16, colour: bool, judged: &JudgedExchange, m
     }
     let conclusion = verdict.conclusion();
     let kind = match conclusion {
-        Conclusion::Conforms => None,
+        Conclusion::Unjudged | Conclusion::Conforms => None,
         Conclusion::Gap => Some(Kind::Gap),
         Conclusion::Violates => Some(Kind::Violation),
     };

@@ -11,7 +11,7 @@ use super::verdict_cache::VerdictCache;
 use crate::{
     contract::{CheckOptions, Contract},
     exchange::{Body, Credential, DecodeLimits, Exchange, Headers, Request, Transport},
-    finding::{Rule, Unchecked, Verdict},
+    finding::{Rule, Verdict},
     recording::{Attested, attest},
     redact::{JudgedExchange, Redacted, Redactor},
     token::TokenCache,
@@ -117,11 +117,7 @@ impl Judge {
             return (verdict, false);
         }
         tracing::error!("the check panicked; the exchange is recorded and nothing about it is checked");
-        let mut verdict = Verdict::default();
-        for aspect in Unchecked::ALL {
-            verdict.leave(aspect, "the check failed; please report it");
-        }
-        (verdict, true)
+        (Verdict::unjudged("the check failed; please report it"), true)
     }
 
     /// Judges an exchange that is over, and reports whether the checker panicked instead.

@@ -107,5 +107,5 @@ pub(super) fn places(counts: &BTreeMap<&str, u64>) -> String {
 /// The word for the result of an exchange: a miss never `conforms`.
 #[must_use]
 pub fn verdict_name(conclusion: Conclusion, missed: bool) -> &'static str {
-    if missed && conclusion == Conclusion::Conforms { "miss" } else { conclusion.name() }
+    if missed && conclusion <= Conclusion::Conforms { "miss" } else { conclusion.name() }
 }

@@ -8,9 +8,9 @@ use std::{
 use serde::Serialize;
 use tempfile::SpooledTempFile;
 
-use super::{Cited, ExchangeRef, Unauthenticated, tally::conclusion, verdict_name};
+use super::{Cited, ExchangeRef, Unauthenticated, verdict_name};
 use crate::{
-    finding::{Blame, Finding, Reason, Unchecked, reasons_of},
+    finding::{Blame, Conclusion, Finding, Reason, Unchecked, reasons_of},
     redact::{JudgedExchange, Redacted, Redactor},
 };
 
@@ -90,7 +90,7 @@ impl Spool {
             method,
             url,
             status,
-            verdict: verdict_name(conclusion(findings()), place.miss.is_some()),
+            verdict: verdict_name(Conclusion::of(findings(), unchecked), place.miss.is_some()),
             miss: place.miss.is_some(),
             blame: other.map_or(verdict.blame, |other| other.blame).map(Blame::name),
             findings: findings().map(WrittenFinding::from).collect(),

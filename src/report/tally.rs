@@ -276,11 +276,12 @@ impl Tally {
     ) {
         let verdict = &judged.verdict;
         let findings = || verdict.findings.iter().filter(|finding| other.is_none() || !finding.rule.is_auth());
+        let unchecked = other.map_or(verdict.unchecked, |other| other.unchecked);
         self.count_verdict(
             place,
-            conclusion(findings()),
+            Conclusion::of(findings(), unchecked),
             verdict.operation.as_deref(),
-            other.map_or(verdict.unchecked, |other| other.unchecked),
+            unchecked,
             other.map_or(verdict.blame, |other| other.blame),
             judged.exchange.timings.total(),
         );
@@ -300,7 +301,8 @@ impl Tally {
     /// Counts an exchange without a finding.
     pub(super) fn count(&mut self, place: ExchangeRef<'_>, counted: &Unremarkable) {
         let Unremarkable { operation, unchecked, reasons, blame, took } = counted;
-        self.count_verdict(place, Conclusion::Conforms, operation.as_deref(), *unchecked, *blame, *took);
+        let conclusion = Conclusion::of([].iter(), *unchecked);
+        self.count_verdict(place, conclusion, operation.as_deref(), *unchecked, *blame, *took);
         self.count_reasons(operation.as_ref(), reasons);
     }
 
@@ -347,12 +349,13 @@ impl Tally {
             (&mut self.exchanges, [&mut self.conforms, &mut self.gap, &mut self.violates])
         };
         *all += 1;
-        *match conclusion {
-            _ if place.miss.is_some() => &mut self.misses,
-            Conclusion::Conforms => conforms,
-            Conclusion::Gap => gap,
-            Conclusion::Violates => violates,
-        } += 1;
+        match conclusion {
+            _ if place.miss.is_some() => self.misses += 1,
+            Conclusion::Unjudged => {}
+            Conclusion::Conforms => *conforms += 1,
+            Conclusion::Gap => *gap += 1,
+            Conclusion::Violates => *violates += 1,
+        }
         if let Some(blame) = blame {
             self.blame[blame as usize] += 1;
         }
@@ -364,6 +367,24 @@ impl Tally {
         }
         for aspect in unchecked.iter() {
             counts.unchecked[aspect as usize] += 1;
+        }
+    }
+
+    /// Whether there are exchanges, and nothing of any was checked.
+    #[must_use]
+    pub fn nothing_judged(&self) -> bool {
+        let Recorded { exchanges, conforms, gap, violates } = self.recorded;
+        let judged = [self.conforms, self.gap, self.violates, self.misses, conforms, gap, violates];
+        self.exchanges + exchanges > 0 && judged.iter().sum::<u64>() == 0
+    }
+
+    /// Exchanges of which nothing was checked, in words behind the others; nothing if there is none.
+    #[must_use]
+    pub fn unjudged(&self) -> String {
+        let judged = self.conforms + self.gap + self.violates + self.misses;
+        match self.exchanges.saturating_sub(judged) {
+            0 => String::new(),
+            count => format!(", {count} not judged"),
         }
     }
 
@@ -589,15 +610,6 @@ impl Tally {
         let counts = self.operations.iter().map(|(operation, counts)| (&**operation, count(counts)));
         counts.filter(|(_, count)| *count > 0).collect()
     }
-}
-
-pub(super) fn conclusion<'a>(findings: impl Iterator<Item = &'a Finding>) -> Conclusion {
-    findings.fold(Conclusion::Conforms, |worst, finding| {
-        worst.max(match finding.kind() {
-            Kind::Violation => Conclusion::Violates,
-            Kind::Gap => Conclusion::Gap,
-        })
-    })
 }
 
 /// A JSON pointer with `*` in place of array indices, so that the tenth item groups with the first.

@@ -43,7 +43,9 @@ pub(super) fn write(facts: &Facts<'_>, to: &mut dyn Write, colour: bool) -> io::
     if tally.ungrouped > 0 {
         writeln!(pen.to, "{} at further places, not listed one by one\n", plural(tally.ungrouped, "finding"))?;
     }
-    if tally.unchecked().next().is_some() {
+    if tally.nothing_judged() {
+        writeln!(pen.to, "{}: everything\n", pen.paint(BOLD, "Not checked"))?;
+    } else if tally.unchecked().next().is_some() {
         writeln!(pen.to, "{}", pen.paint(BOLD, "Not checked"))?;
         for (aspect, count, counts) in tally.unchecked() {
             writeln!(pen.to, "  {aspect}: {} ({})", plural(count, "exchange"), places(&counts))?;
@@ -90,13 +92,13 @@ pub(super) fn write(facts: &Facts<'_>, to: &mut dyn Write, colour: bool) -> io::
     let live = facts.run.unused.is_some();
     writeln!(
         pen.to,
-        "{} checked against {} {}: {} conform, {} with gaps, {} violate{}",
+        "{} checked against {}: {} conform, {} with gaps, {} violate{}{}",
         plural(tally.exchanges, if live { "live request" } else { "exchange" }),
-        visible(&facts.title.title),
-        visible(&facts.title.version),
+        visible(format!("{} {}", facts.title.title, facts.title.version).trim_end()),
         tally.conforms,
         tally.gap,
         tally.violates,
+        tally.unjudged(),
         if live { format!(", {} missed", tally.misses) } else { String::new() }
     )?;
     if live {

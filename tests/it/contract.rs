@@ -9,6 +9,7 @@ use crate::support::{
     cases,
     command::run_in,
     golden::{assert_line, assert_output},
+    har,
 };
 
 const CONNECTION_GROUPS: &str = "$.paths['/connections/{id}/directory-provisioning/synchronized-groups'].get";
@@ -233,7 +234,7 @@ fn a_contract_without_an_operation_is_a_warning_at_the_start_and_a_finding_of_it
         let expected =
             format!("`{name}` has no operation under `paths`, so it judges no exchange; is it the right file?");
         for command in [
-            &["watch", "--upstream", "sandbox", "--contract", name, "--", "true"][..],
+            &["watch", "--upstream", "sandbox", "--contract", name, "--allow", "unused", "--", "true"][..],
             &["contract", "--contract", name, "--contract", "built-in"],
         ] {
             let ran = run_in(folder.path(), command);
@@ -568,4 +569,26 @@ fn the_page_about_contracts_lists_every_key_of_contrails_own() {
     for key in found {
         assert!(page.contains(&format!("| `{key}` |")), "{}", page);
     }
+}
+
+#[test]
+fn without_a_contract_nothing_is_judged_and_nothing_conforms() {
+    let folder = tempfile::tempdir().unwrap();
+    let bodies = [har::conforming(), har::get("/v1/things", None, 200, "{}")];
+    fs::write(folder.path().join("a.har"), har::har(&bodies)).unwrap();
+    let ran = run_in(folder.path(), ["verify", "a.har", "--contract", "none"]);
+    assert_output("contract/without_a_contract_nothing_is_judged_and_nothing_conforms", &ran);
+    let ran = run_in(folder.path(), ["verify", "a.har", "--contract", "none", "--format", "json"]);
+    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(report["exchanges"][0]["verdict"], "unjudged");
+    assert_eq!((&report["summary"]["exchanges"], &report["summary"]["conforms"]), (&2.into(), &0.into()));
+    for others in [["--contract", "built-in"], ["--overlay", "a.har"]] {
+        let ran = run_in(folder.path(), ["verify", "a.har", "--contract", "none"].into_iter().chain(others));
+        assert_eq!((ran.status, ran.stderr.lines().count()), (2, 1), "{}", ran.stderr);
+        assert!(ran.stderr.contains("--contract none goes with no other --contract"), "{}", ran.stderr);
+    }
+    let imported = run_in(folder.path(), ["import", "a.har", "--out", "fx.har", "--contract", "none"]);
+    assert_eq!(imported.status, 0, "{}", imported.stderr);
+    let replayed = run_in(folder.path(), "replay fx.har --contract none --allow unused -- true".split(' '));
+    assert_output("contract/a_replay_without_a_contract", &replayed);
 }

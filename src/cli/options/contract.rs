@@ -21,8 +21,8 @@ const MAX_WARNINGS: usize = 10;
 /// Which contract is in force
 #[derive(Debug, Clone, clap::Args)]
 pub struct ContractArgs {
-    /// OpenAPI 3.0 to 3.2 document, JSON or YAML, or `built-in` for the built-in tenant contract, the default;
-    /// repeatable: the first document that has an exchange's operation judges it
+    /// OpenAPI 3.0 to 3.2 document, JSON or YAML, `built-in` for the built-in tenant contract, the default, or `none` to
+    /// judge nothing; repeatable: the first document that has an exchange's operation judges it
     #[arg(long, value_name = "FILE")]
     pub contract: Vec<PathBuf>,
     /// OpenAPI Overlay 1.0 or 1.1 to apply to the contract; repeatable, in order
