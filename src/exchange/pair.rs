@@ -120,6 +120,8 @@ pub struct Transport {
     pub incomplete: Option<String>,
     /// The client left before the end; nobody is to blame for what did not come.
     pub client_left: bool,
+    /// The response ended with trailer fields, which are not recorded.
+    pub trailers: bool,
     /// The request was sent again on a fresh connection after a kept-alive one turned out closed.
     pub retried: bool,
     /// The `audience` that the client sent, where contrail rewrote it to the tenant's.

@@ -73,6 +73,8 @@ pub(super) struct RecordedExchange {
     redacted: bool,
     /// It is never served.
     pub(super) is_unfit: bool,
+    /// Its response had trailer fields, which the recording lacks.
+    pub(super) trailers: bool,
     /// Its answer among those that are kept in memory, if it is there.
     answer: Option<AnswerId>,
     kept: Kept,
@@ -134,6 +136,7 @@ pub struct Prepared {
     conditions: Conditions,
     by_contrail: bool,
     redacted: bool,
+    trailers: bool,
     unfit: Option<Box<str>>,
     answer: Option<Digested>,
     carries_authorization: bool,
@@ -250,6 +253,7 @@ impl Rules {
             conditions: self.keys.conditions(&request.headers),
             by_contrail: entry.note.is_some() && !redact,
             redacted: redact,
+            trailers: exchange.transport.trailers,
             answer,
             unfit: unfit.map(Into::into),
             carries_authorization: entry.note.is_none() && exchange.request.headers.contains("authorization"),
@@ -462,6 +466,7 @@ impl Index {
             conditions: prepared.conditions,
             by_contrail: prepared.by_contrail,
             redacted: prepared.redacted,
+            trailers: prepared.trailers,
             is_unfit,
             answer,
             kept: prepared.kept,

@@ -394,7 +394,10 @@ impl Replay {
                         Some((bucket, exact)) => {
                             let asker = Asker { exact, ..asker };
                             match self.next(&mut sequence, &mut taken, bucket, asker, &live, Exhausted::Miss) {
-                                Choice::Serve(other) if other == entry => continue,
+                                Choice::Serve(other) if other == entry && !held.trailers => continue,
+                                Choice::Serve(other) if other == entry => {
+                                    "its answer had trailer fields, which are not recorded".to_owned()
+                                }
                                 Choice::Serve(other) => format!("it gets the answer of {}", self.index.name(other)),
                                 Choice::Exhausted(..) | Choice::Unservable(_) | Choice::Conditional(_) => {
                                     "there is no answer left for it".to_owned()

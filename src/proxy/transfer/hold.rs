@@ -107,7 +107,12 @@ pub(super) async fn response(
                 return replace(in_progress, problem, Some(error.0)).await;
             }
             Ok(Ok(data)) => in_progress.push(&data),
-            Ok(Err(frame)) => trailers = frame.into_trailers().ok(),
+            Ok(Err(frame)) => {
+                trailers = frame.into_trailers().ok();
+                if trailers.as_ref().is_some_and(|trailers| !trailers.is_empty()) {
+                    in_progress.has_trailers();
+                }
+            }
         }
         if !in_progress.copy().fits() {
             let detail = "the response body is larger than --max-capture, so it cannot be judged, and --enforce lets \

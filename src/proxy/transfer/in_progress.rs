@@ -41,6 +41,8 @@ pub(in crate::proxy) struct InProgress {
     client_left: bool,
     /// See [`Completed::calls_contrail`].
     pub(in crate::proxy) calls_contrail: bool,
+    /// Its response has trailer fields.
+    trailers: bool,
     /// Its place among the requests that are with the upstream.
     pub(in crate::proxy) permit: Option<OwnedSemaphorePermit>,
 }
@@ -74,6 +76,7 @@ impl InProgress {
             in_flight,
             client_left: false,
             calls_contrail: false,
+            trailers: false,
             permit: None,
         }
     }
@@ -115,6 +118,11 @@ impl InProgress {
 
     pub(in crate::proxy) fn push(&mut self, data: &Bytes) {
         self.copy.push(data);
+    }
+
+    /// Its response ends with trailer fields.
+    pub(in crate::proxy) fn has_trailers(&mut self) {
+        self.trailers = true;
     }
 
     pub(in crate::proxy) fn copy(&self) -> &BodyCapture {
@@ -181,6 +189,7 @@ impl InProgress {
         exchange.transport = Transport {
             incomplete,
             client_left: self.client_left || broke_off,
+            trailers: self.trailers,
             retried: meta.retried,
             original_audience: self.original_audience.take(),
             answered_by_contrail: meta.answered_by_contrail.map(str::to_owned),

@@ -162,6 +162,9 @@ impl Gate {
                 Some(Ok(mut frame)) => {
                     if let Some(trailers) = frame.trailers_mut() {
                         hop::trailers(trailers);
+                        if let Some(in_progress) = self.in_progress.as_mut().filter(|_| !trailers.is_empty()) {
+                            in_progress.has_trailers();
+                        }
                     }
                     let Some(data) = frame.data_ref() else {
                         self.hold(None, Some(Ok(frame)));

@@ -98,6 +98,9 @@ pub(super) fn note(
     if transport.client_left {
         raw(out, ",\"clientLeft\":true");
     }
+    if transport.trailers {
+        raw(out, ",\"trailers\":true");
+    }
     if let Style::Fixture { request, response, laid_out, .. } = style {
         match (laid_out.request, laid_out.response) {
             (false, false) => {}

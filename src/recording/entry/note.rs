@@ -44,6 +44,7 @@ struct Members<'a> {
     answered: Option<String>,
     incomplete: Option<String>,
     client_left: bool,
+    trailers: bool,
     given: Option<u64>,
     laid_out: Vec<String>,
     order: Option<u64>,
@@ -132,6 +133,7 @@ read_objects! {
         answered: "answered",
         incomplete: "incomplete",
         client_left: "clientLeft",
+        trailers: "trailers",
         given: "given",
         laid_out: "laidOut",
         order: "order",
@@ -262,6 +264,7 @@ impl Read<'_> for Record {
             transport: Transport {
                 incomplete: held.incomplete,
                 client_left: held.client_left,
+                trailers: held.trailers,
                 retried: held.retried,
                 original_audience: held.original_audience,
                 answered_by_contrail: held.answered.filter(|_| held.given.is_none()),

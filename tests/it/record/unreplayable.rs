@@ -155,6 +155,26 @@ fn a_fixture_with_an_entry_that_cannot_be_replayed_is_not_good_and_the_entry_is_
 }
 
 #[test]
+fn trailer_fields_reach_the_client_and_the_proof_says_that_they_are_not_recorded() {
+    let workspace = Workspace::new();
+    let origin = Origin::start();
+    let head = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n";
+    origin.will_answer(format!("{head}X-Checksum: 900150\r\n\r\n"));
+    origin.will_answer(format!("{head}\r\n"));
+    let record = workspace.start_at(origin.address, "record", &["--out", "rec.har"]);
+    for path in ["/sum", "/none"] {
+        assert_eq!(call(record.address, "GET", path, &[("TE", "trailers")], b"").body, b"ok");
+    }
+    let ran = record.finish();
+    assert_eq!(ran.status, 1, "{}", ran.stderr);
+    let lost = "(GET /sum) does not replay: its answer had trailer fields, which are not recorded";
+    assert!(ran.stderr.contains(lost) && !ran.stderr.contains("(GET /none)"), "{}", ran.stderr);
+    let replay = Running::start(workspace.path(), ["replay", "rec.har", "--listen", "127.0.0.1:0"]);
+    assert_eq!(call(replay.address, "GET", "/sum", &[], b"").body, b"ok");
+    assert_eq!(replay.finish().status, 0);
+}
+
+#[test]
 fn a_body_that_decodes_to_more_than_a_bound_is_withheld_with_the_name_of_its_option() {
     let spaces = format!("[{}]", " ".repeat(200_000)).into_bytes();
     let coded = ruzstd::encoding::compress_to_vec(&spaces[..], ruzstd::encoding::CompressionLevel::Fastest);
