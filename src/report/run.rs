@@ -13,6 +13,7 @@ const MAX_APART: usize = 1000;
 
 /// The result of a run besides findings. Empty for a command that only reads files.
 #[derive(Debug, Clone, Default)]
+#[allow(clippy::struct_excessive_bools)] // each gate is one of its own
 pub struct Run {
     misses: BTreeMap<(String, &'static str), Missed>,
     /// Misses beyond [`MAX_APART`] different requests.

@@ -352,7 +352,9 @@ impl Check {
                 LineKind::Blank => continue,
                 LineKind::Entry(end) => {
                     self.checked.entries += 1;
-                    end.into_iter().for_each(|end| self.checked.clock.take(end));
+                    if let Some(end) = end {
+                        self.checked.clock.take(end);
+                    }
                 }
                 LineKind::Unknown => self.checked.entries += 1,
             }
