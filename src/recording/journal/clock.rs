@@ -5,6 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::unrecorded::instant;
+use crate::recording::entry::decode::NO_INSTANT;
 
 /// Exchanges that end at about the same time may be written in any order.
 const TOLERANCE: SignedDuration = SignedDuration::from_mins(10);
@@ -73,7 +74,8 @@ impl Clock {
 pub(super) fn end_of(line: &[u8]) -> Option<Timestamp> {
     let line = line.strip_prefix(b"{\"startedDateTime\":\"")?;
     let (started, rest) = line.split_at(line.iter().position(|byte| *byte == b'"')?);
-    let started: Timestamp = std::str::from_utf8(started).ok()?.parse().ok()?;
+    let started = std::str::from_utf8(started).ok().filter(|started| *started != NO_INSTANT)?;
+    let started: Timestamp = started.parse().ok()?;
     let time = rest.strip_prefix(b"\",\"time\":")?;
     let time = &time[..time.iter().position(|byte| *byte == b',')?];
     let millis: f64 = std::str::from_utf8(time).ok()?.parse().ok()?;
@@ -98,7 +100,9 @@ mod tests {
         ];
         let clock = |ends: &[&str]| {
             let mut clock = Clock::default();
-            ends.iter().for_each(|end| clock.take(end.parse().unwrap()));
+            for end in ends {
+                clock.take(end.parse().unwrap());
+            }
             clock
         };
         let all = clock(&ends);
@@ -120,7 +124,10 @@ mod tests {
         let end = |line: &str| end_of(line.as_bytes()).map(|end| end.to_string());
         let line = r#"{"startedDateTime":"2026-03-01T00:00:00.500Z","time":1500.25,"request":{}}"#;
         assert_eq!(end(line).as_deref(), Some("2026-03-01T00:00:02.00025Z"));
-        for line in ["{1}", r#"{"startedDateTime":"","time":0,"#, r#"{"startedDateTime":"2026-03-01T00:00:00Z""#] {
+        let unknown = format!("{{\"startedDateTime\":\"{NO_INSTANT}\",\"time\":0,");
+        for line in
+            ["{1}", &unknown, r#"{"startedDateTime":"","time":0,"#, r#"{"startedDateTime":"2026-03-01T00:00:00Z""#]
+        {
             assert_eq!(end(line), None, "{line}");
         }
     }
