@@ -59,6 +59,7 @@ pub(super) struct Variant {
 
 /// One recorded exchange: what finding and telling it needs. The rest of it is elsewhere.
 #[derive(Debug)]
+#[allow(clippy::struct_excessive_bools)] // independent facts
 pub(super) struct RecordedExchange {
     /// Which fixture, as an index into the sources.
     pub(super) source: u32,
@@ -115,6 +116,7 @@ pub(super) struct Source {
 }
 
 /// An entry with all that can be worked out without the entries before it.
+#[allow(clippy::struct_excessive_bools)] // independent facts
 pub struct Prepared {
     asked: String,
     line: Key,

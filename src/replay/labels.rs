@@ -352,7 +352,9 @@ fn value_at<'a>(body: &'a Content, place: &str, path: &[String]) -> Option<Cow<'
                 Value::Bytes(bytes) => Some(String::from_utf8_lossy(bytes)),
                 Value::Json(document) => {
                     let mut pointer = String::new();
-                    below.iter().for_each(|token| push_pointer(&mut pointer, token));
+                    for token in below {
+                        push_pointer(&mut pointer, token);
+                    }
                     document.pointer(&pointer).map(text)
                 }
             }

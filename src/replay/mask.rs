@@ -178,9 +178,7 @@ impl Keys {
 
     /// A keyed hash of anything.
     pub(super) fn hash(&self, value: &(impl Hash + ?Sized)) -> u64 {
-        let mut hasher = self.0.build_hasher();
-        value.hash(&mut hasher);
-        hasher.finish()
+        self.0.hash_one(value)
     }
 
     /// What a request's answer depends on of what its client holds.

@@ -142,10 +142,13 @@ fn difference(one: &Difference) -> Value {
 /// far its path is.
 type Distance = (bool, usize);
 
+/// Then whether its body is of another kind, and how many differences there are.
+type Cost = (Distance, bool, usize);
+
 /// The recorded exchanges that come nearest: those of the same method and path, or else by [`Distance`]; then those
 /// whose body is of the same kind, then those with the fewest differences.
 fn nearest(index: &Index, parts: &Parts, raw: &Parts) -> Vec<Near> {
-    let mut near: Vec<((Distance, bool, usize), u32, Vec<Difference>)> = Vec::new();
+    let mut near: Vec<(Cost, u32, Vec<Difference>)> = Vec::new();
     for (distance, entry) in candidates(index, parts) {
         // What cannot be read any more comes near to nothing.
         let Ok(request) = index.request(entry) else { continue };

@@ -23,6 +23,7 @@ use crate::{
 };
 
 /// An exchange in progress. However it ends, a drop included, the observer hears of it once.
+#[allow(clippy::struct_excessive_bools)] // independent facts
 pub(in crate::proxy) struct InProgress {
     proxy: Arc<Proxy>,
     /// What is known so far: the heads, and when it began.
