@@ -165,6 +165,15 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// How what is expected begins where a value fits several variants of which it may fit one.
+    pub(crate) const EXACTLY_ONE: &str = "exactly one of the ";
+
+    /// Whether the value fits several variants, where another finding of this rule and place may be that it fits none.
+    #[must_use]
+    pub fn fits_several(&self) -> bool {
+        self.expected.contains(Self::EXACTLY_ONE)
+    }
+
     /// Maximum characters of one value that a message shows.
     const MAX_SAMPLE: usize = 200;
 

@@ -171,6 +171,7 @@ struct Key {
     operation: Option<Arc<str>>,
     place: String,
     unenforced: Option<Unenforced>,
+    several: bool,
 }
 
 /// A finding, counted.
@@ -185,6 +186,9 @@ pub struct Group {
     /// Of what the tenant did not refuse.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unenforced: Option<Unenforced>,
+    /// See [`Finding::fits_several`].
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    several: bool,
     /// How often.
     pub count: u64,
     /// The one that started first; without instants, the first that was read.
@@ -225,9 +229,9 @@ impl Dated for Sample {
 
 impl Key {
     fn of(group: &Group) -> Self {
-        let Group { rule, operation, place, unenforced, .. } = group;
+        let Group { rule, operation, place, unenforced, several, .. } = group;
         let (operation, place, unenforced) = (operation.clone(), place.clone(), unenforced.clone());
-        Self { rule: *rule, operation, place, unenforced }
+        Self { rule: *rule, operation, place, unenforced, several: *several }
     }
 }
 
@@ -423,6 +427,7 @@ impl Tally {
                 without_indices(&finding.at)
             },
             unenforced,
+            several: finding.fits_several(),
         };
         if self.groups.len() >= MAX_BY_CALLER
             && !self.groups.contains_key(&key)
@@ -449,6 +454,7 @@ impl Tally {
                 operation: key.operation.clone(),
                 place: key.place.clone(),
                 unenforced: key.unenforced.clone(),
+                several: key.several,
                 count: 1,
                 sample: First::new(sample(number < MAX_QUOTED)),
                 number,

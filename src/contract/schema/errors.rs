@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::{Indeterminate, SchemaViolation};
 use crate::{
     contract::list::{MAX_LIST, joined},
+    finding::Finding,
     json::{push_pointer, reads_as_another_scalar},
 };
 
@@ -168,6 +169,17 @@ impl<'w> Places<'w> {
                 self.expect(error, format!("field names to be {text}"));
             }
             Rule::OneOfNotValid { context } | Rule::AnyOf { context } => self.branches(error, context),
+            Rule::OneOfMultipleValid { context } => {
+                let fits = context.iter().enumerate().filter(|(_, errors)| errors.is_empty());
+                let fits: Vec<String> = fits.map(|(index, _)| format!("/{index}")).collect();
+                let (variants, count) = (context.len(), fits.len());
+                let text = format!(
+                    "{}{variants} documented variants ({count} fit: {})",
+                    Finding::EXACTLY_ONE,
+                    joined(fits, ", ")
+                );
+                self.expect(error, text);
+            }
             Rule::FalseSchema if error.schema_path().as_str().ends_with("/additionalProperties") => {
                 self.expect(error, "no fields");
             }
@@ -188,11 +200,15 @@ impl<'w> Places<'w> {
             let direct = at.strip_prefix(here).is_some_and(|rest| rest.rfind('/') == Some(0));
             direct && matches!(error.kind(), Rule::Constant { .. } | Rule::Enum { .. })
         };
-        // Branches for another type of value than this one do not bear on it, unless all are.
+        // Branches for another type of value than this one do not bear on it, unless all are; but for a scalar, where the
+        // type may be what is wrong.
+        let is_container = error.instance().is_object() || error.instance().is_array();
+        let is_null = |kind: &TypeKind| matches!(kind, TypeKind::Single(single) if single.as_str() == "null");
         let other_type = |branch: &&Vec<ValidationError<'static>>| {
-            branch
-                .iter()
-                .any(|error| error.instance_path().as_str() == here && matches!(error.kind(), Rule::Type { .. }))
+            branch.iter().any(|error| {
+                let is_off = |kind| is_container || is_null(kind);
+                error.instance_path().as_str() == here && matches!(error.kind(), Rule::Type { kind } if is_off(kind))
+            })
         };
         let variants = context.len();
         let of_type: Vec<_> = context.iter().filter(|branch| !other_type(branch)).collect();
@@ -235,7 +251,7 @@ impl<'w> Places<'w> {
             common.retain(|at| choices.contains(&at.as_str()));
         }
         if common.is_empty() {
-            self.expect(error, format!("one of the {variants} documented variants"));
+            self.expect(error, format!("one of the {variants} documented variants (none fits)"));
             return;
         }
         for at in common {
@@ -248,22 +264,24 @@ impl<'w> Places<'w> {
                     },
                 );
             let mut values = values.peekable();
-            if values.peek().is_none() {
-                let mut texts = Vec::new();
-                let mut wrong_type = true;
-                for clauses in clauses.iter().filter_map(|places| places.get(at)) {
-                    let clause = together(clauses);
-                    wrong_type &= matches!(clause, Clause::Type(_));
-                    let (Clause::Type(text) | Clause::Other(text)) = clause;
-                    if !texts.contains(&text) {
-                        texts.push(text);
-                    }
+            let mut wrong_type = values.peek().is_none();
+            let mut texts = if wrong_type { Vec::new() } else { vec![one_of(values)] };
+            let lists = |branch: &[ValidationError<'static>]| {
+                let is_list =
+                    |error: &ValidationError<'_>| matches!(error.kind(), Rule::Constant { .. } | Rule::Enum { .. });
+                branch.iter().any(|error| error.instance_path().as_str() == at && is_list(error))
+            };
+            let others = context.iter().zip(&clauses).filter(|(branch, _)| !lists(branch));
+            for clauses in others.filter_map(|(_, places)| places.get(at)) {
+                let clause = together(clauses);
+                wrong_type &= matches!(clause, Clause::Type(_));
+                let (Clause::Type(text) | Clause::Other(text)) = clause;
+                if !texts.contains(&text) {
+                    texts.push(text);
                 }
-                let text = joined(texts, " or ");
-                self.push(at.clone(), if wrong_type { Clause::Type(text) } else { Clause::Other(text) });
-            } else {
-                self.push(at.clone(), Clause::Other(one_of(values)));
             }
+            let text = joined(texts, " or ");
+            self.push(at.clone(), if wrong_type { Clause::Type(text) } else { Clause::Other(text) });
         }
     }
 }
@@ -333,7 +351,6 @@ fn clause(kind: &Rule) -> String {
         Rule::Custom { message, .. } => message.clone(),
         Rule::UniqueItems => "no item twice".to_owned(),
         Rule::FalseSchema => "nothing here".to_owned(),
-        Rule::OneOfMultipleValid { .. } => "exactly one of the documented variants".to_owned(),
         Rule::Contains => "an item as documented".to_owned(),
         Rule::Not { .. } => "none of what the document rules out".to_owned(),
         other => format!("what its `{}` requires", other.keyword()),

@@ -175,3 +175,33 @@ paths:
         assert!(report.contains("contrail does not read"), "{report}");
     }
 }
+
+#[test]
+fn a_choice_of_which_several_variants_fit_is_another_group_than_one_of_which_none_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let document = r"
+openapi: 3.1.0
+info: {title: Pens, version: '1'}
+servers: [{url: https://pens.example}]
+paths:
+  /p:
+    get:
+      operationId: pen
+      responses: {'200': {description: a pen, content: {application/json: {schema: {oneOf: [{type: object, required: [a]}, {type: object, required: [b]}]}}}}}
+";
+    fs::write(folder.path().join("pens.yaml"), document).unwrap();
+    let entries = [r#"{"a":1,"b":1}"#, "{}", r#"{"a":1,"b":2}"#].map(|body| {
+        let mut entry = get("/p", None, 200, body);
+        entry["request"]["url"] = "https://pens.example/p".into();
+        entry
+    });
+    fs::write(folder.path().join("x.har"), har::har(&entries)).unwrap();
+    let ran = run_in(folder.path(), ["verify", "--contract", "pens.yaml", "x.har"]);
+    assert_eq!(ran.status, 1, "{}", ran.stderr);
+    assert!(
+        ran.stdout.contains("2 times\n    expected exactly one of the 2 documented variants (2 fit: /0, /1)"),
+        "{}",
+        ran.stdout
+    );
+    assert!(ran.stdout.contains("once\n    expected one of the 2 documented variants (none fits)"), "{}", ran.stdout);
+}

@@ -92,7 +92,10 @@ impl Look<'_> {
                     return self.settle(Others::Shape(choice.branches[index].shape), value, way, parts);
                 }
                 // The gap walker looks at what any branch documents, so the whole value stays a suspect.
-                if let Some(both) = self.both_by_parts(others, value).filter(|_| way.is_direct()) {
+                // Without a part, further branches might hold, and the judge names those that do.
+                let takes = choice.branches.iter().filter(|branch| branch.kinds.has(value.kind())).count();
+                let is_of_two = way.is_direct() && takes == 2;
+                if let Some(both) = self.both_by_parts(others, value).filter(|_| is_of_two) {
                     Self::leave_out_of(both, value, parts);
                 } else if let Some(shape) = choice.only(value) {
                     let way = Way { by_parts: way.by_parts.max(1), compared: true };

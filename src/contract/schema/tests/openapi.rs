@@ -209,7 +209,7 @@ fn a_discriminator_selects_the_branch() {
         ["/kind? `cat`, `Cat`, `hound`, `Dog`", "/meow?"],
         "one branch holds, and no value of the discriminator names it"
     );
-    assert_eq!(found(&schema, r#"{"kind":"cow"}"#)[0], ": exactly one of the documented variants");
+    assert_eq!(found(&schema, r#"{"kind":"cow"}"#)[0], ": exactly one of the 2 documented variants (2 fit: /0, /1)");
     assert_eq!(found(&schema, "5"), [": an object"]);
 }
 
@@ -254,7 +254,29 @@ fn a_choice_that_only_an_unchecked_format_could_decide_is_unchecked() {
     assert_eq!(found(&schema, r#"{"net":"192.0.2.7"}"#), ["partial"]);
     assert_eq!(found(&schema, r#"{"net":"192.0.2.0/24"}"#), [""; 0]);
     assert_eq!(found(&schema, r#"{"net":5,"not":"x"}"#), ["/net: a string", "partial"]);
-    assert_eq!(found(&schema, r#"{"hint":"x"}"#), ["/hint: exactly one of the documented variants"]);
+    assert_eq!(found(&schema, r#"{"hint":"x"}"#), ["/hint: exactly one of the 2 documented variants (2 fit: /0, /1)"]);
+}
+
+#[test]
+fn a_choice_names_how_many_variants_fit_and_every_one_that_could_be_meant() {
+    let part = |name: &str| json!({"type": "object", "properties": {name: {"type": "integer"}}});
+    let named = |name: &str| json!({"type": "object", "required": [name]});
+    let components = json!({"S": {"properties": {
+        "open": {"oneOf": [part("a"), part("b"), {"type": "object", "required": ["c"], "maxProperties": 1}]},
+        "named": {"oneOf": [named("a"), named("b")]},
+        "end": {"anyOf": [{"enum": ["now"]}, {"type": "integer"}, {"type": "null"}]},
+        "lists": {"oneOf": [{"const": "x"}, {"enum": ["y", "z"]}]}}}});
+    let schema = schema(&components, RESPONSE);
+    for (value, expected) in [
+        (r#"{"open":{"a":1,"b":2}}"#, "/open: exactly one of the 3 documented variants (2 fit: /0, /1)"),
+        (r#"{"open":{"c":1}}"#, "/open: exactly one of the 3 documented variants (3 fit: /0, /1, /2)"),
+        (r#"{"named":{}}"#, "/named: one of the 2 documented variants (none fits)"),
+        (r#"{"end":"tomorrow"}"#, "/end: `now` or an integer"),
+        (r#"{"end":5.5}"#, "/end: `now` or an integer"),
+        (r#"{"lists":"w"}"#, "/lists: one of `x`, `y`, `z`"),
+    ] {
+        assert_eq!(found(&schema, value)[0], expected, "{value}");
+    }
 }
 
 #[test]
