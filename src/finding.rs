@@ -277,11 +277,13 @@ pub enum Unchecked {
     RequestParameters,
     /// Values of response headers.
     ResponseHeaders,
+    /// The signature of the token.
+    Signature,
 }
 
 impl Unchecked {
     /// Every aspect, in the order of output.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::RequiredScope,
         Self::SuccessStatus,
         Self::ErrorStatus,
@@ -293,6 +295,7 @@ impl Unchecked {
         Self::Auth,
         Self::RequestParameters,
         Self::ResponseHeaders,
+        Self::Signature,
     ];
 
     /// The public name, for example `required-scope`.
@@ -310,6 +313,7 @@ impl Unchecked {
             Self::Auth => "auth",
             Self::RequestParameters => "request-parameters",
             Self::ResponseHeaders => "response-headers",
+            Self::Signature => "signature",
         }
     }
 
@@ -332,6 +336,7 @@ impl Unchecked {
             Self::ResponseRequired => "the document does not show which fields are always present",
             Self::Auth => "it is not judged here, or contrail cannot use what the document states of it",
             Self::RequestParameters | Self::ResponseHeaders => "contrail cannot use what the document states of it",
+            Self::Signature => "no keys were given",
         }
     }
 }

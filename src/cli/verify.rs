@@ -342,10 +342,10 @@ impl Judge {
             self.unsigned.fetch_add(1, Ordering::Relaxed);
         }
         let verdict = self.contract.check(exchange, &self.options);
-        let unchecked = forgotten && verdict.unchecked.contains(Unchecked::Auth);
+        let unchecked = forgotten && verdict.unchecked.contains(Unchecked::Signature);
         let mut verdict = reconcile(verdict, note.and_then(|note| note.attested.as_ref()), self.contract.hash());
-        if unchecked && !verdict.unchecked.contains(Unchecked::Auth) {
-            verdict.leave(Unchecked::Auth, "the recording does not hold the token whose signature was checked");
+        if unchecked && !verdict.unchecked.contains(Unchecked::Signature) {
+            verdict.leave(Unchecked::Signature, "the recording does not hold the token");
         }
         verdict
     }

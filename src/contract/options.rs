@@ -14,7 +14,7 @@ pub struct CheckOptions {
     pub response: bool,
     /// Judge authentication; otherwise `auth` is unchecked and no `auth.*` rule fires.
     pub auth: bool,
-    /// Keys for signatures are given: a token whose signature was not checked leaves `auth` unchecked.
+    /// Keys for signatures are given: a signature that was not checked is unchecked though the tenant refused the token.
     pub signatures: bool,
     /// Tolerance for `exp` and `nbf`.
     pub clock_skew: Duration,

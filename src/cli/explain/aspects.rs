@@ -61,12 +61,16 @@ pub(super) fn aspect(aspect: Unchecked) -> (&'static str, &'static str, &'static
         ),
         Unchecked::Auth => (
             "It is unknown whether the caller may call: the file's producer strips the Authorization header, \
-             authentication is not judged (replay without `--check-auth`), the token is encrypted or opaque, a label \
-             replaces a token whose signature `--jwks` would check, or the contract asks for something that no \
+             authentication is not judged (replay without `--check-auth`), the token is encrypted or opaque, or the contract asks for something that no \
              message shows (mutual TLS).",
             "",
             "Record with contrail, which keeps a token's public facts, or use `--check-auth`. Where tokens are JWTs, state it \
              with an overlay (`bearerFormat: JWT` on the scheme).",
+        ),
+        Unchecked::Signature => (
+            "The tenant accepted a token whose signature was not checked: no keys were given, or a label replaces the token. A forged token would look the same.",
+            "",
+            "Give the tenant's keys with `--jwks` while you record, or check the file of a tool that keeps tokens.",
         ),
     }
 }

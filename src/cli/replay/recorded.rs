@@ -59,6 +59,7 @@ pub(super) fn judge(
             // What was attested about authentication does not count where it is not checked.
             verdict.findings.retain(|finding| !finding.rule.is_auth());
             if is_left_out {
+                verdict.unchecked.remove(Unchecked::Signature);
                 verdict.unchecked.insert(Unchecked::Auth);
             }
         }

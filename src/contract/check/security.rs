@@ -240,7 +240,9 @@ impl<'a> Check<'a> {
             standing = Permission::Refuse("with a token whose signature fails", AT);
         }
         if facts.signature == SignatureCheck::NotChecked && self.options.signatures {
-            self.leave(Unchecked::Auth, AT, "no key checked the signature of the token");
+            self.leave(Unchecked::Signature, AT, "the recording does not hold the token");
+        } else if facts.signature == SignatureCheck::NotChecked && self.is_accepted() {
+            self.unchecked.insert(Unchecked::Signature);
         }
         if facts.scopes.is_none() && !jwt && !alternatives.is_empty() {
             // It may have scopes all the same: nothing says that its claims are the place for them.
@@ -275,6 +277,11 @@ impl<'a> Check<'a> {
             }
         }
         standing
+    }
+
+    /// Whether the tenant took the request, where that is judged.
+    fn is_accepted(&self) -> bool {
+        self.options.response && self.answer().is_some_and(|response| (200..300).contains(&response.status))
     }
 
     /// What the tenant made of the credential.

@@ -326,11 +326,9 @@ impl Case {
         let headers: Headers = headers(&self.headers(i64::from(NOW)));
         let started = SystemTime::UNIX_EPOCH + Duration::from_secs(u64::from(NOW));
         let mut credential = token::decode(&headers, Some(started), self.options().clock_skew, None);
-        if let (Credential::Token(facts), Some(check)) = (
-            &mut credential,
-            self.fields.get("token").and_then(|token| token.get("signature-check")).and_then(Value::as_str),
-        ) {
-            Arc::make_mut(facts).signature = SignatureCheck::from_name(check).unwrap();
+        if let Credential::Token(facts) = &mut credential {
+            let check = self.fields.get("token").and_then(|token| token.get("signature-check")).and_then(Value::as_str);
+            Arc::make_mut(facts).signature = SignatureCheck::from_name(check.unwrap_or("good")).unwrap();
         }
         let target = match target.split_once("://") {
             Some((scheme, rest)) => {

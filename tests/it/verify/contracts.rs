@@ -94,9 +94,9 @@ fn a_decoded_body_is_judged_under_its_coding_and_one_that_the_file_mangled_is_un
         let (status, mut report) = verify_json(&[entry], &[]);
         (status, rules(&report, 0).join(" "), report["exchanges"][0]["unchecked"].take())
     };
-    assert_eq!(with(POLICY), (0, String::new(), json!([])));
-    assert_eq!(with("{}{"), (1, "response.body.malformed".to_owned(), json!([])));
-    let mangled = (0, String::new(), json!(["response-body"]));
+    assert_eq!(with(POLICY), (0, String::new(), json!(["signature"])));
+    assert_eq!(with("{}{"), (1, "response.body.malformed".to_owned(), json!(["signature"])));
+    let mangled = (0, String::new(), json!(["response-body", "signature"]));
     assert_eq!(with("\u{1f}\u{fffd}\u{8}\0\0\u{fffd}VJT\u{fffd}"), mangled);
     assert_eq!(with("\u{1f}\u{8b}\u{8}\0\0«VJT²"), mangled);
 }
@@ -115,8 +115,8 @@ fn a_response_body_that_the_file_does_not_hold_is_unchecked() {
         let found = rules(&report, 0).join(" ");
         (found, report["exchanges"][0]["unchecked"].take())
     };
-    let unchecked = (String::new(), json!(["response-body"]));
-    let absent = ("response.body".to_owned(), json!([]));
+    let unchecked = (String::new(), json!(["response-body", "signature"]));
+    let absent = ("response.body".to_owned(), json!(["signature"]));
     assert_eq!(with(json!({}), &[]), unchecked);
     assert_eq!(with(json!({"mimeType": ""}), &[]), unchecked);
     assert_eq!(with(json!({"size": -1, "mimeType": "x-unknown"}), &[]), unchecked);

@@ -29,7 +29,8 @@ fn the_json_report_has_the_documented_keys_in_their_order() {
             "verdict",
             "blame",
             "findings",
-            "unchecked"
+            "unchecked",
+            "reasons"
         ]
     );
     assert_eq!(
@@ -37,7 +38,8 @@ fn the_json_report_has_the_documented_keys_in_their_order() {
         serde_json::json!({
             "source": "-", "entry": 0, "started": "2025-11-21T12:00:00Z", "operation": "getRateLimitPolicy", "method": "GET",
             "url": "https://tenant.example/api/v2/rate-limit-policies/rlp_1", "status": 200, "verdict": "conforms",
-            "blame": "agreed", "findings": [], "unchecked": [],
+            "blame": "agreed", "findings": [], "unchecked": ["signature"],
+            "reasons": [{"aspect": "signature", "at": "", "reason": "no keys were given"}],
         })
     );
     assert_eq!(keys(&report["exchanges"][1]["findings"][0]), ["rule", "kind", "at", "message"]);

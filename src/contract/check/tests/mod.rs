@@ -121,7 +121,8 @@ struct Case {
 }
 
 fn token(scopes: &[&str]) -> TokenFacts {
-    TokenFacts { scopes: Some(scopes.iter().map(ToString::to_string).collect()), ..TokenFacts::default() }
+    let scopes = Some(scopes.iter().map(ToString::to_string).collect());
+    TokenFacts { scopes, signature: SignatureCheck::Good, ..TokenFacts::default() }
 }
 
 impl Case {

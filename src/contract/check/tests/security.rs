@@ -39,9 +39,22 @@ fn a_token_is_judged_at_the_instant_of_its_exchange() {
 #[test]
 fn a_signature_counts_only_where_it_was_checked() {
     let signed = |signature| Case::book().token(TokenFacts { signature, ..token(&["read:books"]) });
-    signed(SignatureCheck::NotChecked).finds(&[]);
-    signed(SignatureCheck::Good).finds(&[]);
+    signed(SignatureCheck::Good).finds(&[]).leaves(&[]);
     signed(SignatureCheck::Bad).finds(&["auth.signature Authorization", "auth.unenforced Authorization"]);
+}
+
+#[test]
+fn a_signature_that_was_not_checked_is_unchecked_where_the_tenant_took_the_token() {
+    let case = || Case::book().token(TokenFacts { signature: SignatureCheck::NotChecked, ..token(&["read:books"]) });
+    case().finds(&[]).leaves(&["signature"]);
+    case().answer(404, "").finds(&[]).leaves(&["error-body"]);
+    // Where keys are given, a refusal would be told from one of a forged token.
+    let keys = |case: Case| case.options(|options| options.signatures = true);
+    keys(case()).finds(&[]).leaves(&["signature"]);
+    keys(case()).answer(404, "").finds(&[]).leaves(&["error-body", "signature"]);
+    // What is not judged leaves no part of it unchecked.
+    case().options(|options| options.response = false).finds(&[]).leaves(&[]);
+    case().options(|options| options.auth = false).finds(&[]).leaves(&["auth"]);
 }
 
 #[test]
@@ -133,7 +146,7 @@ fn a_bearer_token_is_a_jwt_only_where_the_document_says_so() {
         .token(TokenFacts { time: TokenTime::Expired, ..token(&["read:books"]) })
         .finds(&["auth.expired Authorization", "auth.unenforced Authorization"]);
     // One without a claim about scopes says nothing of them, where no document says that it is the place for them.
-    opaque(&silent).token(TokenFacts::default()).finds(&[]).leaves(&["auth"]);
+    opaque(&silent).token(TokenFacts::default()).finds(&[]).leaves(&["auth", "signature"]);
     // No token at all is none under any contract.
     for credential in [Credential::Missing, Credential::Malformed(crate::token::NO_TOKEN.to_owned())] {
         opaque(&silent).credential(credential).finds(&["auth.missing Authorization", "auth.unenforced Authorization"]);
