@@ -1,19 +1,19 @@
 //! One document of a contract, compiled.
 
 use std::{
-    collections::HashSet,
+    collections::{BTreeSet, HashSet},
     iter::successors,
     path::{Path, PathBuf},
     sync::{Arc, OnceLock},
 };
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{
     ContractError, NotImplemented, UnusablePlace, compile, document, files, model,
     overlay::{self, Slip},
     refs,
-    route::{base_path, urls},
+    route::{base_path, hosts, urls},
     upgrade,
 };
 use crate::{exchange::is_at_or_below, hex::hex};
@@ -36,6 +36,8 @@ pub struct ContractDocument {
     pub(super) compiled: compile::Compiled,
     /// Computed at its first use.
     hash: OnceLock<String>,
+    /// See [`Self::hosts`].
+    hosts: OnceLock<Vec<String>>,
 }
 
 impl ContractDocument {
@@ -85,7 +87,7 @@ impl ContractDocument {
             _ => String::new(),
         };
         let (title, version) = (info("title"), info("version"));
-        Ok(Self { name, document, title, version, compiled, hash: OnceLock::new() })
+        Ok(Self { name, document, title, version, compiled, hash: OnceLock::new(), hosts: OnceLock::new() })
     }
 
     /// [`BUILT_IN`], or the file as it was named.
@@ -144,6 +146,17 @@ impl ContractDocument {
     #[must_use]
     pub fn base_paths(&self) -> &[String] {
         &self.compiled.bases
+    }
+
+    /// Hosts that its servers name: of the document, of its path items and of their operations.
+    pub(super) fn hosts(&self) -> &[String] {
+        self.hosts.get_or_init(|| {
+            let items = || self.document.get("paths").and_then(Value::as_object).into_iter().flat_map(Map::values);
+            let operations = items().filter_map(Value::as_object).flat_map(Map::values);
+            let servers = [&*self.document].into_iter().chain(items()).chain(operations);
+            let servers = servers.filter_map(|place| place.get("servers")?.as_array()).flatten();
+            servers.flat_map(hosts).collect::<BTreeSet<_>>().into_iter().collect()
+        })
     }
 
     /// Base paths of the servers nearest to an operation, in the order of the document.

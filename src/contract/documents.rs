@@ -17,11 +17,12 @@ use super::{
     yaml,
 };
 use crate::{
-    exchange::Exchange,
+    exchange::{Exchange, Request},
     finding::{Rule, Verdict},
 };
 
-/// A compiled contract: the first of its documents that has an exchange's operation judges the exchange.
+/// A compiled contract. The first of its documents that has an exchange's operation judges the exchange. Where servers of
+/// one name its host, documents whose servers name only other hosts come last.
 #[derive(Debug)]
 pub struct Contract {
     /// At least one. The built-in document alone is compiled at its first use, because nothing in it can be wrong.
@@ -194,8 +195,7 @@ impl Contract {
             return Verdict::unjudged("--contract none: no document says what to check");
         }
         let path = exchange.request.target.path();
-        let found = self.locate(exchange.request.method.as_str(), path);
-        let Some((document, matched)) = found else {
+        let Some((document, matched)) = self.judges(&exchange.request) else {
             let mut methods = Vec::new();
             for method in self.documents().iter().flat_map(|document| document.compiled.router.methods(path)) {
                 if !methods.contains(&method) {
@@ -218,7 +218,25 @@ impl Contract {
         self.locate(method, path).map(|(_, matched)| matched)
     }
 
-    /// The operation that judges a request of this method and raw path, with its document.
+    /// The operation that judges a request, with its document.
+    #[must_use]
+    pub fn judges<'m, 'e>(&'m self, request: &'e Request) -> Option<(&'m ContractDocument, model::Matched<'m, 'e>)> {
+        let (method, path) = (request.method.as_str(), request.target.path());
+        if let several @ [_, _, ..] = self.documents() {
+            let host = request.target.normal_host();
+            let names = |document: &&ContractDocument| document.hosts().contains(&host);
+            let mut own = several.iter().filter(|document| document.hosts().is_empty() || names(document));
+            if several.iter().any(|document| names(&document))
+                && let Some(found) = own.find_map(|document| Some((document, document.find(method, path)?)))
+            {
+                return Some(found);
+            }
+        }
+        self.locate(method, path)
+    }
+
+    /// The operation that judges a request of this method and raw path to a host that no document names, with its
+    /// document.
     #[must_use]
     pub fn locate<'m, 'e>(
         &'m self,

@@ -42,8 +42,7 @@ impl ContractParts {
         if exchange.transport.answered_by_contrail.is_some() {
             return Touched::default();
         }
-        let target = &exchange.request.target;
-        let Some((document, matched)) = self.contract.locate(exchange.request.method.as_str(), target.path()) else {
+        let Some((document, matched)) = self.contract.judges(&exchange.request) else {
             return Touched { is_undocumented: true, parts: Vec::new() };
         };
         let number = self.contract.documents().iter().position(|one| std::ptr::eq(one, document));

@@ -64,9 +64,15 @@ impl Target {
     /// spelled (RFC 9110, section 4.2.3).
     #[must_use]
     pub fn normal_origin(&self) -> String {
-        let (scheme, authority) = (self.scheme.to_ascii_lowercase(), self.authority.to_ascii_lowercase());
-        let own = if scheme == "http" { ":80" } else { ":443" };
-        format!("{scheme}://{}", authority.strip_suffix(own).unwrap_or(&authority))
+        format!("{}://{}", self.scheme.to_ascii_lowercase(), self.normal_host())
+    }
+
+    /// The same without the scheme.
+    #[must_use]
+    pub fn normal_host(&self) -> String {
+        let authority = self.authority.to_ascii_lowercase();
+        let own = if self.scheme.eq_ignore_ascii_case("http") { ":80" } else { ":443" };
+        authority.strip_suffix(own).map(str::to_owned).unwrap_or(authority)
     }
 
     /// `scheme://authority`.

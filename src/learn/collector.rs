@@ -106,7 +106,7 @@ impl Learner {
         }
         let contract = Arc::clone(&self.contract);
         let path = exchange.request.target.path();
-        let Some((document, matched)) = contract.locate(exchange.request.method.as_str(), path) else { return };
+        let Some((document, matched)) = contract.judges(&exchange.request) else { return };
         let operation = matched.operation;
         if operation.token_endpoint || matched.other_spelling {
             return;

@@ -82,8 +82,8 @@ impl Judge {
         self.only.is_empty()
             || self
                 .contract
-                .operation_id(request.method.as_str(), path)
-                .is_some_and(|operation| self.only.iter().any(|only| **only == *operation))
+                .judges(request)
+                .is_some_and(|(_, matched)| self.only.iter().any(|only| **only == *matched.operation.id))
     }
 
     /// Undoes content codings and reads the credential.

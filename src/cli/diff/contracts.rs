@@ -124,7 +124,7 @@ impl Judges {
                 return Ok(());
             }
             let request = &one.exchange.request;
-            let operation = self.new.contract.operation_id(request.method.as_str(), request.target.path());
+            let operation = self.new.contract.judges(request).map(|(_, matched)| matched.operation.id.to_string());
             let place = ExchangeRef { source: &name, entry: one.index, line: one.line, ..ExchangeRef::default() };
             let judged = redactor.redact(JudgedExchange::new(one.exchange, one.verdict));
             candidates.push((fails, Failing::new(place, operation.as_deref(), &judged)));

@@ -76,8 +76,9 @@ fn read(named: &Path, contract: &Arc<Contract>, redactor: &Redactor) -> Result<V
             without_run(&mut entry.exchange);
             let request = &entry.exchange.request;
             let operation = contract
-                .operation_id(request.method.as_str(), request.target.path())
-                .map_or_else(|| format!("{} {}", request.method, request.target.path()), |id| id.to_string());
+                .judges(request)
+                .map(|(_, matched)| matched.operation.id.to_string())
+                .unwrap_or_else(|| format!("{} {}", request.method, request.target.path()));
             let exchange = redactor.redact(JudgedExchange::new(entry.exchange, Verdict::default()));
             let operation = redactor.text(&operation).into_inner();
             items.push(Item { entry: entry.index, operation, exchange });

@@ -16,7 +16,7 @@ use std::{
 
 pub(crate) use self::template::{encoded_path, has_no_request};
 pub(super) use self::{
-    servers::{base_path, open_bases, urls},
+    servers::{base_path, hosts, open_bases, urls},
     template::{Divided, divided, shape},
 };
 use self::{

@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
+use crate::exchange::Target;
+
 /// Bound on the URLs that one server stands for.
 const MAX_URLS: usize = 1024;
 
@@ -76,6 +78,22 @@ fn substituted(server: &Value, open: impl Fn(&str, &str, &str, &str) -> String) 
     Some(urls.into_iter().map(|url| url + rest).collect())
 }
 
+/// The hosts that a server's URL names, as [`Target::normal_host`] spells them. A variable that takes any value names
+/// none.
+pub(in crate::contract) fn hosts(server: &Value) -> Vec<String> {
+    let authority = |url: &str| {
+        let (scheme, rest) = url.split_once("://")?;
+        let authority = rest.split(['/', '?', '#']).next().filter(|authority| !authority.is_empty())?;
+        Some(Target::new(scheme, authority, "").normal_host())
+    };
+    let listed = |name: &str| server.pointer(&format!("/variables/{name}/enum")).is_some();
+    let written = server.get("url").and_then(Value::as_str).and_then(authority).unwrap_or_default();
+    if !written.split('{').skip(1).filter_map(|rest| rest.split('}').next()).all(listed) {
+        return Vec::new();
+    }
+    urls(server).unwrap_or_default().iter().filter_map(|url| authority(url)).collect()
+}
+
 /// The path of a server's URL: what precedes every path of the document.
 pub(in crate::contract) fn base_path(url: &str) -> String {
     // A relative URL may begin with its host (RFC 3986, section 4.2).
@@ -133,6 +151,24 @@ mod tests {
             assert_eq!(paths, expected, "{server}");
         }
         assert_eq!(urls(&json!({"url": "/{v}", "variables": {"v": {}}})), None);
+    }
+
+    #[test]
+    fn a_server_names_the_hosts_of_its_absolute_urls_where_no_variable_takes_any_value() {
+        let listed = json!({"default": "eu", "enum": ["eu", "us"]});
+        for (url, expected) in [
+            ("https://API.x.example/v1", &["api.x.example"][..]),
+            ("http://x.example:80", &["x.example"]),
+            ("https://x.example:8443/{any}", &["x.example:8443"]),
+            ("https://{l}.x.example/", &["eu.x.example", "us.x.example"]),
+            ("https://{any}.x.example/", &[]),
+            ("https://{unknown}/", &[]),
+            ("/v1", &[]),
+            ("//x.example/v1", &[]),
+        ] {
+            let server = json!({"url": url, "variables": {"any": {"default": "a"}, "l": listed}});
+            assert_eq!(hosts(&server), expected, "{url}");
+        }
     }
 
     #[test]

@@ -47,7 +47,7 @@ pub(super) fn union(documents: &[ContractDocument]) -> Union {
         routes.differences.extend(dynamic.iter().map(unusable));
         names::lift(&mut document);
         names::rename(&mut document, &components);
-        routes.next(&documents[..index], own.name());
+        routes.next(&documents[..index], own);
         let Value::Object(mut document) = document else { continue };
         let held = document.shift_remove("paths");
         for (path, item) in object(held) {
@@ -212,6 +212,15 @@ mod tests {
                 "`GET /v1/b/{x}-1/{y}` of `2.json` also judges requests that `GET /v1/b/{x}/c` of `0.json` judges",
             ]
         );
+    }
+
+    #[test]
+    fn an_operation_that_an_earlier_document_has_for_other_hosts_is_listed() {
+        let of = |host: &str| paths(&json!([{"url": format!("https://{host}/v1")}]), &["/a"]);
+        let union = with_differences(&[of("x.example"), of("y.example")]);
+        let lost = "`GET /v1/a` of `1.json` is left out: an earlier document has it, for other hosts";
+        assert_eq!(union.differences, [lost]);
+        assert_eq!(with_differences(&[of("x.example"), of("x.example")]).differences, [""; 0]);
     }
 
     #[test]

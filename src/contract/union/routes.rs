@@ -21,6 +21,8 @@ struct Held {
 pub(super) struct Routes<'d> {
     earlier: &'d [ContractDocument],
     document: Arc<str>,
+    /// The document names hosts that no earlier one does, whose requests it judges first.
+    has_hosts: bool,
     /// By method and count of segments.
     templates: HashMap<(String, usize), Vec<Held>>,
     /// See [`Union`](super::Union).
@@ -29,8 +31,10 @@ pub(super) struct Routes<'d> {
 
 impl<'d> Routes<'d> {
     /// Starts a document.
-    pub(super) fn next(&mut self, earlier: &'d [ContractDocument], document: &str) {
-        (self.earlier, self.document) = (earlier, document.into());
+    pub(super) fn next(&mut self, earlier: &'d [ContractDocument], document: &ContractDocument) {
+        (self.earlier, self.document) = (earlier, document.name().into());
+        let is_new = |host| !earlier.iter().any(|earlier| earlier.hosts().contains(host));
+        self.has_hosts = document.hosts().iter().any(is_new);
     }
 
     /// Takes an operation with its servers; `false` where the union does not hold it. What earlier documents judge under
@@ -43,7 +47,20 @@ impl<'d> Routes<'d> {
             let path = format!("{base}{}", shape(path));
             self.earlier.iter().any(|document| document.find(method, &path).is_some())
         };
+        let name = |base: &str, document: &str| format!("`{method} {base}{path}` of `{document}`");
         let mut all = vec![String::new()];
+        if self.has_hosts {
+            let servers = operation.get("servers").and_then(Value::as_array).into_iter().flatten();
+            let elsewhere = |base: &String| {
+                let path = format!("{base}{}", shape(path));
+                let mut named = self.earlier.iter().filter(|document| !document.hosts().is_empty());
+                named.any(|document| document.find(method, &path).is_some())
+            };
+            if let Some(base) = servers.flat_map(bases).find(elsewhere) {
+                let lost = name(&base, &self.document);
+                self.differences.push(format!("{lost} is left out: an earlier document has it, for other hosts"));
+            }
+        }
         if let Some(servers) = operation.get_mut("servers").and_then(Value::as_array_mut) {
             servers.retain(|server| !bases(server).iter().all(judged) || bases(server).is_empty());
             all = servers.iter().flat_map(bases).filter(|base| !judged(base)).collect();
@@ -56,7 +73,6 @@ impl<'d> Routes<'d> {
         if all.is_empty() {
             return false;
         }
-        let name = |base: &str, document: &str| format!("`{method} {base}{path}` of `{document}`");
         if is_taken {
             let lost = name(&all[0], &self.document);
             self.differences.push(format!("{lost} is left out: an earlier document has this method of `{path}`"));

@@ -132,7 +132,7 @@ impl Caller {
         let exchange = &judged.exchange;
         let cited = OnceCell::new();
         let cite = || cited.get_or_init(|| Citation::new(place, judged)).clone();
-        let found = contract.find(exchange.request.method.as_str(), exchange.request.target.path());
+        let found = contract.judges(&exchange.request).map(|(_, matched)| matched);
         let operation = found.as_ref().map_or_else(|| UNDOCUMENTED.to_owned(), |found| found.operation.id.to_string());
         let calls = self.calls.entry(operation).or_default();
         calls.count += 1;

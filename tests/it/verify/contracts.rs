@@ -37,6 +37,41 @@ actions:
 }
 
 #[test]
+fn of_several_contracts_the_one_whose_servers_name_the_host_judges_whatever_their_order() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, host) in [("alpha", "https://api.alpha.test"), ("beta", "http://api.beta.test:7402"), ("any", "")] {
+        let document = format!(
+            "openapi: 3.1.0\ninfo: {{title: {name}, version: '1'}}\nservers: [{{url: '{host}/v1'}}]\npaths:\n  /target: {{get: \
+             {{operationId: {name}, responses: {{'200': {{description: x, content: {{application/json: {{schema: {{const: \
+             {name}}}}}}}}}}}}}}}\n"
+        );
+        fs::write(folder.path().join(format!("{name}.yaml")), document).unwrap();
+    }
+    let at = |origin: &str, body: &str| {
+        let mut entry = get("/v1/target", None, 200, body);
+        entry["request"]["url"] = format!("{origin}/v1/target").into();
+        entry
+    };
+    let entries = [
+        at("https://api.alpha.test", r#""alpha""#),
+        at("http://API.alpha.test:80", r#""alpha""#),
+        at("http://api.beta.test:7402", r#""beta""#),
+    ];
+    fs::write(folder.path().join("both.har"), har::har(&entries)).unwrap();
+    fs::write(folder.path().join("other.har"), har::har(&[at("https://other.test", r#""any""#)])).unwrap();
+    for order in [["alpha", "beta", "any"], ["beta", "alpha", "any"]] {
+        let contracts: Vec<String> = order.iter().map(|name| format!("--contract={name}.yaml")).collect();
+        let ran = run_in(folder.path(), ["verify", "both.har"].into_iter().chain(contracts.iter().map(String::as_str)));
+        assert_eq!(ran.status, 0, "{order:?}: {}", ran.stdout);
+    }
+    // No document names the host, so the first judges.
+    let ran = run_in(folder.path(), ["verify", "other.har", "--contract=any.yaml", "--contract=beta.yaml"]);
+    assert_eq!(ran.status, 0, "{}", ran.stdout);
+    let ran = run_in(folder.path(), ["verify", "other.har", "--contract=beta.yaml", "--contract=any.yaml"]);
+    assert_eq!(ran.status, 1, "{}", ran.stdout);
+}
+
+#[test]
 fn parameters_of_every_style_are_judged() {
     let folder = tempfile::tempdir().unwrap();
     let document = r"
