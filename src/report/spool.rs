@@ -8,7 +8,7 @@ use std::{
 use serde::Serialize;
 use tempfile::SpooledTempFile;
 
-use super::{Cited, ExchangeRef, Unauthenticated, verdict_name};
+use super::{Cited, ExchangeRef, Unauthenticated, tally::stands, verdict_name};
 use crate::{
     finding::{Blame, Conclusion, Finding, Reason, Unchecked, reasons_of},
     redact::{JudgedExchange, Redacted, Redactor},
@@ -75,7 +75,7 @@ impl Spool {
     ) -> io::Result<()> {
         let verdict = &judged.verdict;
         let Cited { line, started, method, url, status, .. } = Cited::new(place, judged);
-        let findings = || verdict.findings.iter().filter(|finding| other.is_none() || !finding.rule.is_auth());
+        let findings = || verdict.findings.iter().filter(|finding| other.is_none() || stands(finding, judged));
         let unchecked = other.map_or(verdict.unchecked, |other| other.unchecked);
         let reasons = match other {
             Some(other) => Cow::Owned(other.reasons(&verdict.reasons, verdict.unchecked)),

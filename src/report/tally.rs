@@ -271,6 +271,13 @@ fn in_order<'a>(groups: impl Iterator<Item = &'a Group>) -> Vec<&'a Group> {
     groups
 }
 
+/// Whether a finding stands where the producer of its file strips `Authorization`: one that does leaves the cookies out
+/// as well.
+pub(super) fn stands(finding: &Finding, judged: &JudgedExchange) -> bool {
+    let is_about_cookies = finding.rule == Rule::CookieParameter;
+    !finding.rule.is_auth() && (!is_about_cookies || judged.exchange.request.headers.contains("cookie"))
+}
+
 impl Tally {
     pub(super) fn add(
         &mut self,
@@ -279,7 +286,7 @@ impl Tally {
         other: Option<Unauthenticated>,
     ) {
         let verdict = &judged.verdict;
-        let findings = || verdict.findings.iter().filter(|finding| other.is_none() || !finding.rule.is_auth());
+        let findings = || verdict.findings.iter().filter(|finding| other.is_none() || stands(finding, judged));
         let unchecked = other.map_or(verdict.unchecked, |other| other.unchecked);
         self.count_verdict(
             place,

@@ -5,7 +5,7 @@
 
 use std::{borrow::Cow, path::PathBuf, sync::Arc, time::Duration, time::SystemTime};
 
-use http::{HeaderValue, Method, Version};
+use http::{HeaderName, HeaderValue, Method, Version};
 
 use super::{
     decode_body::{form, missing, present, stored},
@@ -251,6 +251,12 @@ fn request(
     let method =
         Method::from_bytes(method.as_bytes()).map_err(|_| EntryFault::from("its method is not an HTTP method"))?;
     let mut headers = request.headers;
+    if foreign
+        && !headers.contains("cookie")
+        && let Some((name, value)) = request.cookies.as_deref().and_then(jar)
+    {
+        headers.append(name, value);
+    }
     let wire_size = har::count(request.body_size);
     // Chrome gives no `postData` for blobs and files, and no size.
     let unknown = wire_size.is_none() && !method.is_safe() && headers.contains("content-type");
@@ -279,6 +285,15 @@ fn request(
         body,
         credential: Credential::Missing,
     })
+}
+
+/// The field `Cookie` of the cookies that a file lists.
+fn jar(cookies: &[har::Param<'_>]) -> Option<(HeaderName, HeaderValue)> {
+    let text = |text: &Option<Text<'_>>| text.as_ref().map(Text::as_str).unwrap_or_default().to_owned();
+    let pairs: Vec<String> =
+        cookies.iter().map(|cookie| format!("{}={}", text(&cookie.name), text(&cookie.value))).collect();
+    let value = HeaderValue::from_str(&pairs.join("; ")).ok().filter(|value| !value.is_empty())?;
+    Some((http::header::COOKIE, value))
 }
 
 fn response(

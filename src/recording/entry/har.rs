@@ -33,6 +33,8 @@ pub(in crate::recording) struct Request<'a> {
     pub(in crate::recording) url: Option<Text<'a>>,
     pub(in crate::recording) http_version: Option<Text<'a>>,
     pub(in crate::recording) headers: Headers,
+    /// What the browser sent of its jar.
+    pub(in crate::recording) cookies: Option<Vec<Param<'a>>>,
     pub(in crate::recording) post_data: Option<PostData<'a>>,
     pub(in crate::recording) body_size: Option<Raw<'a>>,
 }
@@ -64,7 +66,7 @@ pub(in crate::recording) struct PostData<'a> {
     pub(in crate::recording) file: Option<Text<'a>>,
 }
 
-/// `request.postData.params[]`
+/// `request.postData.params[]`, `request.cookies[]`
 #[derive(Debug, Default)]
 pub(in crate::recording) struct Param<'a> {
     pub(in crate::recording) name: Option<Text<'a>>,
@@ -136,6 +138,7 @@ impl<'a> Request<'a> {
                 url: "url",
                 http_version: "httpVersion",
                 headers: "headers" = |reader| fields::read(reader, fields),
+                cookies: "cookies",
                 post_data: "postData",
                 body_size: "bodySize",
             }

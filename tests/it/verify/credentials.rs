@@ -63,6 +63,38 @@ fn a_credential_that_a_tool_masked_is_unchecked_and_no_violation() {
 }
 
 #[test]
+fn cookies_that_a_producer_strips_are_unchecked_and_those_that_stand_in_cookies_alone_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let contract = folder.path().join("cookies.yaml");
+    fs::write(
+        &contract,
+        "openapi: 3.1.0\ninfo: {title: T, version: '1'}\npaths:\n  /needs: {get: {parameters: [{name: c, in: cookie, required: \
+         true, schema: {type: integer}}], responses: {'200': {description: x}}}}\n  /keyed: {get: {security: [{sid: []}], \
+         responses: {'200': {description: x}}}}\ncomponents: {securitySchemes: {sid: {type: apiKey, in: cookie, name: sid}}}\n",
+    )
+    .unwrap();
+    let sent = |path: &str, authorization: Option<&str>, cookies: Value| {
+        let mut entry = get(path, authorization, 200, "");
+        entry["request"]["cookies"] = cookies;
+        entry
+    };
+    let judged = |entries: &[Value]| {
+        let (_, report) = verify_json(entries, &["--contract", contract.to_str().unwrap()]);
+        let of = |entry: usize| (rules(&report, entry).join(" "), report["exchanges"][entry]["unchecked"].to_string());
+        (0..entries.len()).map(of).collect::<Vec<_>>()
+    };
+    let pair = |rules: &str, unchecked: &str| (rules.to_owned(), unchecked.to_owned());
+    let stripped = [pair("", r#"["request-parameters"]"#), pair("", r#"["auth"]"#)];
+    assert_eq!(judged(&[sent("/needs", None, json!([])), sent("/keyed", None, json!([]))]), stripped);
+    let jar = |value: &str| json!([{"name": "c", "value": value}, {"name": "sid", "value": "s"}]);
+    let known = [sent("/needs", None, jar("5")), sent("/needs", None, jar("x")), sent("/keyed", None, jar("5"))];
+    assert_eq!(judged(&known), [pair("", "[]"), pair("cookie.parameter", "[]"), pair("", "[]")]);
+    // A file that keeps Authorization strips nothing.
+    let kept = [sent("/needs", Some("Bearer x"), json!([])), sent("/keyed", Some("Bearer x"), json!([]))];
+    assert_eq!(judged(&kept), [pair("cookie.parameter", "[]"), pair("auth.missing auth.unenforced", "[]")]);
+}
+
+#[test]
 fn what_redact_made_of_an_export_verifies_without_blame() {
     let folder = tempfile::tempdir().unwrap();
     let export = folder.path().join("export.har");
