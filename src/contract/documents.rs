@@ -12,6 +12,7 @@ use super::{
     BUILT_IN, CheckOptions, ContractDocument, ContractError, check, compile,
     contract_document::{NONE, sha256},
     files, model,
+    nearest::nearest,
     overlay::Slip,
     union::{self, Union},
     yaml,
@@ -202,7 +203,9 @@ impl Contract {
                     methods.push(method);
                 }
             }
-            let mut verdict = check::undocumented(&methods, exchange, options);
+            let near = || nearest(self.documents(), exchange.request.method.as_str(), path);
+            let near = methods.is_empty().then(near).flatten();
+            let mut verdict = check::undocumented(&methods, near.as_deref(), exchange, options);
             if !self.covers(path) {
                 // Another site in a browser's export, where requests fail every day: counted, not blamed.
                 verdict.findings.retain(|finding| finding.rule == Rule::OperationUndocumented);

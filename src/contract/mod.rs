@@ -16,6 +16,7 @@ mod files;
 mod list;
 mod media_type;
 pub mod model;
+mod nearest;
 mod never_judged;
 mod options;
 pub mod outline;

@@ -26,7 +26,7 @@ pub(super) fn explanation(rule: Rule) -> Explanation {
             source: "Section 4 lists the operations, section 5 the token endpoint `/oauth/token/` (without its last \
                      slash it is the same operation, with this gap).",
             example: "`GET /api/v2/rate-limit-policies/` (no id), `GET /api/v2/users`",
-            now: "If the path is a slip, fix the client. If the tenant really has this operation, add it with \
+            now: "If the path is a slip, fix the client; the message names the nearest operation. If the tenant really has this operation, add it with \
                   `--overlay` or `--contract`, and its traffic is judged.",
         },
         Rule::PathParameter => Explanation {

@@ -51,10 +51,19 @@ pub(super) fn check(model: &Model, matched: &Matched<'_, '_>, exchange: &Exchang
     check.run()
 }
 
-/// The verdict on an exchange of no documented operation. `methods` are those that are documented for the same path.
-pub(super) fn undocumented(methods: &[http::Method], exchange: &Exchange, options: &CheckOptions) -> Verdict {
+/// The verdict on an exchange of no documented operation. `methods` are those that are documented for the same path,
+/// `nearest` is the nearest operation where there are none.
+pub(super) fn undocumented(
+    methods: &[http::Method],
+    nearest: Option<&str>,
+    exchange: &Exchange,
+    options: &CheckOptions,
+) -> Verdict {
     let expected = match methods {
-        [] => "a documented operation".into(),
+        [] => match nearest {
+            Some(nearest) => format!("a documented operation; the nearest is `{nearest}`").into(),
+            None => "a documented operation".into(),
+        },
         several => {
             let names: Vec<_> = several.iter().map(http::Method::as_str).collect();
             format!("a documented operation; for this path the document shows {}", names.join(", ")).into()

@@ -17,7 +17,7 @@ use std::{
 pub(crate) use self::template::{encoded_path, has_no_request};
 pub(super) use self::{
     servers::{base_path, hosts, open_bases, urls},
-    template::{Divided, divided, shape},
+    template::{Divided, divided, shape, takes},
 };
 use self::{
     template::Segment,

@@ -39,6 +39,13 @@ pub(in crate::contract) fn shape(template: &str) -> String {
     out
 }
 
+/// Whether a segment with parameters takes another one, as far as its beginning and end show.
+pub(in crate::contract) fn takes(templated: &str, segment: &str) -> bool {
+    let before = templated.split('{').next().unwrap_or_default();
+    let after = templated.rsplit('}').next().unwrap_or_default();
+    segment.starts_with(before) && segment.ends_with(after)
+}
+
 /// Bound on the ways of dividing a segment that are judged, and on the steps of finding them.
 const MAX_WAYS: usize = 64;
 const MAX_STEPS: usize = 4096;

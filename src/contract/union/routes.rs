@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::contract::{
     ContractDocument,
-    route::{base_path, open_bases, shape, urls},
+    route::{base_path, open_bases, shape, takes, urls},
 };
 
 /// A template with parameters, and the name of its document.
@@ -94,13 +94,6 @@ impl<'d> Routes<'d> {
         }
         true
     }
-}
-
-/// Whether a segment with parameters takes another one, as far as its beginning and end show.
-fn takes(templated: &str, segment: &str) -> bool {
-    let before = templated.split('{').next().unwrap_or_default();
-    let after = templated.rsplit('}').next().unwrap_or_default();
-    segment.starts_with(before) && segment.ends_with(after)
 }
 
 /// Whether a later template takes requests from an earlier one: literal segments come before templated ones.
