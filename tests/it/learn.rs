@@ -62,7 +62,8 @@ fn the_overlay_makes_what_it_states_checked_and_learning_again_adds_nothing() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("traffic.har"), har::har(&deciding())).unwrap();
     let before = run_in(folder.path(), ["verify", "--format", "json", "traffic.har"]);
-    let silent = set(["required-scope", "success-status", "error-status", "error-body", "response-required", "signature"]);
+    let silent =
+        set(["required-scope", "success-status", "error-status", "error-body", "response-required", "signature"]);
     assert_eq!(unchecked_and_rules(&before), (silent, set(["response.body.undocumented"])));
     let learned = run_in(folder.path(), ["learn", "traffic.har", "--out", "learned.yaml"]);
     assert_eq!(learned.status, 0, "{}", learned.stderr);
@@ -79,7 +80,10 @@ fn the_overlay_makes_what_it_states_checked_and_learning_again_adds_nothing() {
     let other = [call("read:logs", 200, &list("x")), call("read:connection_profiles", 200, "{}")];
     fs::write(folder.path().join("other.har"), har::har(&other)).unwrap();
     let ran = run_in(folder.path(), ["verify", "--format", "json", "--overlay", "learned.yaml", "other.har"]);
-    assert_eq!(unchecked_and_rules(&ran), (set(["signature"]), set(["auth.scope", "auth.unenforced", "response.body"])));
+    assert_eq!(
+        unchecked_and_rules(&ran),
+        (set(["signature"]), set(["auth.scope", "auth.unenforced", "response.body"]))
+    );
     // Another status stays what it was: not shown.
     fs::write(folder.path().join("third.har"), har::har(&[call("read:connection_profiles", 206, &list("x"))])).unwrap();
     let ran = run_in(folder.path(), ["verify", "--format", "json", "--overlay", "learned.yaml", "third.har"]);

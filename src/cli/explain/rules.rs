@@ -200,7 +200,7 @@ pub(super) fn explanation(rule: Rule) -> Explanation {
         },
         Rule::StatusUndocumented => Explanation {
             means: "The tenant answered with a status that the documentation does not list, for an operation whose \
-                    statuses it does list. It may be right or wrong.",
+                    statuses it does list. It may be right or wrong. A 206 to a request with `Range` is one, too.",
             source: "Sections 4.1 and 7: 200, 401, 403, 404, 429.",
             example: "400 or 500 from `GET /api/v2/rate-limit-policies/rlp_1`",
             now: "See that the client copes. An overlay can add the status once it is known.",

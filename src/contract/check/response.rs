@@ -40,7 +40,7 @@ impl Check<'_> {
         }
         match documented {
             Some(documented) => self.headers(response, documented),
-            None => self.findings.extend(undocumented_status(operation, response.status)),
+            None => self.findings.extend(self.undocumented_status(response.status)),
         }
         if success && documented.is_none() && operation.responses.success().is_some() {
             // The document shows the body of another success, and says nothing of this one's.
@@ -175,29 +175,31 @@ impl Check<'_> {
             self.find(Finding::new(Rule::ResponseBodyUndocumented, "", "nothing that the document shows"));
         }
     }
-}
 
-/// What a status says that is not among the documented ones.
-fn undocumented_status(operation: &Operation, status: u16) -> Option<Finding> {
-    let responses = &operation.responses;
-    if responses.listed.is_empty() {
-        return None;
+    /// What a status says that is not among the documented ones.
+    fn undocumented_status(&self, status: u16) -> Option<Finding> {
+        let Operation { responses, not_shown, .. } = self.operation;
+        if responses.listed.is_empty() {
+            return None;
+        }
+        let success = (200..300).contains(&status);
+        let shown = if success { Unchecked::SuccessStatus } else { Unchecked::ErrorStatus };
+        if not_shown.contains(shown) {
+            return None;
+        }
+        let names = |wanted: &dyn Fn(&Status) -> bool| {
+            let names = responses.listed.iter().map(|(status, _)| status).filter(|status| wanted(status));
+            names.map(ToString::to_string).collect::<Vec<_>>().join(", ")
+        };
+        // A client that asks for a part gets one (RFC 9110, section 15.3.7), whether the document says so or not.
+        let is_part = status == 206 && self.exchange.request.headers.contains("range");
+        let finding = if success && responses.success().is_some() && !is_part {
+            Finding::new(Rule::StatusSuccess, "", format!("status {}", names(&|status| status.is_success())))
+        } else {
+            Finding::new(Rule::StatusUndocumented, "", format!("a documented status ({})", names(&|_| true)))
+        };
+        Some(finding.seen(status.to_string()))
     }
-    let success = (200..300).contains(&status);
-    let shown = if success { Unchecked::SuccessStatus } else { Unchecked::ErrorStatus };
-    if operation.not_shown.contains(shown) {
-        return None;
-    }
-    let names = |wanted: &dyn Fn(&Status) -> bool| {
-        let names = responses.listed.iter().map(|(status, _)| status).filter(|status| wanted(status));
-        names.map(ToString::to_string).collect::<Vec<_>>().join(", ")
-    };
-    let finding = if success && responses.success().is_some() {
-        Finding::new(Rule::StatusSuccess, "", format!("status {}", names(&|status| status.is_success())))
-    } else {
-        Finding::new(Rule::StatusUndocumented, "", format!("a documented status ({})", names(&|_| true)))
-    };
-    Some(finding.seen(status.to_string()))
 }
 
 /// What the transport reports: the response did not come, or not to its end.
