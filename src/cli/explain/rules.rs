@@ -21,8 +21,8 @@ pub(super) struct Explanation {
 pub(super) fn explanation(rule: Rule) -> Explanation {
     match rule {
         Rule::OperationUndocumented => Explanation {
-            means: "The contract has no operation with this method and path, so nothing else was judged, except whether the response came whole. Paths are compared exactly. Case, percent-encoding, and doubled or trailing slashes count, and an empty id is no \
-                    id. HEAD and OPTIONS are methods like any other. Any host may serve the base path.",
+            means: "The contract has no operation with this method and path, so nothing else was judged, except whether the response came whole. Paths are compared exactly. Case and doubled or trailing slashes count, and an empty id is no \
+                    id. HEAD and OPTIONS are methods like any other. Any host may serve the base path. An unreserved character (RFC 3986, section 2.3) equals its percent-encoding.",
             source: "Section 4 lists the operations, section 5 the token endpoint `/oauth/token/` (without its last \
                      slash it is the same operation, with this gap).",
             example: "`GET /api/v2/rate-limit-policies/` (no id), `GET /api/v2/users`",

@@ -1,7 +1,7 @@
 //! Which operation a method and a raw path belong to.
 //!
-//! Exact, case-sensitive, on raw (percent-encoded) segments: a trailing or doubled slash, an empty parameter and
-//! another spelling of a literal segment are other paths. Any host and scheme may serve a base path. Literal segments
+//! Exact, case-sensitive, on raw (percent-encoded) segments: a trailing or doubled slash and an empty parameter are other
+//! paths. An unreserved character of a literal segment equals its percent-encoding. Any host and scheme may serve a base path. Literal segments
 //! come before templated ones, as OpenAPI says, and of those, the ones with more literal text: `{name}.json` before
 //! `{name}`.
 
@@ -260,6 +260,19 @@ mod tests {
     }
 
     #[test]
+    fn an_unreserved_character_of_a_literal_segment_equals_its_percent_encoding() {
+        let router = router(&["/v1/~me/sub-items", "/v1/{id}/sub-items", "/v1/a%2Fb"]);
+        for path in ["/v1/%7Eme/sub-items", "/%761/~me/sub%2ditems"] {
+            assert_eq!(found(&router, path), Some((0, vec![])), "{path}");
+        }
+        assert_eq!(found(&router, "/v1/%7e/sub-items"), Some((1, vec!["id=%7e".to_owned()])));
+        assert_eq!(found(&router, "/v1/%61%2Fb"), Some((2, vec![])));
+        for path in ["/v1/a%252Fb", "/v1/a%2", "/v1/%ä%2Fb", "/v1/~me%2Fsub-items"] {
+            assert_eq!(found(&router, path), None, "{path}");
+        }
+    }
+
+    #[test]
     fn a_path_parameter_is_one_raw_segment_and_never_empty() {
         let router = router(&["/api/v2/things/{id}/parts/{part}"]);
         let ids = |path| found(&router, path).map(|(_, values)| values.join(" "));
@@ -270,7 +283,7 @@ mod tests {
             "/api/v2/things/a/parts/c/",
             "/api/v2//things/a/parts/c",
             "/api/v2/Things/a/parts/c",
-            "/api/v2/thing%73/a/parts/c",
+            "/api/v2/thing%2573/a/parts/c",
             "/things/a/parts/c",
             "/api/v2/things/a/parts",
             "",

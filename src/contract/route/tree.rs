@@ -38,6 +38,22 @@ impl<'p> Step<'p> {
     }
 }
 
+/// A segment whose unreserved characters are not percent-encoded, if it has such: the same one (RFC 3986, section
+/// 6.2.2.2).
+fn plain(segment: &str) -> Option<String> {
+    segment.contains('%').then_some(())?;
+    let mut pieces = segment.split('%');
+    let mut out = pieces.next()?.to_owned();
+    for piece in pieces {
+        let byte = piece.get(..2).and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        match byte.filter(|byte| byte.is_ascii_alphanumeric() || b"-._~".contains(byte)) {
+            Some(byte) => out.extend([char::from(byte).encode_utf8(&mut [0; 4]), &piece[2..]]),
+            None => out.extend(["%", piece]),
+        }
+    }
+    (out != segment).then_some(out)
+}
+
 impl<L: Default> Tree<L> {
     pub(super) fn new() -> Self {
         Self { nodes: vec![Node::default()], templated: HashMap::new() }
@@ -98,7 +114,7 @@ impl<L: Default> Tree<L> {
             Some(slash) => (&path[..slash], Some(&path[slash + 1..])),
             None => (path, None),
         };
-        if let Some(next) = node.literal.get(segment)
+        if let Some(next) = node.literal.get(segment).or_else(|| node.literal.get(plain(segment)?.as_str()))
             && let Some(found) = self.walk_from(*next, step.next(rest, true), raw, visit)
         {
             return Some(found);
