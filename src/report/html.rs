@@ -136,15 +136,34 @@ fn exhibit(shown: &Exhibit, columns: usize, to: &mut dyn Write) -> io::Result<()
 }
 
 fn quoted(heading: &str, Quoted { text, mark }: &Quoted, to: &mut dyn Write) -> io::Result<()> {
-    write!(to, "<section><h3>{heading}</h3><pre>")?;
-    let divided = |mark: &Range<usize>| Some((text.get(..mark.start)?, text.get(mark.clone())?, text.get(mark.end..)?));
-    match mark.as_ref().and_then(divided) {
-        Some((before, marked, after)) => {
-            write!(to, "{}<mark>{}</mark>{}", lines(before), lines(marked), lines(after))?;
-        }
-        None => write!(to, "{}", lines(text))?,
+    write!(to, "<section><h3>{heading}</h3>")?;
+    let head = text.find("\n\n").unwrap_or(text.len());
+    let line = text[..head].find('\n').unwrap_or(head);
+    if line == head || mark.as_ref().is_none_or(|mark| mark.start < head) {
+        marked(text, 0, mark.as_ref(), to)?;
+    } else {
+        // A mark in the body would stand below all header fields.
+        marked(&text[..line], 0, None, to)?;
+        marked(text.get(head + 2..).unwrap_or_default(), head + 2, mark.as_ref(), to)?;
+        write!(to, "<details><summary>Header fields</summary>")?;
+        marked(&text[line + 1..head], 0, None, to)?;
+        write!(to, "</details>")?;
     }
-    write!(to, "</pre></section>")
+    write!(to, "</section>")
+}
+
+/// A text that begins at `from`, with the part of a larger one that is marked.
+fn marked(text: &str, from: usize, mark: Option<&Range<usize>>, to: &mut dyn Write) -> io::Result<()> {
+    let divided = |mark: &Range<usize>| {
+        let mark = mark.start.checked_sub(from)?..mark.end.checked_sub(from)?;
+        Some((text.get(..mark.start)?, text.get(mark.clone())?, text.get(mark.end..)?))
+    };
+    match mark.and_then(divided) {
+        Some((before, marked, after)) => {
+            write!(to, "<pre>{}<mark>{}</mark>{}</pre>", lines(before), lines(marked), lines(after))
+        }
+        None => write!(to, "<pre>{}</pre>", lines(text)),
+    }
 }
 
 /// Escaped text of several lines.

@@ -63,3 +63,15 @@ fn markup_in_a_body_stays_text() {
     let (marks, _) = shown(&[get(POLICY, &body)]);
     assert_eq!(marks, ["\"&lt;script&gt;alert(1)&lt;/script&gt;\""]);
 }
+
+#[test]
+fn a_mark_in_a_body_stands_above_the_header_fields() {
+    let folder = tempfile::tempdir().unwrap();
+    let body = har::POLICY.replace("\"allow\"", "\"shrug\"");
+    fs::write(folder.path().join("a.har"), har::har(&[get(POLICY, &body)])).unwrap();
+    run_in(folder.path(), ["verify", "a.har", "--report", "html=r.html"]);
+    let html = fs::read_to_string(folder.path().join("r.html")).unwrap();
+    let (_, response) = html.split_once("<h3>Response</h3><pre>200</pre><pre>").expect("the status, then the body");
+    let (above, below) = response.split_once("<details><summary>Header fields</summary><pre>").unwrap();
+    assert!(above.contains("<mark>") && below.starts_with("content-type: "), "{response}");
+}
