@@ -53,13 +53,15 @@ pub(super) fn judge(
         }
         let attested = note.as_ref().and_then(|note| note.attested.as_ref());
         let checked = contract.check(&exchange, options);
-        let is_left_out = checked.unchecked.contains(Unchecked::Auth);
+        let left_out = checked.unchecked;
         let mut verdict = reconcile(checked, attested, contract.hash());
         if !options.auth {
             // What was attested about authentication does not count where it is not checked.
             verdict.findings.retain(|finding| !finding.rule.is_auth());
-            if is_left_out {
-                verdict.unchecked.remove(Unchecked::Signature);
+            if left_out.contains(Unchecked::Auth) {
+                if !left_out.contains(Unchecked::Signature) {
+                    verdict.unchecked.remove(Unchecked::Signature);
+                }
                 verdict.unchecked.insert(Unchecked::Auth);
             }
         }
