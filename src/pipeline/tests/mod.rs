@@ -287,7 +287,7 @@ async fn a_checker_that_panics_costs_one_exchange_its_verdict_and_never_the_reco
     outcome.console.close();
     // Nothing that was not checked counts as checked.
     assert_eq!(outcome.collector.tally().unchecked().count(), crate::finding::Unchecked::ALL.len());
-    assert_eq!(untimed(&output.text()), "401 GET /api/v2/connection-profiles/templates - conforms N ms\n");
+    assert_eq!(untimed(&output.text()), "401 GET /api/v2/connection-profiles/templates - unjudged N ms\n");
 }
 
 /// As of a contract whose operation has no id.
