@@ -75,10 +75,10 @@ fn read(named: &Path, contract: &Arc<Contract>, redactor: &Redactor) -> Result<V
             let mut entry = entry?;
             without_run(&mut entry.exchange);
             let request = &entry.exchange.request;
-            let operation = contract
-                .judges(request)
-                .map(|(_, matched)| matched.operation.id.to_string())
-                .unwrap_or_else(|| format!("{} {}", request.method, request.target.path()));
+            let operation = contract.judges(request).map_or_else(
+                || format!("{} {}", request.method, request.target.path()),
+                |(_, matched)| matched.operation.id.to_string(),
+            );
             let exchange = redactor.redact(JudgedExchange::new(entry.exchange, Verdict::default()));
             let operation = redactor.text(&operation).into_inner();
             items.push(Item { entry: entry.index, operation, exchange });
