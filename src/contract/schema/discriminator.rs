@@ -44,6 +44,12 @@ pub(super) struct Case {
     pub(super) schema: String,
 }
 
+/// Whether two schemas are selected by one value.
+fn has_shared_value(cases: &[Case]) -> bool {
+    let mut values = HashSet::new();
+    !cases.iter().flat_map(|case| &case.values).all(|value| values.insert(value))
+}
+
 /// The components that extend others by `allOf`.
 pub(in crate::contract) struct Discriminators<'d> {
     document: &'d Value,
@@ -101,7 +107,7 @@ impl<'d> Discriminators<'d> {
             naming.entry(mapped).or_default().push((index, value));
         }
         let mapped_names: HashSet<&String> = mapping.iter().map(|(value, _)| *value).collect();
-        let case = |(schema, target): &(String, String)| {
+        let case = |(schema, target): &(String, String), by_name: bool| {
             // A branch that is a choice of its own stands for the branches of that.
             let within = self.branches(target);
             let names = |named: &&String| *named == target || !listed.contains(*named);
@@ -111,14 +117,49 @@ impl<'d> Discriminators<'d> {
             let name = target.strip_prefix(COMPONENTS).map(|name| unescape_pointer(&name[1..]).into_owned());
             // A name that the mapping gives to another schema is that one's.
             let name = name.filter(|name| !mapped_names.contains(name));
-            Case {
-                values: explicit.into_iter().map(|(_, value)| (*value).clone()).chain(name).collect(),
-                schema: schema.clone(),
+            let mut values: Vec<String> = explicit.into_iter().map(|(_, value)| (*value).clone()).collect();
+            let others = within.iter().filter(|within| *within != pointer && !by_name);
+            let fixed = others.flat_map(|within| self.fixed(within, &property));
+            // A value that the mapping gives to another schema is that one's, too.
+            let fixed: Vec<String> = fixed.filter(|value| !mapped_names.contains(value)).collect();
+            if fixed.is_empty() {
+                values.extend(name);
             }
+            for value in fixed {
+                if !values.contains(&value) {
+                    values.push(value);
+                }
+            }
+            Case { values, schema: schema.clone() }
         };
-        let cases: Vec<Case> = candidates.iter().map(case).filter(|case| !case.values.is_empty()).collect();
+        let cases = |by_name| -> Vec<Case> {
+            let cases = candidates.iter().map(|candidate| case(candidate, by_name));
+            cases.filter(|case| !case.values.is_empty()).collect()
+        };
+        let cases = match cases(false) {
+            // A value that two branches allow selects neither.
+            shared if has_shared_value(&shared) && default.is_none() => return None,
+            shared if has_shared_value(&shared) => cases(true),
+            apart => apart,
+        };
         let from = choice.map_or(From::Children, From::Branches);
         (!cases.is_empty()).then_some(Selector { property, from, cases, default })
+    }
+
+    /// The values to which a schema restricts the member itself, by `const` or `enum`: its name is none then.
+    fn fixed(&self, pointer: &str, property: &str) -> Vec<String> {
+        let Some(schema) = refs::at(self.document, pointer) else { return Vec::new() };
+        let parts = schema.get("allOf").and_then(Value::as_array).into_iter().flatten();
+        let members = [schema].into_iter().chain(parts).filter_map(|part| part.get("properties")?.get(property));
+        let resolved = members.filter_map(|member| match member.get("$ref").and_then(Value::as_str) {
+            Some(target) => refs::at(self.document, &refs::target(target)?),
+            None => Some(member),
+        });
+        let values = resolved.filter_map(|member| match (member.get("const"), member.get("enum")) {
+            (Some(value), _) => Some(std::slice::from_ref(value)),
+            (None, listed) => listed?.as_array().map(Vec::as_slice),
+        });
+        values.flatten().filter_map(Value::as_str).map(str::to_owned).collect()
     }
 
     /// Whether a schema has a default that selects none of its branches.
