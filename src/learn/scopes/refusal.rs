@@ -27,37 +27,48 @@ pub(super) enum Reason {
     Other,
 }
 
-/// The words of a refusal without a reason, and of the fields that hold them. A permission is none of them: a user may
-/// lack one whose token lacks no scope.
-const PLAIN: [&str; 29] = [
+/// The words of a refusal without a reason, and of the fields that hold them. A missing permission is none: it is what
+/// many tenants call a missing scope.
+const PLAIN: [&str; 40] = [
     "a",
     "access",
     "action",
     "allowed",
     "authorized",
+    "caller",
     "code",
+    "complete",
     "denied",
     "detail",
     "do",
+    "does",
+    "don",
     "error",
     "errors",
     "for",
     "forbidden",
+    "has",
     "have",
     "insufficient",
     "is",
     "message",
+    "missing",
     "not",
     "operation",
     "perform",
+    "permission",
+    "permissions",
+    "privileges",
     "request",
     "resource",
     "status",
     "statuscode",
+    "t",
     "the",
     "this",
     "title",
     "to",
+    "token",
     "you",
 ];
 

@@ -127,16 +127,22 @@ fn where_calls_contradict_each_other_no_further_call_decides() {
 #[test]
 fn a_refusal_that_gives_another_reason_decides_nothing() {
     let with = |text: &str| decide(vec![accepted("/x", &["a", "b"]), refused("/x", &["b"], text)]);
-    for plain in ["", FORBIDDEN, r#"{"statusCode":403,"error":"Forbidden","message":"Access denied"}"#] {
+    for plain in [
+        "",
+        FORBIDDEN,
+        r#"{"statusCode":403,"error":"Forbidden","message":"Access denied"}"#,
+        r#"{"message":"access denied: missing permission"}"#,
+        r#"{"error":{"code":403,"message":"The caller does not have permission","status":"FORBIDDEN"}}"#,
+        r#"{"message":"Insufficient privileges to complete the operation."}"#,
+        r#"{"message":"You don't have permission to access this resource."}"#,
+        r#"{"message":"Access token has insufficient permissions"}"#,
+    ] {
         assert_eq!(with(plain).0, Decision::Requires("a".to_owned()), "{plain}");
     }
     for other in [
         r#"{"message":"This feature is not enabled for your tenant"}"#,
         r#"{"error":"ip_not_allowed"}"#,
         r#"{"message":"Directory sync is outside the scope of your subscription"}"#,
-        r#"{"message":"access denied: missing permission"}"#,
-        r#"{"message":"You do not have permission to perform this action"}"#,
-        r#"{"message":"Insufficient privileges to perform the operation"}"#,
         "<html><h1>403 Forbidden</h1><hr>nginx</html>",
     ] {
         let (decision, evidence) = with(other);
