@@ -11,7 +11,7 @@ use std::{
 use http::header::CONTENT_ENCODING;
 use tokio::sync::{Notify, oneshot};
 
-use super::journal::Encode;
+use super::{console::LineStart, journal::Encode};
 use crate::{
     exchange::{Body, Exchange, Headers},
     metrics::Exchanges,
@@ -86,6 +86,10 @@ pub(super) struct Outgoing {
     pub(super) encoder: Option<Box<dyn Encode>>,
     pub(super) entries: EntryBatch,
     pub(super) lines: Vec<u8>,
+    /// Where the lines of exchanges begin.
+    pub(super) starts: Vec<LineStart>,
+    /// Exchanges whose lines are in `lines`, or have none.
+    pub(super) exchanges: u64,
 }
 
 #[derive(Debug, Default)]

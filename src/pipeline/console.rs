@@ -1,6 +1,10 @@
 //! One line per exchange, on standard error: for people, or one JSON object for machines.
 
-use std::{borrow::Cow, io, time::Duration};
+use std::{
+    borrow::Cow,
+    io,
+    time::{Duration, SystemTime},
+};
 
 use serde::Serialize;
 
@@ -9,7 +13,7 @@ use crate::{
     finding::{Conclusion, Finding, Kind, Reason, Unchecked, reasons_of},
     json::{
         Node,
-        write::{number, raw},
+        write::{instant, number, raw, second},
     },
     redact::{JudgedExchange, Redacted},
     report::{WrittenFinding, verdict_name},
@@ -20,12 +24,14 @@ use crate::{
 /// How exchange lines are shaped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LineFormat {
-    /// `200 GET /api/v2/… getRateLimitPolicy conforms 3 ms`
+    /// `200 GET /api/v2/… getRateLimitPolicy conforms 3 ms`, on a terminal behind `6 12:00:01Z`
     Text {
         /// Violations red, gaps yellow.
         colour: bool,
         /// Each finding's message follows on a line of its own.
         verbose: bool,
+        /// The line begins with the exchange's number in reports and with the time (UTC), for who looks on.
+        clock: bool,
     },
     /// One object per line.
     Json,
@@ -33,7 +39,7 @@ pub enum LineFormat {
 
 impl LineFormat {
     /// For people, without colour or messages.
-    pub const PLAIN: Self = Self::Text { colour: false, verbose: false };
+    pub const PLAIN: Self = Self::Text { colour: false, verbose: false, clock: false };
 }
 
 #[derive(Serialize)]
@@ -58,6 +64,53 @@ struct Line<'a> {
     remarks: &'a [String],
 }
 
+/// Where the line of an exchange begins, how many exchanges of the batch came before it, and when it began.
+#[derive(Debug)]
+pub(super) struct LineStart {
+    pub(super) at: usize,
+    pub(super) before: u64,
+    pub(super) started: Option<SystemTime>,
+}
+
+/// Moves lines to `out`. Those of exchanges get their number, counted on from `first`, and their time.
+pub(super) fn numbered(
+    lines: &mut Vec<u8>,
+    starts: &mut Vec<LineStart>,
+    format: LineFormat,
+    first: u64,
+    out: &mut Vec<u8>,
+) {
+    let mut copied = 0;
+    for LineStart { at, before, started } in starts.drain(..) {
+        match format {
+            LineFormat::Json => {
+                // The brace that ends it, before the end of the line.
+                let length = memchr::memchr(b'\n', &lines[at..]).unwrap_or(lines.len() - at);
+                let end = (at + length).saturating_sub(1).max(copied);
+                out.extend_from_slice(&lines[copied..end]);
+                copied = end;
+                raw(out, ",\"entry\":");
+                number(first + before, out);
+                raw(out, ",\"started\":\"");
+                instant(started, "", out);
+                out.push(b'"');
+            }
+            LineFormat::Text { clock: true, .. } => {
+                out.extend_from_slice(&lines[copied..at]);
+                copied = at;
+                number(first + before, out);
+                out.push(b' ');
+                let at = started.and_then(second).unwrap_or_default();
+                raw(out, at.split_once('T').map_or("-", |(_, time)| time));
+                out.push(b' ');
+            }
+            LineFormat::Text { .. } => {}
+        }
+    }
+    out.extend_from_slice(&lines[copied..]);
+    lines.clear();
+}
+
 /// Appends the line of an exchange.
 pub(super) fn line(
     out: &mut Vec<u8>,
@@ -68,7 +121,7 @@ pub(super) fn line(
 ) {
     let (exchange, verdict) = (&judged.exchange, &judged.verdict);
     let status = exchange.response.as_ref().map_or(0, |response| response.status);
-    let LineFormat::Text { colour, verbose } = format else {
+    let LineFormat::Text { colour, verbose, .. } = format else {
         json(
             out,
             &Line {

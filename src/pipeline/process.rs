@@ -9,7 +9,7 @@ use http::header;
 
 use super::{
     batches::{Batch, Outgoing, Pending, Waiting},
-    console,
+    console::{self, LineStart},
     disk::unrecorded,
     enforce::{self, HeldMessage},
     judge::{Attestation, Judge},
@@ -186,6 +186,8 @@ impl Pipeline {
         // What a panic left of another batch.
         outgoing.entries.clear();
         outgoing.lines.clear();
+        outgoing.starts.clear();
+        outgoing.exchanges = 0;
         let mut queued = 0;
         for next in 0..redacted.len() {
             self.put_into_words(judge, &redacted[next], &mut outgoing);
@@ -265,7 +267,11 @@ impl Pipeline {
             let conclusion = conclusion(&judged.verdict, *panicked, meta);
             tracer.exchange(&Traced { judged, meta, took, conclusion, contract: &judge.contract });
         }
+        let before = outgoing.exchanges;
+        outgoing.exchanges += 1;
         if !self.quiet || *panicked || console::is_notable(judged, &redacted.meta) {
+            let (at, started) = (outgoing.lines.len(), judged.exchange.started);
+            outgoing.starts.push(LineStart { at, before, started });
             console::line(&mut outgoing.lines, self.lines, judged, &redacted.meta, redacted.took);
         }
         if let Some(encoder) = self.encoder.as_ref().filter(|_| self.is_recorded(&redacted.meta)) {
@@ -281,7 +287,9 @@ impl Pipeline {
         let state = &mut *state;
         // First: who waits for an entry is not to be released without it, whatever panics.
         state.queued.entries.append(&mut outgoing.entries);
-        state.line_batch.append(&mut outgoing.lines);
+        let Outgoing { lines, starts, .. } = outgoing;
+        console::numbered(lines, starts, self.lines, state.counts.exchanges, &mut state.line_batch);
+        outgoing.exchanges = 0;
         for Processing { of, meta, waiting, leads_past, .. } in redacted {
             let is_recorded = self.is_recorded(meta);
             let Some(Ready { judged, panicked, touched, .. }) = of else {

@@ -237,7 +237,8 @@ impl JudgeArgs {
     fn lines(&self) -> LineFormat {
         match self.format {
             Format::Text => {
-                LineFormat::Text { colour: wants_colour(io::stderr().is_terminal()), verbose: self.verbose }
+                let clock = io::stderr().is_terminal();
+                LineFormat::Text { colour: wants_colour(clock), verbose: self.verbose, clock }
             }
             Format::Json => LineFormat::Json,
         }

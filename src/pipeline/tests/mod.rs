@@ -14,7 +14,10 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use super::*;
+use super::{
+    console::{LineStart, numbered},
+    *,
+};
 use crate::{
     contract::{CheckOptions, Contract},
     exchange::{Body, Credential, DecodeLimits, Exchange, Headers, Request, Response, Target, Timings, Transport},
@@ -288,6 +291,29 @@ async fn a_checker_that_panics_costs_one_exchange_its_verdict_and_never_the_reco
     // Nothing that was not checked counts as checked.
     assert_eq!(outcome.collector.tally().unchecked().count(), crate::finding::Unchecked::ALL.len());
     assert_eq!(untimed(&output.text()), "401 GET /api/v2/connection-profiles/templates - unjudged N ms\n");
+}
+
+#[test]
+fn lines_of_a_terminal_and_json_lines_have_the_exchanges_number_in_reports_and_its_time() {
+    let clocked = LineFormat::Text { colour: false, verbose: true, clock: true };
+    let number = |format, text: &str, before| {
+        let mut lines = text.as_bytes().to_vec();
+        let start = |at, before| LineStart { at, before, started: Some(SystemTime::UNIX_EPOCH) };
+        // An exchange without a line, as under --quiet, has a number, too.
+        let mut starts = vec![start(0, 0), start(text.rfind(before).unwrap(), 2)];
+        let mut out = b"old\n".to_vec();
+        numbered(&mut lines, &mut starts, format, 7, &mut out);
+        assert!(lines.is_empty() && starts.is_empty());
+        String::from_utf8(out).unwrap()
+    };
+    let text = "200 GET /a\n    a finding\n404 GET /b\n";
+    assert_eq!(number(clocked, text, "404"), "old\n7 00:00:00Z 200 GET /a\n    a finding\n9 00:00:00Z 404 GET /b\n");
+    assert_eq!(number(LineFormat::PLAIN, text, "404"), format!("old\n{text}"));
+    assert_eq!(
+        number(LineFormat::Json, "{\"a\":1}\n{\"b\":1}\n", "{"),
+        "old\n{\"a\":1,\"entry\":7,\"started\":\"1970-01-01T00:00:00.000Z\"}\n\
+         {\"b\":1,\"entry\":9,\"started\":\"1970-01-01T00:00:00.000Z\"}\n"
+    );
 }
 
 /// As of a contract whose operation has no id.

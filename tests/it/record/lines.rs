@@ -11,6 +11,7 @@ use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
 };
+use regex::Regex;
 
 use super::harness::{SECRET, TEMPLATES, Workspace, get, objects, token};
 use crate::support::{
@@ -281,7 +282,11 @@ fn on_a_terminal(no_colour: Option<&str>) -> String {
     kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGINT).unwrap();
     let text: Vec<String> = lines.collect();
     child.wait().unwrap();
-    text.join("\n")
+    let text = text.join("\n");
+    let prefix = Regex::new(r"(?m)^(\d+) \d\d:\d\d:\d\dZ ").unwrap();
+    let numbers: Vec<&str> = prefix.captures_iter(&text).map(|found| found.get(1).unwrap().as_str()).collect();
+    assert_eq!(numbers, ["0", "1", "2"], "{text}");
+    prefix.replace_all(&text, "").into_owned()
 }
 
 #[test]
