@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Failure, Format, Outcome as Exit, report_files};
 use crate::{
-    finding::Kind,
+    finding::{Kind, Rule},
     pipeline::{ContractUsed, Counts, Outcome},
     plural::plural,
     redact::Redactor,
@@ -135,16 +135,7 @@ fn text(outcome: &Outcome, dropped: u64, rows: &Rows, next: Option<&str>) -> Str
     let (tally, counts, run) = (outcome.collector.tally(), &outcome.counts, outcome.collector.run());
     let replays = run.unused.is_some();
     let mut out = String::from("\n");
-    let _ = writeln!(
-        out,
-        "{}: {} conform, {} with gaps, {} violate{}{}",
-        plural(tally.exchanges, if replays { "live request" } else { "exchange" }),
-        tally.conforms,
-        tally.gap,
-        tally.violates,
-        tally.unjudged(),
-        if replays { format!(", {} missed", tally.misses) } else { String::new() }
-    );
+    verdicts(tally, replays, &mut out);
     if !tally.operations().is_empty() {
         let operations: Vec<String> =
             tally.operations().iter().map(|(name, count)| format!("{name} {count}")).collect();
@@ -232,6 +223,28 @@ fn text(outcome: &Outcome, dropped: u64, rows: &Rows, next: Option<&str>) -> Str
         let _ = writeln!(out, "next: {}", visible(next));
     }
     out
+}
+
+/// Adds how many exchanges have which verdict, and whether the contract documents any.
+fn verdicts(tally: &Tally, replays: bool, out: &mut String) {
+    let _ = writeln!(
+        out,
+        "{}: {} conform, {} with gaps, {} violate{}{}",
+        plural(tally.exchanges, if replays { "live request" } else { "exchange" }),
+        tally.conforms,
+        tally.gap,
+        tally.violates,
+        tally.unjudged(),
+        if replays { format!(", {} missed", tally.misses) } else { String::new() }
+    );
+    let undocumented = tally.by_rule().find(|(rule, _)| *rule == Rule::OperationUndocumented);
+    if !replays && undocumented.is_some_and(|(_, count)| count == tally.exchanges) {
+        let _ = writeln!(
+            out,
+            "the contract documents none of them; --contract FILE names your API's document, --contract none judges \
+             nothing"
+        );
+    }
 }
 
 /// Maximum aspects that the line of what was not checked names.
