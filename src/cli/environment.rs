@@ -9,7 +9,7 @@ use std::{
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
-use super::{bundle_folder::BundleFolder, listeners::Listeners};
+use super::{Format, bundle_folder::BundleFolder, listeners::Listeners, summary};
 use crate::{
     proxy::{HostPort, entry::authority::pem},
     upstream::no_proxy::covers,
@@ -34,7 +34,7 @@ pub(super) struct Environment {
     pub(super) variables: Vec<(&'static str, OsString)>,
     /// Entries of the user's `NO_PROXY` that the command does not get, since requests to them would pass around a
     /// replay.
-    pub(super) dropped: Vec<String>,
+    dropped: Vec<String>,
     _files: Option<BundleFolder>,
 }
 
@@ -106,6 +106,16 @@ impl Environment {
             files = Some(folder);
         }
         Ok(Self { variables, dropped, _files: files })
+    }
+
+    /// Prints which entries of `NO_PROXY` the command does not get.
+    pub(super) fn print_dropped(&self, format: Format) {
+        if self.dropped.is_empty() {
+            return;
+        }
+        let list = self.dropped.join(", ");
+        let line = format!("CMD's NO_PROXY keeps this machine only; contrail dropped {list} (--direct HOST keeps one)");
+        summary::event(format, "no_proxy_dropped", self.dropped.as_slice(), &line);
     }
 
     /// The variables that lead to the proxy; with their values, where no password is in them.

@@ -166,13 +166,8 @@ impl ProxyArgs {
             metrics.serve(Box::new(RunningProxy::new(pipeline, &proxy)));
         }
         let format = if pipeline.lines() == LineFormat::Json { Format::Json } else { Format::Text };
-        if let Some(dropped) = environment.as_ref().map(|environment| &environment.dropped)
-            && !dropped.is_empty()
-        {
-            let list = dropped.join(", ");
-            let line =
-                format!("CMD's NO_PROXY keeps this machine only; contrail dropped {list} (--direct HOST keeps one)");
-            super::summary::event(format, "no_proxy_dropped", dropped.as_slice(), &line);
+        if let Some(environment) = &environment {
+            environment.print_dropped(format);
         }
         for line in &lines {
             let address = line.strip_prefix("listening on ").and_then(|rest| rest.split(' ').next());

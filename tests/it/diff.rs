@@ -1,6 +1,6 @@
 //! `contrail diff`: what changed between two recordings.
 
-use std::fs;
+use std::{fs, slice::from_ref};
 
 use serde_json::{Value, json};
 
@@ -110,7 +110,7 @@ fn request_headers_are_shown_for_a_pair_that_differs_and_make_no_difference_by_t
         entry
     };
     let (curl, client) = (sent("*/*", 200), sent("text/csv", 406));
-    let ran = diff(&[curl.clone()], &[client], &[]);
+    let ran = diff(from_ref(&curl), &[client], &[]);
     let expected = "\
 getRateLimitPolicy: 1 of 1 exchange differs
   request header `accept`: */* → text/csv
@@ -125,7 +125,7 @@ getRateLimitPolicy: 1 of 1 exchange differs
 #[test]
 fn an_operation_of_ignore_that_neither_the_contract_nor_a_recording_has_is_refused() {
     let (a, b) = (get("/things/1", r#"{"n":1}"#), get("/things/1", r#"{"n":2}"#));
-    let ignoring = |scope: &str| diff(&[a.clone()], &[b.clone()], &["--ignore", &format!("{scope}=pointer:/n")]);
+    let ignoring = |scope: &str| diff(from_ref(&a), from_ref(&b), &["--ignore", &format!("{scope}=pointer:/n")]);
     assert_eq!(ignoring("GET /things/1").status, 0);
     assert_eq!(ignoring("getRateLimitPolicy").status, 1);
     let ran = ignoring("GET /thing/1");

@@ -186,13 +186,13 @@ fn what_a_full_disk_kept_from_the_recording_is_in_every_report() {
     let folder = folder();
     let options = ["record", "--listen", "127.0.0.1:0", "--upstream", "sandbox", "--out", "new.har"];
     let options: Vec<String> = options.map(str::to_owned).into_iter().chain(reports("r")).collect();
-    let running = Running::limited("ulimit -f 40", folder.path(), &options);
+    let running = Running::limited("ulimit -f 60", folder.path(), &options);
     for number in 0..60 {
         call(running.address, "GET", &format!("/api/v2/connection-profiles/templates?n={number}"), &[], b"");
     }
     let ran = running.finish();
     assert_eq!(ran.status, 2, "{}", ran.stderr);
-    assert_line(&ran.stderr, "exit status 2: 32 exchanges NOT RECORDED; auth.missing 60 (violation)");
+    assert_line(&ran.stderr, "exit status 2: 18 exchanges NOT RECORDED; auth.missing 60 (violation)");
     assert_reports(folder.path(), "r", 2, "exchanges NOT RECORDED: File too large", "NOT RECORDED");
 }
 

@@ -100,7 +100,7 @@ fn a_report_beside_what_is_read_is_written() {
         let report = format!("json={report}");
         let mut arguments = vec![command, "fx/fx.har", "one.har", "--report", &report, "--report", "html=/dev/null"];
         if command == "replay" {
-            arguments.extend(["--", "true"]);
+            arguments.extend(["--allow", "unused", "--", "true"]);
         }
         let ran = run_in(folder.path(), &arguments);
         assert_eq!(ran.status, 0, "{arguments:?}: {}", ran.stderr);
@@ -121,7 +121,7 @@ fn a_report_states_that_the_command_was_stopped_until_its_end_replaces_that() {
     }
     let arguments = |command: &'static str| {
         let named = reports.iter().flat_map(|report| ["--report", report]);
-        ["replay", "one.har"].into_iter().chain(named).chain(["--", "sh", "-c", command])
+        ["replay", "one.har"].into_iter().chain(named).chain(["--allow", "unused", "--", "sh", "-c", command])
     };
     let killed = contrail().current_dir(folder.path()).args(arguments("kill -9 $PPID")).output().unwrap();
     assert_eq!(killed.status.code(), None, "{killed:?}");

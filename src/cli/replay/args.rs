@@ -28,7 +28,7 @@ pub struct Args {
     /// Judge authentication too [default: unchecked, since CI has no real token]
     #[arg(long)]
     pub(super) check_auth: bool,
-    /// Let CMD reach this host without contrail, as an entry of NO_PROXY [default: this machine only]; repeatable
+    /// Let CMD reach this host without contrail, as an entry of `NO_PROXY` [default: this machine only]; repeatable
     #[arg(long, value_name = "HOST")]
     pub(super) direct: Vec<String>,
     #[command(flatten)]

@@ -218,7 +218,7 @@ fn a_schema_that_cannot_be_used_is_listed_with_its_place() {
         Ran::from(contrail().current_dir(folder.path()).args(["contract", "--contract", "api.yaml"]).output().unwrap());
     let unusable = "\nUnusable: contrail cannot judge by these places, so what they restrict is unchecked\n  \
                     /paths/~1a/get/parameters/0/schema/type: expected one of `array`, `boolean`, `integer`, `\"null\"`, \
-                    `number`, `object`, `string`, saw `strin`\n";
+                    `number`, `object`, `string` or an array, saw `strin`\n";
     assert!(ran.stdout.ends_with(unusable), "{}", ran.stdout);
     assert_eq!(ran.status, 0);
 }
