@@ -92,7 +92,7 @@ pub fn check_texts(segments: &[(PathBuf, &[u8])], whole: bool) -> Option<Checked
     check(&paths, &[], whole, |segment| Ok(texts.get(segment).copied().unwrap_or_default())).unwrap_or_default()
 }
 
-fn check<R: BufRead + Send>(
+pub(super) fn check<R: BufRead + Send>(
     segments: &[PathBuf],
     kept: &[ChainHead],
     whole: bool,
@@ -262,12 +262,13 @@ impl Check {
     /// Checks one segment, its lines by themselves on all cores; where it was altered, if it was.
     fn segment(&mut self, segment: &Path, mut input: impl BufRead + Send, any: bool) -> io::Result<Option<Broken>> {
         self.checked.lengths.push(0);
-        let mut failed = None;
+        let (mut failed, mut ended) = (None, false);
         let next = || {
             let mut block = Vec::with_capacity(BATCH + BATCH / 4);
-            while block.len() < BATCH && failed.is_none() {
+            while block.len() < BATCH && failed.is_none() && !ended {
                 match input.read_until(b'\n', &mut block) {
-                    Ok(0) => break,
+                    // A segment that is still written goes on in the middle of a line.
+                    Ok(0) => ended = true,
                     Ok(_) => {}
                     Err(error) => failed = Some(error),
                 }

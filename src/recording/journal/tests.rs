@@ -1,7 +1,9 @@
 //! Tests of journals and trails, by their files.
 
 use std::{
+    collections::VecDeque,
     fs::{self, File},
+    io::{self, BufRead},
     path::{Path, PathBuf},
 };
 
@@ -323,4 +325,50 @@ fn the_end_of_a_chain_is_found_from_behind_as_from_the_begin() {
             }
         }
     }
+}
+
+/// A file that another process writes: what is there ends within a line, and a moment later goes on.
+struct Grows(VecDeque<Vec<u8>>);
+
+impl io::Read for Grows {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        let read = io::Read::read(&mut self.fill_buf()?, to)?;
+        self.consume(read);
+        Ok(read)
+    }
+}
+
+impl BufRead for Grows {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        // An end that was seen is the end no longer.
+        let is_end = self.0.front().is_some_and(Vec::is_empty);
+        let ended = if is_end { self.0.pop_front() } else { None };
+        Ok(if ended.is_some() { &[] } else { self.0.front().map_or(&[][..], Vec::as_slice) })
+    }
+
+    fn consume(&mut self, count: usize) {
+        if let Some(front) = self.0.front_mut() {
+            front.drain(..count);
+            if count > 0 && front.is_empty() && self.0.len() > 1 {
+                self.0.pop_front();
+            }
+        }
+    }
+}
+
+#[test]
+fn a_segment_that_grows_while_it_is_checked_is_read_to_one_end() {
+    let mut head = ChainHead::default();
+    let mut text = Vec::new();
+    head.begin(&mut text);
+    for line in ["{\"a\":1}\n", "{\"a\":2}\n"] {
+        text.extend_from_slice(line.as_bytes());
+        head.seal(line.as_bytes(), false, &mut text);
+    }
+    let within = text.len() - 30;
+    let parts = || VecDeque::from([text[..within].to_vec(), Vec::new(), Vec::new(), text[within..].to_vec()]);
+    let segment = PathBuf::from("trail-00000001.journal");
+    let checked = check::check(&[segment], &[], true, |_| Ok(Grows(parts()))).unwrap().unwrap();
+    assert!(checked.broken.is_none(), "{:?}", checked.broken);
+    assert_eq!(checked.entries, 1);
 }
