@@ -643,6 +643,11 @@ impl Index {
         is_only || self.upstreams.contains(site) || self.known_site(site) == KnownSite::Tenant
     }
 
+    /// Whether an option names the tenant's host.
+    pub(super) fn names_the_tenant(&self) -> bool {
+        self.rules.names.upstream.is_some()
+    }
+
     /// Whether a host that no option and no recording names may be the tenant's.
     pub(super) fn lacks_the_tenants_name(&self) -> bool {
         self.sites.contains("") && self.rules.names.upstream.is_none()

@@ -299,8 +299,11 @@ impl Replay {
             KnownSite::Tenant => parts.site.clear(),
             KnownSite::Recorded => {}
             // One host that nothing names may be the tenant's. No second one is: it would get the first one's answers.
+            // Nor is one where an option names the tenant.
             KnownSite::Unknown => {
-                if self.state().tenant_host.as_ref().is_none_or(|known| *known == bare(&parts.site)) {
+                if !self.index.names_the_tenant()
+                    && self.state().tenant_host.as_ref().is_none_or(|known| *known == bare(&parts.site))
+                {
                     host = Some(std::mem::take(&mut parts.site));
                 }
             }

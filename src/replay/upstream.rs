@@ -86,7 +86,15 @@ impl ReplayUpstream {
             request
         };
         let served = self.replay.answer(request, &redact, SystemTime::now())?;
-        Ok(recorded(served, called))
+        let target = &request.target;
+        let expansion = match called {
+            // A part of a body keeps its length.
+            _ if served.answer.status == StatusCode::PARTIAL_CONTENT.as_u16() => None,
+            Some(origin) => HostRename::expanding(origin.scheme, origin.host.to_str().unwrap_or_default()),
+            None if self.replay.has_recordings_of(target) => None,
+            None => HostRename::restoring(&target.scheme, &target.authority),
+        };
+        Ok(recorded(served, expansion.as_ref()))
     }
 
     /// The answer, or why there is none.
@@ -133,18 +141,16 @@ impl fmt::Debug for ReplayUpstream {
     }
 }
 
-fn recorded(served: Served, called: Option<&ClientOrigin>) -> upstream::Answer {
+/// The answer as it goes out, the tenant's placeholder replaced.
+fn recorded(served: Served, expansion: Option<&HostRename>) -> upstream::Answer {
     let Served { mut answer, clean, same_request, remarks } = served;
-    // A part of a body keeps its length.
-    let called = called.filter(|_| answer.status != StatusCode::PARTIAL_CONTENT.as_u16());
-    let expansion = called.and_then(|origin| HostRename::expanding(origin.scheme, origin.host.to_str().ok()?));
-    if let (Some(expansion), Some(body)) = (&expansion, &mut answer.body)
+    if let (Some(expansion), Some(body)) = (expansion, &mut answer.body)
         && let Cow::Owned(expanded) = expansion.apply(body)
     {
         *body = expanded.into();
     }
     let mut headers = answer.fields();
-    if let Some(expansion) = &expansion {
+    if let Some(expansion) = expansion {
         for value in headers.values_mut() {
             if let Cow::Owned(expanded) = expansion.apply(value.as_bytes())
                 && let Ok(expanded) = HeaderValue::from_maybe_shared(Bytes::from(expanded))

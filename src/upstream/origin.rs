@@ -1,6 +1,6 @@
 //! An origin: scheme, host and port, and nothing else (RFC 6454).
 
-use std::{borrow::Cow, fmt, str::FromStr, sync::Arc};
+use std::{borrow::Cow, fmt, net::IpAddr, str::FromStr, sync::Arc};
 
 /// `http://host:port` or `https://host:port`; the port may be left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,6 +20,13 @@ impl Origin {
     #[must_use]
     pub fn bracketed_host(&self) -> String {
         if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.to_string() }
+    }
+
+    /// Whether it is on this machine, where `NO_PROXY` usually leads around a proxy.
+    #[must_use]
+    pub fn is_loopback(&self) -> bool {
+        let address = self.host.parse::<IpAddr>();
+        self.host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|ip| ip.is_loopback())
     }
 
     /// `http` or `https`.

@@ -184,7 +184,11 @@ impl Ending<'_> {
         End {
             rows,
             next: good.then(|| {
-                format!("contrail replay {}{}", quoted(&self.args.out), self.args.judge.contract.command_line())
+                let (fixture, contract) = (quoted(&self.args.out), self.args.judge.contract.command_line());
+                // A client that calls it by its address reaches it directly unless replay knows the address.
+                let upstream = self.args.upstream.origin().filter(|origin| origin.is_loopback());
+                let upstream = upstream.map(|origin| format!(" --upstream {origin}")).unwrap_or_default();
+                format!("contrail replay {fixture}{upstream}{contract}")
             }),
             proof,
             undone: nothing::unanswered(&folded).map(|why| nothing::not_anew(&why)).into_iter().collect(),

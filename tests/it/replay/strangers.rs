@@ -62,9 +62,7 @@ impl Wrapped {
         let (mut stream, head) = self.connect(&format!("{host}:443"));
         assert!(head.starts_with("HTTP/1.1 200"), "{head}");
         let mut roots = RootCertStore::empty();
-        // The system's roots stand before it.
-        let own = CertificateDer::pem_file_iter(&self.bundle).unwrap().last().unwrap().unwrap();
-        roots.add(own).unwrap();
+        roots.add_parsable_certificates(CertificateDer::pem_file_iter(&self.bundle).unwrap().map(Result::unwrap));
         let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
             .unwrap()
@@ -135,6 +133,32 @@ fn a_client_that_keeps_the_tenants_own_address_is_answered_from_the_fixture() {
     assert_eq!(status(&answer), "200", "{answer}");
     let ran = wrapped.end();
     assert_output("replay/strangers/a_client_that_keeps_the_tenants_own_address", &ran);
+}
+
+#[test]
+fn answers_of_the_tenant_have_the_name_by_which_the_client_calls_it() {
+    let mut moved = get("/old", r#"{"next":"https://tenant.example/new","mail":"a@tenant.example"}"#);
+    moved["response"]["headers"] = json!([
+        {"name": "Location", "value": "https://tenant.example/new"},
+        {"name": "Set-Cookie", "value": "sid=1; Domain=tenant.example"},
+    ]);
+    let mut other = get("/old", "https://tenant.example/");
+    other["request"]["url"] = "https://other.test/old".into();
+    let workspace = Workspace::new();
+    workspace.write_own("own.har", &[own(moved, json!({})), own(other, json!({}))]);
+    let wrapped = Wrapped::start(&workspace, &["replay", "own.har", "--upstream", "https://my-tenant.test"]);
+    let answer = wrapped.get("my-tenant.test", "/old").to_ascii_lowercase();
+    for expected in [
+        "\r\nlocation: https://my-tenant.test/new\r\n",
+        "\r\nset-cookie: sid=1; domain=my-tenant.test\r\n",
+        r#"{"next":"https://my-tenant.test/new","mail":"a@my-tenant.test"}"#,
+    ] {
+        assert!(answer.contains(expected), "{expected}: {answer}");
+    }
+    assert!(wrapped.get("other.test", "/old").ends_with("https://tenant.example/"), "the tenant is not this host");
+    // An option names the tenant, so no other host is taken for it.
+    assert_eq!(status(&wrapped.get("third.test", "/old")), "421");
+    assert_eq!(wrapped.end().status, 3);
 }
 
 fn files_below(folder: &Path) -> Vec<PathBuf> {
