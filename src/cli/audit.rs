@@ -278,7 +278,7 @@ impl Reading<'_> {
         let Judged { index, line, outside, by_contrail, touched, exchange } = judged;
         let judged = self.redactor.redact(exchange);
         let started = judged.exchange.started;
-        if self.args.selection.is_within(started) {
+        if self.args.selection.is_within_hour_of(started) {
             audit.started(started);
         }
         if self.args.selection.selects(&judged, &self.judge.contract) {

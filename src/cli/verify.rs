@@ -350,11 +350,11 @@ impl Judge {
         verdict
     }
 
-    /// Leaves out the result of a signature's check that stands in the file, where this run has keys: it is of the keys
-    /// of the recording, and they may be others. Whether there was one.
+    /// Leaves out that a signature was good by the file, where this run has keys: it was by the keys of the recording,
+    /// and they may be others. One that failed has failed. Whether something was left out.
     fn forget_signature(&self, request: &mut ExchangeRequest) -> bool {
         let Credential::Token(facts) = &request.credential else { return false };
-        if self.keys.is_none() || facts.signature == SignatureCheck::NotChecked {
+        if self.keys.is_none() || facts.signature != SignatureCheck::Good {
             return false;
         }
         let facts = TokenFacts { signature: SignatureCheck::NotChecked, ..(**facts).clone() };

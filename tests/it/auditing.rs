@@ -158,8 +158,8 @@ fn what_a_refused_token_claims_is_apart_from_what_the_client_holds() {
     forged["response"]["status"] = 401.into();
     let accepted = call_of(0, "read:rate_limit_policies");
     let (text, json) = audited(&[forged.clone(), accepted.clone(), forged.clone()]);
-    let line = "\n  claimed     create:clients delete:users (2 calls with a refused token, whose name is a claim, too); \
-                first a.har entry 0 (2025-11-21T12:00:00Z)\n  holds       read:rate_limit_policies\n";
+    let line = "\n  claimed     create:clients delete:users (2 calls whose answer does not show that the token is genuine, or \
+                whose signature fails; the name is a claim, too); first a.har entry 0 (2025-11-21T12:00:00Z)\n  holds       read:rate_limit_policies\n";
     assert!(text.contains(line) && !text.contains("unneeded"), "{text}");
     let caller = &json["callers"][0];
     assert_eq!((&caller["holds"], &caller["lacks"]), (&json!(["read:rate_limit_policies"]), &json!([])));
@@ -167,6 +167,15 @@ fn what_a_refused_token_claims_is_apart_from_what_the_client_holds() {
     assert_eq!(
         (&claims["calls"], &claims["scopes"], &claims["first"]["entry"]),
         (&json!(2), &json!(["create:clients", "delete:users"]), &json!(0))
+    );
+    // Nobody looks at a token for a path that is not there.
+    let mut astray = forged.clone();
+    astray["request"]["url"] = "https://tenant.example/api/v2/nothing".into();
+    astray["response"]["status"] = 404.into();
+    let (_, json) = audited(&[astray, accepted.clone()]);
+    assert_eq!(
+        (&json["callers"][0]["claims"]["calls"], json["callers"][0]["holds"].as_array().unwrap().len()),
+        (&json!(1), 1)
     );
     // A 403 is an answer to who the client is.
     forged["response"]["status"] = 403.into();

@@ -1,6 +1,6 @@
 //! Which exchanges of recordings count.
 
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use super::values::instant;
 use crate::{
@@ -58,6 +58,17 @@ impl SelectionArgs {
     pub(in crate::cli) fn is_within(&self, started: Option<SystemTime>) -> bool {
         self.since.is_none_or(|since| started.is_some_and(|started| started >= since))
             && self.until.is_none_or(|until| started.is_some_and(|started| started < until))
+    }
+
+    /// Whether some of the clock hour in which an exchange started is within them.
+    pub(in crate::cli) fn is_within_hour_of(&self, started: Option<SystemTime>) -> bool {
+        const HOUR: u64 = 3600;
+        let Some(since) = started.and_then(|started| started.duration_since(SystemTime::UNIX_EPOCH).ok()) else {
+            return self.is_within(started);
+        };
+        let begin = SystemTime::UNIX_EPOCH + Duration::from_secs(since.as_secs() / HOUR * HOUR);
+        self.since.is_none_or(|since| begin + Duration::from_secs(HOUR) > since)
+            && self.until.is_none_or(|until| begin < until)
     }
 
     /// Whether an exchange counts.

@@ -81,6 +81,16 @@ pub(super) struct Calls {
     needs: Option<Needs>,
 }
 
+/// Whether an answer of the tenant shows that it took the token for genuine: it gave what was asked for, named a scope
+/// as the reason, or judged the request to a documented operation. 0 stands for no answer of the tenant.
+const fn shows_holder(status: u16, is_documented: bool) -> bool {
+    match status {
+        200..300 | 403 => true,
+        300..500 => is_documented && status != 401,
+        _ => false,
+    }
+}
+
 /// Which scopes the calls of an operation need.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Needs {
@@ -144,17 +154,23 @@ impl Caller {
             429 => calls.limited += 1,
             _ => {}
         }
-        if early {
+        let facts = match &exchange.request.credential {
+            Credential::Token(facts) => Some(facts),
+            _ => None,
+        };
+        let status = answer.map_or(0, |response| response.status);
+        let is_claim =
+            facts.is_some_and(|facts| facts.signature == SignatureCheck::Bad || !shows_holder(status, found.is_some()));
+        // Who sends a token that the tenant refuses is not the client that it names.
+        if early && !is_claim {
             calls.early += 1;
             first(&mut calls.first_early, exchange.started, cite);
         }
         calls.early_unchecked += u64::from(unchecked);
         calls.violating += u64::from(judged.verdict.conclusion() == Conclusion::Violates);
-        let Credential::Token(facts) = &exchange.request.credential else { return };
+        let Some(facts) = facts else { return };
         let held = facts.scopes.as_deref().unwrap_or_default();
-        let is_refused =
-            facts.signature == SignatureCheck::Bad || answer.is_some_and(|response| response.status == 401);
-        let known = if is_refused { &mut self.claims.scopes } else { &mut self.held };
+        let known = if is_claim { &mut self.claims.scopes } else { &mut self.held };
         for scope in held {
             let is_full = known.len() == MAX_SCOPES;
             match known.get_mut(scope) {
@@ -163,9 +179,12 @@ impl Caller {
                 None => _ = known.insert(scope.clone(), First::new(cite())),
             }
         }
-        if is_refused {
+        if is_claim {
             self.claims.calls += 1;
             first(&mut self.claims.first, exchange.started, cite);
+            // What is not documented at all may need any scope.
+            let is_refused = facts.signature == SignatureCheck::Bad || status == 401;
+            self.not_shown += u64::from(found.is_none() && !is_refused);
             return;
         }
         match found.map(|found| &found.operation.security) {
@@ -285,7 +304,8 @@ impl Caller {
             let (calls, first) = (plural(self.claims.calls, "call"), first.place());
             writeln!(
                 out,
-                "  claimed     {claimed} ({calls} with a refused token, whose name is a claim, too); first {}",
+                "  claimed     {claimed} ({calls} whose answer does not show that the token is genuine, or whose signature \
+                 fails; the name is a claim, too); first {}",
                 visible(&first)
             )?;
         }

@@ -288,12 +288,12 @@ impl Audit {
 
     /// What the audit is about, a line each: the contract first.
     fn head(&self, about: &About<'_>) -> Vec<String> {
-        let Title { title, version, hash, .. } = &about.title;
+        let (title, hash) = (about.title.in_words(), &about.title.hash);
         let mut exchanges = plural(self.tally.exchanges, "exchange");
         if let (Some(first), Some(last)) = (self.first, self.last) {
             exchanges = format!("{exchanges} from {} to {}", instant(first), instant(last));
         }
-        let mut lines = vec![format!("{title} {version} ({hash}), contrail {}", env!("CARGO_PKG_VERSION")), exchanges];
+        let mut lines = vec![format!("{title} ({hash}), contrail {}", env!("CARGO_PKG_VERSION")), exchanges];
         if !self.filters.is_empty() {
             let left_out = plural(self.left_out, "exchange");
             lines.push(format!("restricted by {}, which leaves out {left_out}", self.filters.join(" ")));
