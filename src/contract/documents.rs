@@ -185,7 +185,8 @@ impl Contract {
     }
 
     /// Whether it documents nothing on purpose, so that nothing is judged.
-    fn is_none(&self) -> bool {
+    #[must_use]
+    pub fn is_none(&self) -> bool {
         matches!(self.documents(), [only] if only.name() == NONE)
     }
 

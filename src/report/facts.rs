@@ -25,6 +25,11 @@ pub struct Title {
 }
 
 impl Title {
+    /// Title and version.
+    pub(super) fn in_words(&self) -> String {
+        format!("{} {}", self.title, self.version).trim().to_owned()
+    }
+
     /// What stands for the title of a contract where a report is not about one.
     pub(super) fn named(title: &str) -> Self {
         Self { title: title.to_owned(), ..Self::default() }

@@ -20,7 +20,7 @@ pub(super) fn write(facts: &Facts<'_>, suites: &[Suite], to: &mut dyn Write) -> 
     writeln!(
         to,
         "<testsuites name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" time=\"{}\">",
-        escape(&format!("{} {}", facts.title.title, facts.title.version)),
+        escape(&facts.title.in_words()),
         suites.iter().map(|suite| suite.cases.len()).sum::<usize>(),
         sum(Level::Failure),
         sum(Level::Error),

@@ -165,7 +165,7 @@ impl Page {
         }
         let made = if facts.made.is_empty() { String::new() } else { format!("{}, ", facts.made) };
         about.push(("made", vec![text(format!("{made}by contrail {}", env!("CARGO_PKG_VERSION")))]));
-        Self { heading: format!("{} {}", title.title, title.version), about, ..Self::default() }
+        Self { heading: title.in_words(), about, ..Self::default() }
     }
 }
 

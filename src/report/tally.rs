@@ -385,8 +385,8 @@ impl Tally {
     #[must_use]
     pub fn nothing_judged(&self) -> bool {
         let Recorded { exchanges, conforms, gap, violates } = self.recorded;
-        let judged = [self.conforms, self.gap, self.violates, self.misses, conforms, gap, violates];
-        self.exchanges + exchanges > 0 && judged.iter().sum::<u64>() == 0
+        let judged = [self.conforms, self.gap, self.violates, conforms, gap, violates];
+        (self.exchanges + exchanges).saturating_sub(self.misses) > 0 && judged.iter().sum::<u64>() == 0
     }
 
     /// Exchanges of which nothing was checked, in words behind the others; nothing if there is none.

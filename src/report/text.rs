@@ -94,7 +94,7 @@ pub(super) fn write(facts: &Facts<'_>, to: &mut dyn Write, colour: bool) -> io::
         pen.to,
         "{} checked against {}: {} conform, {} with gaps, {} violate{}{}",
         plural(tally.exchanges, if live { "live request" } else { "exchange" }),
-        visible(format!("{} {}", facts.title.title, facts.title.version).trim_end()),
+        visible(&facts.title.in_words()),
         tally.conforms,
         tally.gap,
         tally.violates,

@@ -169,7 +169,7 @@ impl UpstreamArgs {
     }
 
     /// Sets the upstream up; nothing is connected yet. The sandbox answers for the documents of `contract`: the
-    /// embedded tenant for the built-in one, a mock for any other.
+    /// embedded tenant for the built-in one and for none, a mock for any other.
     ///
     /// # Errors
     ///
@@ -181,7 +181,9 @@ impl UpstreamArgs {
                 let live = Live::new(origin.clone(), self.access(origin)?, proxy.live_limits())?;
                 Ok(Ready { upstream: Arc::new(live), origin: origin.to_string(), client: None, limited: None })
             }
-            Some(Named::Sandbox) if contract.documents().iter().all(|document| document.name() != BUILT_IN) => {
+            Some(Named::Sandbox)
+                if !contract.is_none() && contract.documents().iter().all(|document| document.name() != BUILT_IN) =>
+            {
                 let mock = Mock::new(Arc::clone(contract), None, 0)?;
                 let origin = mock.origin();
                 Ok(Ready { upstream: Arc::new(mock), origin, client: None, limited: None })

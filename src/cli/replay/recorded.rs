@@ -4,7 +4,7 @@ use crate::{
     cli::{Failure, options::policy::PolicyArgs},
     contract::{CheckOptions, Contract},
     exchange::Credential,
-    finding::Unchecked,
+    finding::{Conclusion, Unchecked},
     pipeline::Pipeline,
     recording::{Entry, reconcile},
     redact::{JudgedExchange, Redacted},
@@ -93,7 +93,8 @@ fn why_stale(judged: &JudgedExchange, recorded_as: Option<&str>, policy: &Policy
         let at = if finding.at.is_empty() { String::new() } else { format!(" at {}", finding.at) };
         return Some((false, format!("{}{at}: {}", finding.rule, finding.message())));
     }
-    let gone = recorded_as.filter(|_| verdict.operation.is_none());
+    let is_gone = verdict.operation.is_none() && verdict.conclusion() != Conclusion::Unjudged;
+    let gone = recorded_as.filter(|_| is_gone);
     gone.map(|operation| (true, format!("the contract has no operation `{operation}` for it any more")))
 }
 
