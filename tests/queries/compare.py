@@ -141,9 +141,15 @@ def answers(audit):
     calls = {(caller["caller"], call["operation"] or undocumented,
               *(call[key] for key in ("count", "accepted", "refused", "limited", "violating")))
              for caller in callers for call in caller["calls"]}
-    unenforced = {(one["operation"] or undocumented, one["at"], one["count"],
-                   f"{one['first']['source']} entry {one['first']['entry']}")
-                  for one in findings if one["rule"] == "auth.unenforced"}
+    # The audit lists them by reason and caller, too.
+    listed = collections.defaultdict(list)
+    for one in findings:
+        if one["rule"] == "auth.unenforced":
+            listed[one["operation"] or undocumented, one["at"]].append(one)
+    unenforced = set()
+    for (operation, place), group in listed.items():
+        first = min((one["first"]["started"], one["first"]["source"], one["first"]["entry"]) for one in group)
+        unenforced.add((operation, place, sum(one["count"] for one in group), f"{first[1]} entry {first[2]}"))
     gaps = [(one["operation"] or undocumented, one["rule"], one["count"]) for one in findings if one["kind"] == "gap"]
     missing = {(trail["id"], hour) for trail in audit["integrity"] for span in trail.get("notRecorded", [])
                for hour in hours(span)}
