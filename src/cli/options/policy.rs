@@ -60,10 +60,7 @@ impl FromStr for Denied {
     type Err = String;
 
     fn from_str(word: &str) -> Result<Self, String> {
-        match WORDS.into_iter().find(|(known, _)| *known == word) {
-            Some((_, denied)) => Ok(denied),
-            None => rule_or(&WORDS.map(|(known, _)| known), word).map(Self::Rule),
-        }
+        one_of(&WORDS, word, Self::Rule)
     }
 }
 
@@ -100,10 +97,7 @@ impl FromStr for Allowed {
     type Err = String;
 
     fn from_str(word: &str) -> Result<Self, String> {
-        match ALLOWED_WORDS.into_iter().find(|(known, _)| *known == word) {
-            Some((_, allowed)) => Ok(allowed),
-            None => rule_or(&ALLOWED_WORDS.map(|(known, _)| known), word).map(Self::Rule),
-        }
+        one_of(&ALLOWED_WORDS, word, Self::Rule)
     }
 }
 
@@ -119,9 +113,12 @@ impl Allowed {
     }
 }
 
-/// A rule; the error suggests one of the `keywords` where it resembles the word.
-fn rule_or(keywords: &[&str], word: &str) -> Result<Rule, String> {
-    word.parse().map_err(|unknown: UnknownRule| match nearest(word, keywords.iter().copied()) {
+/// The value of one of the `words`, or a rule; the error suggests one of the words where it resembles `word`.
+fn one_of<T: Copy>(words: &[(&str, T)], word: &str, rule: fn(Rule) -> T) -> Result<T, String> {
+    if let Some((_, value)) = words.iter().find(|(known, _)| *known == word) {
+        return Ok(*value);
+    }
+    word.parse().map(rule).map_err(|unknown: UnknownRule| match nearest(word, words.iter().map(|(known, _)| *known)) {
         Some(keyword) => format!("`{word}` is not a rule; did you mean `{keyword}`?"),
         None => unknown.to_string(),
     })
