@@ -191,7 +191,7 @@ impl Check<'_> {
             let names = responses.listed.iter().map(|(status, _)| status).filter(|status| wanted(status));
             names.map(ToString::to_string).collect::<Vec<_>>().join(", ")
         };
-        // A client that asks for a part gets one (RFC 9110, section 15.3.7), whether the document says so or not.
+        // A 206 answers a request with `Range` (RFC 9110, section 15.3.7), documented or not.
         let is_part = status == 206 && self.exchange.request.headers.contains("range");
         let finding = if success && responses.success().is_some() && !is_part {
             Finding::new(Rule::StatusSuccess, "", format!("status {}", names(&|status| status.is_success())))

@@ -76,7 +76,7 @@ pub fn reconcile(recomputed: Verdict, attested: Option<&Attested>, contract: &st
             verdict.findings.insert((*index).min(verdict.findings.len()), finding.clone());
         }
         if let Some(unchecked) = attested.unchecked {
-            leave(&mut verdict, unchecked, "the recording says so, and no longer why");
+            leave(&mut verdict, unchecked, "the recording states it without a reason");
             verdict.unchecked = unchecked;
             verdict.reasons.retain(|reason| unchecked.contains(reason.aspect));
         }

@@ -130,7 +130,7 @@ pub(super) struct Link {
     pub(super) lines: Vec<String>,
     /// The trail's id, in the first line of a segment.
     pub(super) trail: Option<String>,
-    /// A later process found the lines without a link and adopted them, whoever wrote them.
+    /// A later process sealed these lines, which had no link: nothing shows who wrote them.
     #[serde(default)]
     pub(super) adopted: bool,
     pub(super) hash: String,

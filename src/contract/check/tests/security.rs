@@ -48,7 +48,7 @@ fn a_signature_that_was_not_checked_is_unchecked_where_the_tenant_took_the_token
     let case = || Case::book().token(TokenFacts { signature: SignatureCheck::NotChecked, ..token(&["read:books"]) });
     case().finds(&[]).leaves(&["signature"]);
     case().answer(404, "").finds(&[]).leaves(&["error-body"]);
-    // Where keys are given, a refusal would be told from one of a forged token.
+    // With keys, a signature that was not checked is unchecked in a refused request, too.
     let keys = |case: Case| case.options(|options| options.signatures = true);
     keys(case()).finds(&[]).leaves(&["signature"]);
     keys(case()).answer(404, "").finds(&[]).leaves(&["error-body", "signature"]);
