@@ -53,6 +53,8 @@ impl Credential {
 pub struct TokenFacts {
     /// `azp`, `client_id`, or `sub` without `@clients`.
     pub client: Option<String>,
+    /// A short digest of `sub` where it is not the client; it tells the users of a client apart.
+    pub user: Option<String>,
     /// From `scope` (string or array), `scp` and `permissions`, sorted, without repeats; `None` if it has none of them.
     pub scopes: Option<Vec<String>>,
     /// `iss`.

@@ -92,6 +92,7 @@ fn credential() -> impl Strategy<Value = Credential> {
         0..3_usize,
     )
         .prop_map(|(client, scopes, at, time, signature)| TokenFacts {
+            user: client.as_ref().map(|_| "2bd806c9".to_owned()),
             client,
             scopes,
             issuer: Some("https://up.example/".into()),

@@ -1,6 +1,6 @@
-//! Identifies the caller of a request: the client with its set of scopes.
+//! Identifies the caller of a request: the client with its set of scopes, and the user for whom it calls.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, hash::Hash};
 
 use crate::exchange::{ByToken, Credential};
 
@@ -23,7 +23,7 @@ pub(super) enum Caller {
 }
 
 impl Caller {
-    pub(super) fn of(credential: &Credential) -> Self {
+    fn of(credential: &Credential) -> Self {
         match credential {
             Credential::Missing => Self::Nobody,
             Credential::OtherScheme { user: Some(user), .. } => Self::User(user.clone()),
@@ -42,27 +42,46 @@ impl Caller {
     }
 }
 
-/// A caller's number.
-pub(super) type CallerId = u32;
+/// A caller's numbers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub(super) struct CallerId {
+    /// The client's.
+    pub(super) client: u32,
+    /// The user's; 0 where the token names none, and of one that was not recorded.
+    pub(super) user: u32,
+}
 
 /// The callers of a recording.
 #[derive(Debug, Default)]
-pub(super) struct Callers(HashMap<Caller, CallerId>);
+pub(super) struct Callers {
+    clients: HashMap<Caller, u32>,
+    users: HashMap<String, u32>,
+}
 
 impl Callers {
-    pub(super) fn intern(&mut self, caller: Caller) -> CallerId {
-        let next = u32::try_from(self.0.len()).unwrap_or(u32::MAX);
-        *self.0.entry(caller).or_insert(next)
+    pub(super) fn intern(&mut self, credential: &Credential) -> CallerId {
+        fn number<T: Eq + Hash>(numbers: &mut HashMap<T, u32>, key: T) -> u32 {
+            let next = u32::try_from(numbers.len() + 1).unwrap_or(u32::MAX);
+            *numbers.entry(key).or_insert(next)
+        }
+        let user = credential.facts().and_then(|facts| facts.user.clone());
+        CallerId {
+            client: number(&mut self.clients, Caller::of(credential)),
+            user: user.map_or(0, |user| number(&mut self.users, user)),
+        }
     }
 
-    /// The number of a caller that is distinguishable and was recorded.
-    pub(super) fn known(&self, caller: &Caller) -> Option<CallerId> {
-        if *caller == Caller::Unknown { None } else { self.0.get(caller).copied() }
+    /// The numbers of a caller that is distinguishable and whose client was recorded.
+    pub(super) fn known(&self, credential: &Credential) -> Option<CallerId> {
+        let caller = Caller::of(credential);
+        let client = self.clients.get(&caller).filter(|_| caller != Caller::Unknown)?;
+        let user = credential.facts().and_then(|facts| self.users.get(facts.user.as_ref()?));
+        Some(CallerId { client: *client, user: user.copied().unwrap_or(0) })
     }
 
     /// The recorded scopes of this client, one set per token.
     pub(super) fn scopes_of<'a>(&'a self, id: Option<&'a str>) -> impl Iterator<Item = &'a [String]> {
-        self.0.keys().filter_map(move |caller| match caller {
+        self.clients.keys().filter_map(move |caller| match caller {
             Caller::Client { client, scopes } if id.is_none() || client.as_deref() == id => Some(scopes.as_slice()),
             _ => None,
         })

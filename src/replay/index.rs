@@ -15,7 +15,7 @@ use ahash::{AHashMap, AHashSet};
 use http::{HeaderName, HeaderValue};
 
 use super::{
-    caller::{Caller, CallerCache, CallerId, Callers},
+    caller::{CallerCache, CallerId, Callers},
     conditions::Conditions,
     fields::{self, Fields},
     grant::Learned,
@@ -453,7 +453,7 @@ impl Index {
             _ => prepared.answer.and_then(|answer| self.answers.keep(answer)),
         };
         self.asked.push(&prepared.asked);
-        let intern = || self.callers.intern(Caller::of(&prepared.credential));
+        let intern = || self.callers.intern(&prepared.credential);
         let caller = self.caller_cache.of(&prepared.credential, intern);
         let variant = Variant { caller, labels, fields, exact };
         let next = u32::try_from(self.variants.len()).unwrap_or(u32::MAX);

@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::{
-    caller::{Caller, CallerCache, CallerId},
+    caller::{CallerCache, CallerId},
     conditions,
     index::Index,
     labels::{LiveValue, Taken},
@@ -139,11 +139,15 @@ impl Replay {
         let exhausted =
             self.exhausted.unwrap_or(if request.method.is_safe() { Exhausted::Repeat } else { Exhausted::Miss });
         let mut state = self.state();
-        let known = || self.index.callers.known(&Caller::of(&request.credential));
+        let known = || self.index.callers.known(&request.credential);
         let caller = state.caller_cache.of(&request.credential, known);
         if self.index.labels.differ {
-            let is_read =
-                matches!(request.credential, Credential::Token(_) | Credential::OtherScheme { user: Some(_), .. });
+            // What tells callers apart is known of them, but for a user who was not recorded.
+            let is_read = match &request.credential {
+                Credential::Token(facts) => facts.user.is_none() || caller.is_some_and(|caller| caller.user != 0),
+                Credential::OtherScheme { user, .. } => user.is_some(),
+                _ => false,
+            };
             self.index.label_reader().add_header(&request.headers, is_read, &mut live);
         }
         let state_of = &mut *state;
@@ -388,7 +392,7 @@ impl Replay {
                 Err(error) => error.to_string(),
                 Ok(request) if self.is_token_request(&request) => continue,
                 Ok(request) => {
-                    let caller = self.index.callers.known(&Caller::of(&request.credential));
+                    let caller = self.index.callers.known(&request.credential);
                     let live = self.index.labels.get(self.index.variant(entry).labels).live();
                     let parts = self.index.rules.parts_of(&request);
                     let asker = Asker { caller, headers: &request.headers, label_sets: &[], exact: 0 };

@@ -79,6 +79,12 @@ impl Cursor {
     }
 }
 
+/// The entries that this holds for; all of them if it holds for none.
+fn those_with(entries: Vec<u32>, is_so: impl Fn(&u32) -> bool) -> Vec<u32> {
+    let chosen: Vec<u32> = entries.iter().copied().filter(is_so).collect();
+    if chosen.is_empty() { entries } else { chosen }
+}
+
 /// Which entry answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Choice {
@@ -150,14 +156,13 @@ impl Sequence {
         let all = &index.buckets[bucket as usize];
         let entries = index.entries_in(all);
         let of = |entry: &u32| index.variant(*entry);
-        let own: Vec<u32> = entries.iter().copied().filter(|entry| Some(of(entry).caller) == caller).collect();
-        let place = if own.is_empty() && caller.is_some() {
+        let is_of_client = |entry: &u32| caller.is_none_or(|caller| of(entry).caller.client == caller.client);
+        let own: Vec<u32> = entries.iter().copied().filter(is_of_client).collect();
+        let place = if own.is_empty() {
             self.place(index, bucket, Asker { caller: None, ..asker }, asked)
         } else {
-            let own = if caller.is_some() { own } else { entries.to_vec() };
-            let labelled = own.iter().copied().filter(|entry| label_sets.contains(&of(entry).labels));
-            let labelled: Vec<u32> = labelled.collect();
-            let entries = if labelled.is_empty() { own } else { labelled };
+            let own = those_with(own, |entry| Some(of(entry).caller) == caller);
+            let entries = those_with(own, |entry| label_sets.contains(&of(entry).labels));
             let rank = |entry: u32| {
                 let variant = index.variant(entry);
                 (exact != 0 && variant.exact == exact, fields.contains(&variant.fields))

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::{
     Jwks,
     base64url::decoded,
-    scheme::{NO_B64TOKEN, NO_TOKEN, is_b64token},
+    scheme::{NO_B64TOKEN, NO_TOKEN, is_b64token, user_digest},
 };
 use crate::exchange::{Credential, SignatureCheck, TokenFacts, TokenTime};
 
@@ -83,10 +83,11 @@ fn facts(claims: &Map<String, Value>) -> Result<TokenFacts, &'static str> {
     let text = |name: &str| claims.get(name).and_then(Value::as_str).map(str::to_owned);
     let issued_at = instant(claims, "iat").map_err(|()| "its `iat` is not a number")?;
     let expires_at = instant(claims, "exp").map_err(|()| "its `exp` is not a number")?;
+    let subject = text("sub").map(|subject| subject.strip_suffix("@clients").unwrap_or(&subject).to_owned());
+    let client = text("azp").or_else(|| text("client_id")).or_else(|| subject.clone());
     Ok(TokenFacts {
-        client: text("azp").or_else(|| text("client_id")).or_else(|| {
-            text("sub").map(|subject| subject.strip_suffix("@clients").map_or(subject.clone(), str::to_owned))
-        }),
+        user: subject.filter(|subject| client.as_ref() != Some(subject)).map(|user| user_digest(user.as_bytes())),
+        client,
         scopes: scopes(claims),
         issuer: text("iss"),
         audience: strings(claims.get("aud"), false),

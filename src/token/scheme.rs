@@ -35,12 +35,16 @@ pub(super) fn bearer(value: &[u8]) -> Result<&[u8], Credential> {
     Err(Credential::OtherScheme { scheme: known_scheme(scheme).unwrap_or_default().to_owned(), user })
 }
 
-/// A short digest of the user of a Basic credential (RFC 7617): enough to tell users apart, too little to be the name.
-/// Without a password the user is the secret.
+/// A short digest of the user of a Basic credential (RFC 7617). Without a password the user is the secret.
 fn user(encoded: &[u8]) -> Option<String> {
     let text = BASE64_STANDARD.decode(encoded).ok()?;
     let colon = memchr::memchr(b':', &text).filter(|colon| colon + 1 < text.len())?;
-    Some(hex(&digest(&SHA256, &text[..colon]).as_ref()[..4]))
+    Some(user_digest(&text[..colon]))
+}
+
+/// Eight digits of a user's name: enough to tell users apart, too little to be the name.
+pub(super) fn user_digest(name: &[u8]) -> String {
+    hex(&digest(&SHA256, name).as_ref()[..4])
 }
 
 /// What an `Authorization` value has after this scheme, maybe nothing; `None` if it has another scheme.

@@ -144,6 +144,21 @@ fn the_client_is_azp_then_client_id_then_the_subject() {
 }
 
 #[test]
+fn a_subject_that_is_not_the_client_is_a_user_by_a_digest() {
+    let user = |text| facts(text).user;
+    assert_eq!(
+        user(r#"{"sub":"alice","azp":"app"}"#).as_deref(),
+        Some("2bd806c9"),
+        "as the user of a Basic credential"
+    );
+    assert_ne!(user(r#"{"sub":"bob","azp":"app"}"#).as_deref(), Some("2bd806c9"));
+    for client in [r#"{"sub":"app@clients","azp":"app"}"#, r#"{"sub":"app","client_id":"app"}"#, r#"{"sub":"alice"}"#] {
+        assert_eq!(user(client), None, "{client}");
+    }
+    assert_eq!(user("{}"), None);
+}
+
+#[test]
 fn issuer_audience_and_lifetime_are_public_facts() {
     let one = facts(r#"{"iss":"https://t/","aud":"https://t/api/v2/","iat":100,"exp":2000000000}"#);
     assert_eq!((one.issuer.as_deref(), one.audience), (Some("https://t/"), vec!["https://t/api/v2/".to_owned()]));

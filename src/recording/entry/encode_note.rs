@@ -255,8 +255,19 @@ fn token(facts: &TokenFacts, instants: bool, out: &mut Vec<u8>) {
 
 /// Appends a token's public facts, as an object.
 pub(in crate::recording) fn facts(facts: &TokenFacts, instants: bool, out: &mut Vec<u8>) {
-    let TokenFacts { client, scopes, issuer, audience, issued_at, not_before, expires_at, lifetime, time, signature } =
-        facts;
+    let TokenFacts {
+        client,
+        user,
+        scopes,
+        issuer,
+        audience,
+        issued_at,
+        not_before,
+        expires_at,
+        lifetime,
+        time,
+        signature,
+    } = facts;
     out.push(b'{');
     let mut first = true;
     // The name of a member with the comma before it, which the first one leaves out.
@@ -266,6 +277,10 @@ pub(in crate::recording) fn facts(facts: &TokenFacts, instants: bool, out: &mut 
     if let Some(client) = client {
         member(",\"client\":", out);
         string(client, out);
+    }
+    if let Some(user) = user {
+        member(",\"user\":", out);
+        string(user, out);
     }
     if let Some(scopes) = scopes {
         member(",\"scopes\":", out);

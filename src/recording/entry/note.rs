@@ -373,6 +373,7 @@ impl TokenRecord<'_> {
         };
         Credential::Token(Arc::new(TokenFacts {
             client: self.client.clone(),
+            user: self.user.clone(),
             scopes: self.scopes.clone(),
             issuer: self.issuer.clone(),
             audience: self.audience.clone(),

@@ -88,6 +88,33 @@ fn the_user_of_a_basic_credential_is_a_caller() {
 }
 
 #[test]
+fn users_of_one_client_are_callers_and_a_new_one_gets_what_no_other_has() {
+    let get = |user: Option<&str>, token: &str| {
+        let mut request = me("authorization", &format!("Bearer {token}"));
+        request.credential = Credential::Token(Arc::new(TokenFacts {
+            client: Some("app".to_owned()),
+            user: user.map(str::to_owned),
+            ..TokenFacts::default()
+        }));
+        request
+    };
+    let recorded = || [says(get(Some("a"), "LABEL-1"), "alice"), says(get(Some("b"), "LABEL-2"), "bob")];
+    let replay = self::replay(recorded());
+    assert!(replay.proof().is_empty());
+    for (user, who) in [("b", "bob"), ("a", "alice"), ("b", "bob")] {
+        assert_eq!(body(&replay, &get(Some(user), "any")), who);
+    }
+    let replay = self::replay(recorded());
+    for (user, token, who) in [("x", "1", "alice"), ("y", "2", "bob"), ("x", "1", "alice"), ("y", "2", "bob")] {
+        assert_eq!(body(&replay, &get(Some(user), token)), who, "a user of this run: {user}");
+    }
+    let old = self::replay([says(get(None, "LABEL-1"), "first"), says(get(None, "LABEL-1"), "second")]);
+    for who in ["first", "second", "second"] {
+        assert_eq!(body(&old, &get(Some("a"), "any")), who, "a fixture that knows no users");
+    }
+}
+
+#[test]
 fn what_another_tool_recorded_in_clear_is_compared_as_it_stands_there() {
     let me = |value: &str| me("authorization", value);
     let settings = Settings {

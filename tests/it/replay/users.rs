@@ -20,13 +20,21 @@ fn who(to: SocketAddr, (field, value): &(&str, String)) -> Value {
 
 #[test]
 fn two_users_get_their_own_answers_in_any_order() {
-    let credentials: [Credential; 4] = [
+    let credentials: [Credential; 5] = [
         |_, given| ("Authorization", format!("Bearer {given}")),
         |_, given| ("Cookie", format!("lang=en; sid={given}")),
         |user, _| {
             ("Authorization", format!("Basic {}", if user == "alice" { "YWxpY2U6cHctMQ==" } else { "Ym9iOnB3LTI=" }))
         },
         |_, given| ("X-Api-Key", given.to_owned()),
+        |user, _| {
+            let claims = if user == "alice" {
+                "eyJhenAiOiJhcHAiLCJzdWIiOiJhbGljZSJ9"
+            } else {
+                "eyJhenAiOiJhcHAiLCJzdWIiOiJib2IifQ"
+            };
+            ("Authorization", format!("Bearer eyJhbGciOiJSUzI1NiJ9.{claims}.c2lnbmF0dXJl"))
+        },
     ];
     for credential in credentials {
         let workspace = Workspace::new();
