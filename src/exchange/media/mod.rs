@@ -9,7 +9,6 @@ mod form;
 mod kinds;
 mod multipart;
 mod parameters;
-mod words;
 
 pub(crate) use form::{Field, decoded, fields};
 pub(crate) use kinds::{
@@ -18,4 +17,3 @@ pub(crate) use kinds::{
 };
 pub(crate) use multipart::{LineEnds, Part, multipart, part_fields};
 pub(crate) use parameters::{cookies, every_parameter, joined, list, parameter, parameters};
-pub(crate) use words::encoded_words;

@@ -1,4 +1,4 @@
-//! Values after a name and a sign: `name=value`, `"name": "value"`, `name is value`.
+//! Values after a name and a sign: `name=value`, `"name": "value"`, `name is value`; and arguments of commands.
 
 use super::{
     emit::Emit,
@@ -23,11 +23,15 @@ expression!(
     VALUE,
     concat!(
         r"\A(?-u)\s{0,20}",
-        // What YAML writes before a value: a block's sign, a tag, an anchor, an item's dash; and PHP its type.
-        r"(?:(?:[|>][0-9+-]{0,2}|[!&][A-Za-z!]{1,40}|-|string\([0-9]{1,9}\))\s{1,20})?",
+        // What YAML writes before a value: a block's sign, a tag, an anchor, an item's dash.
+        r"(?:(?:[|>][0-9+-]{0,2}|[!&][A-Za-z!]{1,40}|-)\s{1,20})?",
         r#"(?:"""((?s:.*?))"""|[bBrRuU]{0,2}\\?"((?:[^"\\]|\\[^"])*)\\?"|[bBrRuU]{0,2}'([^']*)'|([^\s"'&;,<>(){}\\]+))"#
     )
 );
+// An option's name shows it; its value has to look random, since a manual writes `--password VALUE`.
+expression!(OPTION, r#"(?-u)(?:\A|[\s"'])--?([A-Za-z][A-Za-z0-9_-]*)[ \t]+["']?([^\s"'-][^\s"']+)"#);
+// curl's user and password.
+expression!(USER, r#"(?-u)\s(?:-[A-Za-z]{0,6}[uU][ \t]*|--(?:proxy-)?user[ \t=]+)["']?[^\s:"']+:([^\s"'$<{][^\s"']*)"#);
 
 /// The credential behind `Authorization:` in a text, of any scheme.
 pub(super) fn find_authorization(text: &[u8], emit: &mut Emit<'_>) {
@@ -101,6 +105,30 @@ pub(super) fn find(text: &[u8], emit: &mut Emit<'_>) {
     }
 }
 
+/// Secrets among the arguments of a command: `--password VALUE`, `curl -u user:password`.
+pub(super) fn find_arguments(text: &[u8], emit: &mut Emit<'_>) {
+    let (Some(option), Some(user)) = (&*OPTION, &*USER) else { return };
+    for hit in option.captures_iter(text) {
+        let (Some(name), Some(value)) = (hit.get(1), hit.get(2)) else { continue };
+        let name = std::str::from_utf8(name.as_bytes()).unwrap_or_default();
+        if let Some(kind) = names::by_name(name, FieldContext::Text)
+            && kind::is_opaque(value.as_bytes())
+            && !label::holds(value.as_bytes())
+        {
+            emit(value.range(), kind);
+        }
+    }
+    if memchr::memmem::find(text, b"curl").is_none() {
+        return;
+    }
+    for value in user.captures_iter(text).filter_map(|hit| hit.get(1)) {
+        // A container's user and group are numbers.
+        if !value.as_bytes().iter().all(u8::is_ascii_digit) && !label::holds(value.as_bytes()) {
+            emit(value.range(), Kind::Password);
+        }
+    }
+}
+
 /// Whether a value begins with a quote: its end may be anywhere, or nowhere.
 fn opens_quote(text: &[u8]) -> bool {
     let begin = text.iter().take(20).position(|byte| !byte.is_ascii_whitespace()).unwrap_or_default();
@@ -140,4 +168,44 @@ fn second_half(text: &[u8], at: usize) -> Option<usize> {
     let ends_word = rest.get(length).is_none_or(u8::is_ascii_whitespace);
     let half = &rest[..length];
     (ends_word && kind::is_opaque(half) && !label::holds(half)).then_some(at + 1 + length)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(text: &str) -> Vec<&str> {
+        super::super::emit::found(text, find_arguments)
+    }
+
+    #[test]
+    fn a_secret_among_the_arguments_of_a_command_is_one() {
+        for text in [
+            "curl -u me:Q1w2e3r4t5y6 https://x",
+            "curl -su 'me:Q1w2e3r4t5y6' https://x",
+            "curl --user=me:Q1w2e3r4t5y6 https://x",
+            "login --password Q1w2e3r4t5y6",
+            "cli --api-key 'Q1w2e3r4t5y6' x",
+            "--client-secret Q1w2e3r4t5y6",
+        ] {
+            assert_eq!(found(text), ["Q1w2e3r4t5y6"], "{text}");
+        }
+        for text in [
+            "docker run -u 1000:1000 curlimages/curl",
+            "curl -u $USER:$PASSWORD x",
+            "login --password VALUE",
+            "--password must be set",
+            "sort -u me:you",
+            "--token --verbose0123456",
+        ] {
+            assert!(found(text).is_empty(), "{text}: {:?}", found(text));
+        }
+    }
+
+    #[test]
+    fn an_argument_that_holds_a_label_was_read_before() {
+        for text in ["curl -u me:!password-1! x", "--password !password-1!x0123456"] {
+            assert!(found(text).is_empty(), "{text}");
+        }
+    }
 }

@@ -86,7 +86,6 @@ const FIELDS: &[&str] = &[
     "x-session",
     "x_session",
     "curl",
-    "identified",
     // Segments of a path before a code.
     "/activat",
     "/confirm",

@@ -9,45 +9,42 @@ use crate::redact::{Redactor, mark::Mark};
 /// What begins a line of an event's data (HTML, section 9.2.6).
 const DATA: &[u8] = b"data:";
 
+/// What may precede the first line of a text.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 impl Redactor {
     /// JSON inside a text: the whole of it, or line by line (newline-delimited JSON, event streams). Whether all of
     /// the text was read as JSON.
     pub(super) fn detect_lines(&self, text: &[u8], depth: usize, out: &mut Vec<Mark>) -> bool {
-        if self.detect_document(text, depth, out, |range| range) {
+        let mut start = if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
+        if self.detect_document(&text[start..], depth, out, |range| start + range.start..start + range.end) {
             return true;
         }
-        if memchr::memchr(b'\n', text).is_none() {
-            return false;
-        }
-        let mut start = 0;
-        for line in text.split_inclusive(|byte| *byte == b'\n') {
-            let skip = if line.starts_with(DATA) { DATA.len() } else { 0 };
-            let from = start + skip;
-            self.detect_document(&line[skip..], depth, out, |range| from + range.start..from + range.end);
-            start += line.len();
-        }
-        if text.starts_with(DATA) || memchr::memmem::find(text, b"\ndata:").is_some() {
-            self.detect_events(text, depth, out);
-        }
-        false
-    }
-
-    /// JSON in the data of an event that spreads over several lines.
-    fn detect_events(&self, text: &[u8], depth: usize, out: &mut Vec<Mark>) {
+        let is_stream = text[start..].starts_with(DATA)
+            || [b"\ndata:", b"\rdata:"].iter().any(|data| memchr::memmem::find(text, *data).is_some());
         let mut event = Event::default();
-        let mut start = 0;
-        for line in text.split_inclusive(|byte| *byte == b'\n').chain([&b""[..]]) {
-            if let Some(data) = line.strip_prefix(DATA) {
-                event.lines.push((event.data.len(), start + DATA.len()));
+        while start < text.len() {
+            let line = line(&text[start..], is_stream);
+            let data = line.strip_prefix(DATA);
+            let from = start + if data.is_some() { DATA.len() } else { 0 };
+            if data.is_some() || line.len() < text.len() {
+                let line = data.unwrap_or(line);
+                self.detect_document(line, depth, out, |range| from + range.start..from + range.end);
+            }
+            start += line.len();
+            if let Some(data) = data {
+                event.lines.push((event.data.len(), from));
                 event.data.extend_from_slice(data);
-            } else if line.trim_ascii().is_empty() {
+            }
+            // JSON in the data of an event may spread over several lines.
+            if start == text.len() || data.is_none() && line.trim_ascii().is_empty() {
                 let event = std::mem::take(&mut event);
                 if event.lines.len() > 1 {
                     self.detect_document(&event.data, depth, out, |range| event.source(&range));
                 }
             }
-            start += line.len();
         }
+        false
     }
 
     /// Secrets of a JSON document, which stands in a text where `source` says. Whether it is one.
@@ -72,6 +69,13 @@ impl Redactor {
         }));
         true
     }
+}
+
+/// The first line of a text, with its end; in a stream of events a CR alone is one.
+fn line(text: &[u8], is_stream: bool) -> &[u8] {
+    let end = memchr::memchr2(b'\n', if is_stream { b'\r' } else { b'\n' }, text).map_or(text.len(), |end| end + 1);
+    let end = end + usize::from(text[..end].ends_with(b"\r") && text[end..].starts_with(b"\n"));
+    &text[..end]
 }
 
 /// The data of an event.
@@ -106,10 +110,13 @@ mod tests {
                 "id: 1\ndata: [\ndata:{\"token\":\nevent: x\ndata:\"abc\"}]",
                 "id: 1\ndata: [\ndata:{\"token\":\nevent: x\ndata:\"!token-1!\"}]",
             ),
+            ("data: {\"token\":\"abc\"}\n\ndata: {}\n", "data: {\"token\":\"!token-1!\"}\n\ndata: {}\n"),
             ("data: {\"token\":\n\ndata: \"abc\"}\n", "data: {\"token\":\n\ndata: \"abc\"}\n"),
         ] {
-            let redactor = Redactor::default();
-            assert_eq!(*redactor.text(text), expected);
+            for (end, before) in [("\n", ""), ("\r\n", ""), ("\r", ""), ("\n", "\u{feff}"), ("\r", "\u{feff}")] {
+                let written = |text: &str| format!("{before}{}", text.replace('\n', end));
+                assert_eq!(*Redactor::default().text(&written(text)), written(expected));
+            }
         }
     }
 }

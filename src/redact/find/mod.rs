@@ -25,7 +25,6 @@ mod multipart;
 mod named;
 pub(super) mod names;
 mod paths;
-mod phrases;
 mod prefilter;
 mod shapes;
 pub(super) mod steps;

@@ -102,8 +102,7 @@ fn part(content: &[u8], head: Range<usize>, body: Range<usize>, nested: usize) -
     }
     let lossy = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
     let others = media::every_parameter(&content[head.clone()], "name").ok_or(NoMultipart)?;
-    let decoded: Vec<Vec<u8>> = others.iter().filter_map(|name| media::encoded_words(name)).collect();
-    let others = decoded.into_iter().chain(others).map(lossy).collect();
+    let others = others.into_iter().map(lossy).collect();
     let inner = &content[body.clone()];
     let inside = match declared {
         Some(declared) if media::essence(&declared).starts_with("multipart/") && !inner.trim_ascii().is_empty() => {

@@ -1,6 +1,6 @@
 //! Secrets in a text by the name before them, in whatever notation.
 
-use super::{assigned, emit::Emit, paths, phrases, tags};
+use super::{assigned, emit::Emit, paths, tags};
 
 /// Secrets by the name before them: `name=value`, `"name": "value"`, `<name>value</name>`, `/name/value`, and more.
 pub(in crate::redact) fn find(text: &[u8], emit: &mut Emit<'_>) {
@@ -11,7 +11,7 @@ pub(in crate::redact) fn find(text: &[u8], emit: &mut Emit<'_>) {
     assigned::find_authorization(text, emit);
     assigned::find(text, emit);
     tags::find(text, emit);
-    phrases::find(text, emit);
+    assigned::find_arguments(text, emit);
     paths::find(text, emit);
 }
 
@@ -37,7 +37,6 @@ mod tests {
         assert_eq!(fields("db.password=abc"), ["abc"]);
         assert_eq!(fields("Your new password is: Q1w2e3r4t5y6."), ["Q1w2e3r4t5y6"]);
         assert_eq!(fields("the token was `Q1w2e3r4t5y6`!"), ["Q1w2e3r4t5y6"]);
-        assert_eq!(fields("['password'] => string(7) \"hunter2\""), ["hunter2"]);
         assert_eq!(fields("[a]\nsecret = ab;Q1w2e3r4t5y6\n"), ["ab", "ab;Q1w2e3r4t5y6"]);
         assert_eq!(fields("the password is Tr0ub4dor&3xyz9kQ."), ["Tr0ub4dor&3xyz9kQ"]);
         assert_eq!(fields("password: Tr0ub4&dor&3xyz9kQ"), ["Tr0ub4&dor&3xyz9kQ"]);
@@ -84,7 +83,7 @@ mod tests {
             "<token><![CDATA[",
             "/token",
             "curl -u a:",
-            "password '",
+            "--token ",
         ] {
             holds_linear(piece, |text| find(text, &mut |_, _| {}));
         }

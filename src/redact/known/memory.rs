@@ -267,6 +267,10 @@ fn aliases(text: &[u8]) -> Vec<Vec<u8>> {
         aliases.push(lines.concat());
         aliases.extend(lines.iter().rev().filter(|line| line.len() >= ANCHOR).take(2).map(|line| line.to_vec()));
     }
+    // A secret that was read from a file brings its line end along.
+    let trimmed: Vec<_> =
+        aliases.iter().map(Vec::as_slice).chain([text]).map(|text| text.trim_ascii().to_vec()).collect();
+    aliases.extend(trimmed);
     aliases.retain(|alias| !alias.is_empty() && alias != text);
     aliases
 }
@@ -339,6 +343,15 @@ mod tests {
         assert_eq!(memory.learn(b"s3cr3t%2Fvalue", Kind::Cookie), one);
         assert_ne!(memory.learn(b"s3cr3t/other", Kind::Secret), one);
         assert_eq!(memory.learn(b"!token-7!", Kind::Secret), None);
+    }
+
+    #[test]
+    fn white_space_around_a_secret_is_no_part_of_it_where_it_comes_again() {
+        for text in ["s3cr3t-value\n", " \ts3cr3t-value", "s3cr3t-value\\n", "s3cr3t-value%0A"] {
+            let mut memory = Memory::default();
+            memory.learn(text.as_bytes(), Kind::Secret).unwrap();
+            assert_eq!(found(&mut memory, "say s3cr3t-value!"), ["s3cr3t-value"], "{text:?}");
+        }
     }
 
     #[test]

@@ -47,8 +47,6 @@ pub(super) fn bodies(mut secret: impl FnMut() -> String) -> Vec<Content> {
     }
     all.push((JSON, json!({"cmd": format!("curl -u me:{} https://x", secret())}).to_string()));
     all.push((JSON, json!({"detail": [{"loc": ["body", "password"], "input": secret()}]}).to_string()));
-    all.push(("text/plain", format!("machine h login me password {}\n", secret())));
-    all.push(("text/plain", format!("CREATE USER x IDENTIFIED BY '{}';", secret())));
     let coded = BASE64_STANDARD.encode(json!({"a": "x".repeat(90), "password": secret()}).to_string());
     let lines = coded.as_bytes().chunks(76).map(|line| std::str::from_utf8(line).unwrap()).collect::<Vec<_>>();
     all.push((MULTIPART, part("name=f\r\nContent-Transfer-Encoding: base64", &lines.join("\r\n"))));
@@ -66,8 +64,6 @@ pub(super) fn bodies(mut secret: impl FnMut() -> String) -> Vec<Content> {
         "name*=UTF-8''client%5Fsecret",
         "name*0=client_; name*1=secret",
         "\r\n name=client_secret",
-        "name=\"=?utf-8?B?Y2xpZW50X3NlY3JldA==?=\"",
-        "name=\"=?utf-8?Q?client=5Fsecret?=\"",
         "name=client_secret; filename*=UTF-8''%22%3B%20name%3Db",
     ] {
         all.push((MULTIPART, part(disposition, &secret())));

@@ -58,9 +58,6 @@ fn a_part_is_redacted_if_any_reading_of_its_head_names_a_secret() {
         "form-data; name='client_secret'",
         "form-data; name=\"user[client_secret]\"",
         "form-data; name=\"client\\_secret\"",
-        "form-data; name=\"=?utf-8?B?Y2xpZW50X3NlY3JldA==?=\"",
-        "form-data; name=\"=?utf-8?Q?client=5Fsecret?=\"",
-        "form-data; name==?utf-8?Q?client=5F?= =?utf-8?Q?secret?=",
     ] {
         for secret in SECRETS {
             for body in [
@@ -205,7 +202,6 @@ fn ambiguous(secret: &str) -> Vec<(&'static str, String)> {
         "form-data; name=b; name*=UTF-8''client%5Fsecret",
         "form-data; name*0=client_; name*1=secret",
         "form-data; name=b; name=client_secret",
-        "form-data; name=\"=?utf-8?B?Y2xpZW50X3NlY3JldA==?=\"",
     ] {
         bodies.push((MULTIPART, part(disposition, secret)));
         bodies.push((MULTIPART, part(disposition, secret).replace("\r\n", "\n")));
