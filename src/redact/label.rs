@@ -87,6 +87,11 @@ pub(in crate::redact) fn find(text: &[u8]) -> impl Iterator<Item = (Range<usize>
     })
 }
 
+/// The text of every label of a text.
+pub(crate) fn labels(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    find(text).map(|(range, _)| &text[range])
+}
+
 /// Whether a text begins with a label.
 pub(in crate::redact) fn begins(text: &[u8]) -> bool {
     Label::at(text, 0).is_some()

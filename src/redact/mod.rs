@@ -39,8 +39,8 @@ pub use apply::{
 pub use bounds::{Bounds, Shapes};
 pub use counters::{Counters, Hit};
 pub use judged::{JudgedExchange, Redacted, Touched};
-pub(crate) use label::label_number;
 pub use label::{has_label, is_label, matches, unnumbered};
+pub(crate) use label::{label_number, labels};
 pub use plan::{Plan, PlanError};
 pub use redactor::Redactor;
 

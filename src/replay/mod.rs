@@ -10,6 +10,7 @@
 //! sockets, files or contracts.
 
 mod builder;
+mod by_order;
 mod caller;
 mod conditions;
 mod differences;

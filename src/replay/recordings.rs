@@ -204,7 +204,7 @@ impl Replay {
 
     /// Whether this is a request to a token endpoint of the tenant. A host that nothing names is not taken for the
     /// tenant by that alone: other vendors have such a path, too.
-    fn is_token_request(&self, request: &Request) -> bool {
+    pub(super) fn is_token_request(&self, request: &Request) -> bool {
         if !self.index.rules.tenant.is_token_request(&request.method, request.target.path()) {
             return false;
         }

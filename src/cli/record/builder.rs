@@ -9,7 +9,7 @@ use std::{
 
 use super::{
     leftovers::Leftovers,
-    proof::{self, Verdicts},
+    proof::{self, Replayed, Verdicts},
 };
 use crate::{
     cli::{
@@ -68,6 +68,8 @@ pub(in crate::cli) struct Proven {
     pub(in crate::cli) folded: Folded,
     /// The fixture's proof; `None` where nothing was written.
     pub(in crate::cli) proof: Option<Proof>,
+    /// Requests that replay tells apart by their order only.
+    pub(in crate::cli) by_order: usize,
 }
 
 /// Why a fold did not come to its end.
@@ -229,9 +231,12 @@ impl FixtureBuilder {
         let unproven = "still marked unproven: contrail cannot scan for secrets that a killed process saw (--overwrite starts over)";
         let note = folded.unproven.then(|| unproven.to_owned());
         let missing = folded.unrecorded.as_ref().map(Unrecorded::sentence);
-        let proof = found.take().map(|problems: Vec<String>| problems.into_iter().chain(missing).collect::<Vec<_>>());
-        let proof = proof.map(|problems| Proof { good: problems.is_empty(), problems, note });
-        Ok(Proven { folded, proof })
+        let Some(Replayed { problems, by_order }) = found.take() else {
+            return Ok(Proven { folded, ..Proven::default() });
+        };
+        let problems: Vec<String> = problems.into_iter().chain(missing).collect();
+        let proof = Some(Proof { good: problems.is_empty(), problems, note });
+        Ok(Proven { folded, proof, by_order })
     }
 
     /// Folds the journal into the fixture, which is marked `unproven` without a `prove`.
@@ -284,7 +289,8 @@ impl FixtureBuilder {
     }
 
     /// The lines for the summary about the fixture.
-    pub(in crate::cli) fn rows(&self, folded: &Folded, trail: Rows) -> Rows {
+    pub(in crate::cli) fn rows(&self, proven: &Proven, trail: Rows) -> Rows {
+        let Proven { folded, by_order, .. } = proven;
         let mut rows: Rows = Vec::new();
         if !folded.transient.is_empty() {
             let list: Vec<String> =
@@ -297,6 +303,10 @@ impl FixtureBuilder {
             ("old entries replaced", folded.replaced),
             ("old entries that stay, because the tenant did not answer", folded.stayed),
             ("entries that are not whole", folded.incomplete),
+            (
+                "requests that differ from another one in a secret only; replay answers them in recorded order",
+                *by_order,
+            ),
         ] {
             if count > 0 {
                 rows.push((name, count.into()));

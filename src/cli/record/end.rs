@@ -142,7 +142,7 @@ impl Ending<'_> {
     fn fold(&self, journal: &SharedJournal) -> Result<Proven, FoldError> {
         let (args, counts) = (self.args, &self.outcome.counts);
         if counts.exchanges == 0 {
-            return Ok(Proven { folded: Folded { nothing: true, ..Folded::default() }, proof: None });
+            return Ok(Proven { folded: Folded { nothing: true, ..Folded::default() }, ..Proven::default() });
         }
         let _stoppable = stoppable(journal.lock().unwrap_or_else(PoisonError::into_inner).path());
         // Where the tenant answered every request, nothing stays of what --overwrite replaces.
@@ -173,8 +173,8 @@ impl Ending<'_> {
 
     /// The fixture is in its place. `replaced` are the requests that it held before `--overwrite`.
     fn proven(&self, proven: Proven, replaced: BTreeMap<String, usize>, trail: summary::Rows) -> End {
-        let Proven { folded, proof } = proven;
-        let mut rows = self.builder.rows(&folded, trail);
+        let mut rows = self.builder.rows(&proven, trail);
+        let Proven { folded, proof, .. } = proven;
         rows.extend(failed(&self.args.out));
         let dropped = dropped(replaced, &self.builder.requests().unwrap_or_default());
         if dropped > 0 {

@@ -17,7 +17,7 @@ use std::{
 
 pub use args::Args;
 use args::{exists, not_in_fixture, renewal};
-pub(super) use builder::{FixtureBuilder, FoldError, Opened, Proven, remove};
+pub(super) use builder::{FixtureBuilder, FoldError, Opened, remove};
 pub(super) use end::stoppable;
 use end::{Before, End, Ending};
 pub(super) use proof::replayed;

@@ -45,7 +45,15 @@ fn gist(verdict: &Verdict) -> Gist {
     (verdict.operation.as_deref().map(str::to_owned), findings)
 }
 
-/// Proves a fixture; what is wrong with it, if anything. `before` are the verdicts of what it held already.
+/// What a replay of a fixture against itself shows.
+pub(in crate::cli) struct Replayed {
+    /// What does not replay as itself.
+    pub(in crate::cli) problems: Vec<String>,
+    /// See [`Replay::told_apart_by_order`](crate::replay::Replay::told_apart_by_order).
+    pub(in crate::cli) by_order: usize,
+}
+
+/// Proves a fixture; what is wrong with it, if anything, in `problems`. `before` are the verdicts of what it held already.
 pub(super) fn prove(
     fixture: &Staged,
     journals: &[PathBuf],
@@ -53,11 +61,12 @@ pub(super) fn prove(
     contract: &Arc<Contract>,
     options: &CheckOptions,
     redactor: &Redactor,
-) -> Result<Vec<String>, Failure> {
+) -> Result<Replayed, Failure> {
     let mut problems = scanned(fixture, redactor)?;
     problems.extend(verified(fixture.har(), journals, before, contract, options)?);
-    problems.extend(replayed(fixture.har(), &fixture.place().display().to_string(), contract)?);
-    Ok(problems)
+    let replayed = replayed(fixture.har(), &fixture.place().display().to_string(), contract)?;
+    problems.extend(replayed.problems);
+    Ok(Replayed { problems, ..replayed })
 }
 
 /// Looks for every secret that went by.
@@ -123,7 +132,7 @@ fn verified(
 }
 
 /// Replays every exchange of the fixture, in order. Messages call the fixture `name`.
-pub(in crate::cli) fn replayed(har: &Path, name: &str, contract: &Arc<Contract>) -> Result<Vec<String>, Failure> {
+pub(in crate::cli) fn replayed(har: &Path, name: &str, contract: &Arc<Contract>) -> Result<Replayed, Failure> {
     let routes = Arc::clone(contract);
     let mut builder = Builder::new(Settings {
         ignore: Vec::new(),
@@ -154,5 +163,6 @@ pub(in crate::cli) fn replayed(har: &Path, name: &str, contract: &Arc<Contract>)
     let unfit = replay.unfit().into_iter().flat_map(|(why, entries)| {
         entries.into_iter().map(move |(entry, request)| format!("{entry} ({request}) cannot be replayed: {why}"))
     });
-    Ok(replay.proof().into_iter().map(shown).chain(unfit).collect())
+    let problems = replay.proof().into_iter().map(shown).chain(unfit).collect();
+    Ok(Replayed { problems, by_order: replay.told_apart_by_order()? })
 }

@@ -96,6 +96,7 @@ impl Own {
         let unreplayable = |har: &Path| -> Result<Vec<String>, Failure> {
             let name = har.display().to_string();
             Ok(record::replayed(har, &name, &contract)?
+                .problems
                 .into_iter()
                 .map(|problem| problem.replace(&name, "").trim().to_owned())
                 .collect())

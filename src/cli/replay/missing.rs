@@ -18,7 +18,7 @@ use crate::{
             upstream::{Ready, UpstreamArgs},
         },
         outbound::OutboundPolicy,
-        record::{FixtureBuilder, FoldError, Opened, Proven, remove, stoppable},
+        record::{FixtureBuilder, FoldError, Opened, remove, stoppable},
         run::RunEnd,
         summary::{Rows, event},
     },
@@ -146,23 +146,23 @@ impl Missing {
             journal.ensure()?;
             self.builder.fold_and_prove(&journal, self.earlier, Renew::Nothing, &before)
         };
-        let Proven { folded, proof } = match folded {
+        let proven = match folded {
             Ok(proven) => proven,
             Err(error) => {
                 let left = self.journal.lock().unwrap_or_else(PoisonError::into_inner).segments();
                 return Ok(Added { rows: error.rows(&left), undone: Some(error.reason()), ..Added::default() });
             }
         };
-        if folded.nothing {
+        if proven.folded.nothing {
             let fixture = self.builder.out.display().to_string();
             let ran = ran.cloned().unwrap_or_default();
-            let cause = nothing::cause(outcome, &folded, &ran);
+            let cause = nothing::cause(outcome, &proven.folded, &ran);
             let mut rows = nothing::lines(&fixture, self.earlier, &cause);
             rows.extend(remove(self.journal));
             return Ok(Added { rows, undone: Some(nothing::reason(cause)), ..Added::default() });
         }
-        let rows = self.builder.rows(&folded, remove(self.journal));
-        Ok(Added { rows, proof, undone: None })
+        let rows = self.builder.rows(&proven, remove(self.journal));
+        Ok(Added { rows, proof: proven.proof, undone: None })
     }
 }
 

@@ -58,6 +58,7 @@ fn two_users_get_their_own_answers_in_any_order() {
         assert_eq!(users.each_ref().map(|user| who(record.address, user)), ["alice", "bob"]);
         let ran = record.finish();
         assert_eq!(ran.status, 0, "{}", ran.stderr);
+        assert!(!ran.stderr.contains("in a secret only"), "{}", ran.stderr);
 
         let replay = workspace.replay(&["fx"]);
         let [alice, bob] = ["alice", "bob"].map(|user| credential(user, &login(replay.address, user)));
@@ -65,5 +66,26 @@ fn two_users_get_their_own_answers_in_any_order() {
             assert_eq!(who(replay.address, user), name, "{user:?}");
         }
         assert_eq!(replay.finish().status, 0);
+    }
+}
+
+#[test]
+fn a_recording_counts_the_requests_that_differ_in_a_secret_that_no_answer_gave() {
+    let note = "requests that differ from another one in a secret only; replay answers them in recorded order: 2";
+    for (answers, counts) in [(["alice", "bob"], true), (["anybody", "anybody"], false)] {
+        let workspace = Workspace::new();
+        let origin = Origin::start();
+        for body in answers {
+            let length = body.len();
+            origin.will_answer(format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n{body}"));
+        }
+        let upstream = format!("http://{}", origin.address);
+        let record = ["record", "--listen", "127.0.0.1:0", "--upstream", &upstream, "--out", "fx"];
+        let record = Running::start(workspace.path(), record);
+        for key in ["3f9c0a7b51d2e8f64c1d", "a81b0c2d94e7f6053b2e"] {
+            wire::call(record.address, "GET", "/me", &[("X-Api-Key", key)], b"");
+        }
+        let ran = record.finish();
+        assert_eq!((ran.status, ran.stderr.contains(note)), (0, counts), "{}", ran.stderr);
     }
 }
