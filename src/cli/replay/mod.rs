@@ -11,7 +11,8 @@ mod recorded;
 mod terms;
 
 use std::{
-    sync::{Arc, OnceLock},
+    path::PathBuf,
+    sync::{Arc, Mutex, OnceLock, PoisonError},
     thread::{self, JoinHandle},
 };
 
@@ -36,7 +37,7 @@ use crate::{
     contract::CheckOptions,
     exchange::{DecodeLimits, TenantFacts},
     recording::{self, Entry, EntryRef, FixturePath, ReadError, TENANT_ORIGIN},
-    redact,
+    redact::{self, Renumbering},
     replay::{Builder, Names, Replay, ReplayOr, ReplayUpstream, Settings},
     report::Reason,
     upstream::Upstream,
@@ -200,35 +201,79 @@ fn load(args: &Args, names: Names, terms: &Arc<Pending>) -> Result<Replay, Failu
     if !args.missing.record_missing {
         sources::warn_of_journals(&args.fixtures);
     }
+    let sources = sources_of(args)?;
+    let several = sources.last().is_some_and(|(set, _)| *set > 0);
+    let apart = several.then(Arc::<Mutex<Renumbering>>::default);
+    for (set, source) in sources {
+        let mut recording = recording::open(&source)?;
+        let relabel = apart.as_ref().map(|apart| keeping_labels_apart(apart, set));
+        let mut rereader = recording.rereader();
+        if let Some(relabel) = relabel.clone() {
+            rereader = rereader.map(|rereader| rereader.changing(relabel));
+        }
+        let again = rereader.is_some();
+        builder.source(&source.display().to_string(), rereader);
+        let work = |entry: Entry, entry_ref: EntryRef| {
+            let entry_ref = again.then_some(entry_ref);
+            // Our own recordings went through the plan when they were made; a rule that was added since did not.
+            // Labels are numbered in the file's order, so that is done in it.
+            let redact = entry.note.is_none() || more_rules;
+            if redact || several {
+                Err((Box::new(entry), entry_ref, redact))
+            } else {
+                Ok(preparer.prepare(entry, false, entry_ref))
+            }
+        };
+        let ended = recording.each_with_ref(
+            || !again || several || preparer.wants_answers(),
+            work,
+            |worked| {
+                builder.push(worked.unwrap_or_else(|(mut entry, entry_ref, redact)| {
+                    relabel.iter().for_each(|relabel| relabel(&mut entry));
+                    preparer.prepare(*entry, redact, entry_ref)
+                }));
+                Ok::<(), ReadError>(())
+            },
+        )?;
+        if ended.head.torn > 0 {
+            let said = verify::torn(&source, ended.head.torn);
+            summary::event(args.judge.format, "torn", ended.head.torn, &said);
+        }
+    }
+    Ok(builder.finish())
+}
+
+/// What is to be read, each with the number of its set of labels: journals of one path were written by one recorder,
+/// which numbered the labels of all of them; every other file has labels of its own.
+fn sources_of(args: &Args) -> Result<Vec<(u32, PathBuf)>, Failure> {
+    let (mut found, mut sets) = (Vec::new(), 0..);
     for named in &args.fixtures {
         if args.missing.record_missing && !FixturePath::find(named)?.is_taken() {
             continue; // what is asked for makes it
         }
+        let mut journals = None;
         for source in recording::sources(named)? {
-            let mut recording = recording::open(&source)?;
-            let rereader = recording.rereader();
-            let again = rereader.is_some();
-            builder.source(&source.display().to_string(), rereader);
-            let work = |entry: Entry, entry_ref: EntryRef| {
-                let entry_ref = again.then_some(entry_ref);
-                // Our own recordings went through the plan when they were made; a rule that was added since did not.
-                // Labels are numbered in the file's order, so that is done in it.
-                let redact = entry.note.is_none() || more_rules;
-                if redact { Err((Box::new(entry), entry_ref)) } else { Ok(preparer.prepare(entry, false, entry_ref)) }
-            };
-            let ended = recording.each_with_ref(
-                || !again || preparer.wants_answers(),
-                work,
-                |worked| {
-                    builder.push(worked.unwrap_or_else(|(entry, entry_ref)| preparer.prepare(*entry, true, entry_ref)));
-                    Ok::<(), ReadError>(())
-                },
-            )?;
-            if ended.head.torn > 0 {
-                let said = verify::torn(&source, ended.head.torn);
-                summary::event(args.judge.format, "torn", ended.head.torn, &said);
-            }
+            let is_journal = source.extension().is_some_and(|extension| extension == "journal");
+            let set = if is_journal { *journals.get_or_insert_with(|| sets.next()) } else { sets.next() };
+            found.push((set.unwrap_or(u32::MAX), source));
         }
     }
-    Ok(builder.finish())
+    Ok(found)
+}
+
+/// What gives the labels of an entry numbers that no other set has: read as they stand, `!token-1!` of two fixtures
+/// would be one token, and one user would get the answers of another.
+fn keeping_labels_apart(
+    apart: &Arc<Mutex<Renumbering>>,
+    set: u32,
+) -> impl Fn(&mut Entry) + Clone + Send + Sync + 'static {
+    let apart = Arc::clone(apart);
+    move |entry| {
+        // Other tools' files have no labels.
+        if entry.note.is_some() {
+            let mut numbers = apart.lock().unwrap_or_else(PoisonError::into_inner);
+            numbers.in_source(set);
+            numbers.exchange(&mut entry.exchange);
+        }
+    }
 }

@@ -16,11 +16,21 @@ use crate::recording::{Entry, ReadError, ReadFault, entry::decode::Extent};
 pub struct Rereader {
     file: File,
     reader: Mutex<Reader>,
+    change: Option<Change>,
 }
+
+/// What is done to an entry once it is read.
+type Change = Box<dyn Fn(&mut Entry) + Send + Sync>;
 
 impl Rereader {
     pub(in crate::recording) fn new(file: File, reader: Reader) -> Self {
-        Self { file, reader: Mutex::new(reader) }
+        Self { file, reader: Mutex::new(reader), change: None }
+    }
+
+    /// The same; `change` is done to each entry.
+    #[must_use]
+    pub fn changing(self, change: impl Fn(&mut Entry) + Send + Sync + 'static) -> Self {
+        Self { change: Some(Box::new(change)), ..self }
     }
 
     /// Reads an entry again.
@@ -35,7 +45,10 @@ impl Rereader {
         let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
         read.map_err(|_| reader.fail(ReadFault::Changed { index: position.index }))?;
         match reader.placed(&text, position, Extent::Whole) {
-            Ok(Some((entry, found))) if found == *entry_ref => Ok(entry),
+            Ok(Some((mut entry, found))) if found == *entry_ref => {
+                self.change.iter().for_each(|change| change(&mut entry));
+                Ok(entry)
+            }
             Ok(_) | Err(_) => Err(reader.fail(ReadFault::Changed { index: position.index })),
         }
     }

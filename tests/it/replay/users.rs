@@ -89,3 +89,33 @@ fn a_recording_counts_the_requests_that_differ_in_a_secret_that_no_answer_gave()
         assert_eq!((ran.status, ran.stderr.contains(note)), (0, counts), "{}", ran.stderr);
     }
 }
+
+#[test]
+fn users_of_two_fixtures_get_their_own_answers_though_their_labels_read_the_same() {
+    let workspace = Workspace::new();
+    for user in ["alice", "bob"] {
+        let origin = Origin::start();
+        let key = format!("3f9c0a7b51d2{user}e8f64c1d");
+        for body in [format!(r#"{{"user":"{user}","api_key":"{key}"}}"#), format!(r#"{{"who":"{user}"}}"#)] {
+            let length = body.len();
+            origin.will_answer(format!(
+                "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
+            ));
+        }
+        let upstream = format!("http://{}", origin.address);
+        let out = format!("fixtures/{user}");
+        let record = ["record", "--listen", "127.0.0.1:0", "--upstream", &upstream, "--out", &out];
+        let record = Running::start(workspace.path(), record);
+        assert_eq!(login(record.address, user), key);
+        assert_eq!(who(record.address, &("X-Api-Key", key)), user);
+        assert_eq!(record.finish().status, 0);
+    }
+    for fixtures in [&["fixtures/alice", "fixtures/bob"][..], &["fixtures/bob", "fixtures/alice"], &["fixtures"]] {
+        let replay = workspace.replay(fixtures);
+        let keys = ["bob", "alice"].map(|user| ("X-Api-Key", login(replay.address, user)));
+        for _ in 0..2 {
+            assert_eq!(keys.each_ref().map(|key| who(replay.address, key)), ["bob", "alice"], "{fixtures:?}");
+        }
+        assert_eq!(replay.finish().status, 0);
+    }
+}
