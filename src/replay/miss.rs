@@ -46,7 +46,7 @@ impl Miss {
     pub fn title(&self) -> &'static str {
         match self.reason {
             Reason::Empty => "The fixture is empty.",
-            Reason::Unknown => "No recorded exchange matches this request.",
+            Reason::Unknown | Reason::Labelled { .. } => "No recorded exchange matches this request.",
             Reason::Exhausted { .. } => "Every recorded answer to this request has been given.",
             Reason::Unservable { .. } => "The recorded answer to this request cannot be served.",
         }
@@ -84,6 +84,10 @@ impl Miss {
                     ),
                 }
             }
+            Reason::Labelled { place } => format!(
+                "`{asked}` was not recorded, and is not sent to the upstream: in its {place} stands a label, which \
+                 replay served in place of a secret. Record it with `contrail record --append`."
+            ),
             Reason::Exhausted { last, recorded } => format!(
                 "`{asked}` was recorded {recorded} time{} (last: {last}) and this request is one more. `--exhausted repeat` \
                  gives the last answer again, `--exhausted loop` starts over; or record more with `contrail record \
@@ -99,7 +103,7 @@ impl Miss {
     pub fn word(&self) -> &'static str {
         match self.reason {
             Reason::Empty => "empty",
-            Reason::Unknown => "unknown",
+            Reason::Unknown | Reason::Labelled { .. } => "unknown",
             Reason::Exhausted { .. } => "exhausted",
             Reason::Unservable { .. } => "unfit",
         }

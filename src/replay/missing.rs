@@ -6,7 +6,7 @@ use super::upstream::ReplayUpstream;
 use crate::upstream::{self, Reason, Upstream};
 
 /// Answers from recordings; what was not recorded, and every token request, goes to another upstream. A request that is
-/// not safe and was recorded never goes there again, however often it is sent.
+/// not safe and was recorded never goes there again, however often it is sent; one with a label goes there never.
 pub struct ReplayOr {
     recorded: ReplayUpstream,
     other: Arc<dyn Upstream>,
@@ -34,7 +34,16 @@ impl Upstream for ReplayOr {
                     Err(miss) if !request.method.is_safe() && matches!(miss.reason, Reason::Exhausted { .. }) => {
                         return Ok(super::upstream::missed(miss));
                     }
-                    Err(_) => false,
+                    // A secret that replay served means nothing to the upstream: its refusal would be recorded.
+                    Err(mut miss) => match self.recorded.label_in(&request) {
+                        None => false,
+                        Some(place) => {
+                            if miss.reason == Reason::Unknown {
+                                miss.reason = Reason::Labelled { place };
+                            }
+                            return Ok(super::upstream::missed(miss));
+                        }
+                    },
                 },
                 Some(known) => known,
             };

@@ -196,6 +196,21 @@ impl Replay {
         Ok(Served { answer, clean: self.index.held[entry as usize].by_contrail, same_request, remarks })
     }
 
+    /// Where in a request a label stands; `None` if none does. Binary bodies have none.
+    pub(super) fn label_in(&self, request: &Request) -> Option<String> {
+        let has_label = self.index.label_reader().has_label;
+        let holds =
+            |text: &str| has_label(text) || has_label(&percent_encoding::percent_decode_str(text).decode_utf8_lossy());
+        if holds(&request.target.path_and_query) {
+            return Some("target".to_owned());
+        }
+        let mut fields = request.headers.iter();
+        if let Some((name, _)) = fields.find(|(_, value)| value.to_str().is_ok_and(holds)) {
+            return Some(format!("field `{name}`"));
+        }
+        std::str::from_utf8(&request.body.content).is_ok_and(holds).then(|| "body".to_owned())
+    }
+
     /// Of a token request, whether one of the same client is recorded; `None` for any other request.
     #[must_use]
     pub fn known_token(&self, request: &Request) -> Option<bool> {

@@ -113,6 +113,11 @@ impl ReplayUpstream {
     pub(super) fn known_token(&self, request: &Request) -> Option<bool> {
         self.replay.known_token(request)
     }
+
+    /// Where in a request a label stands; `None` if none does.
+    pub(super) fn label_in(&self, request: &Request) -> Option<String> {
+        self.replay.label_in(request)
+    }
 }
 
 impl Upstream for ReplayUpstream {

@@ -8,6 +8,11 @@ pub enum Reason {
     Empty,
     /// No recorded request is the same.
     Unknown,
+    /// No recorded request is the same, and an upstream cannot be asked: a label stands there for a secret.
+    Labelled {
+        /// Where in the request.
+        place: String,
+    },
     /// Every recorded answer was given; the last of them, and how many there are.
     Exhausted {
         /// The last one's place.

@@ -243,6 +243,50 @@ fn a_recorded_call_that_takes_effect_is_never_sent_again_though_it_comes_more_of
 }
 
 #[test]
+fn what_replay_served_in_place_of_a_secret_is_never_sent_to_the_tenant() {
+    let folder = tempfile::tempdir().unwrap();
+    let tenant = Origin::start();
+    let upstream = format!("http://{}", tenant.address);
+    let ok = |body: &str| {
+        let length = body.len();
+        format!("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}")
+    };
+    let options = ["--upstream", &upstream, "--listen", "127.0.0.1:0"];
+    let recording = Running::start(folder.path(), [&["record", "--out", "rec.har"], &options[..]].concat());
+    tenant.will_answer(ok(r#"{"api_key":"3f9c0a7b51d2e8f64c1d"}"#));
+    assert_eq!(call(recording.address, "POST", "/login", &[], b"").status(), 200);
+    recording.finish();
+
+    let replay =
+        Running::start(folder.path(), [&["replay", "rec.har", "--record-missing", "--force"], &options[..]].concat());
+    let key = call(replay.address, "POST", "/login", &[], b"").json()["api_key"].as_str().unwrap().to_owned();
+    let bearer = format!("Bearer {key}");
+    let cookie = format!("lang=en; sid={key}");
+    let target = format!("/file?sig={}", key.replace('!', "%21"));
+    let body = format!(r#"{{"key":"{key}"}}"#);
+    for (method, target, fields, body, place) in [
+        ("GET", "/new", &[("Authorization", &*bearer)][..], "", "field `authorization`"),
+        ("GET", "/new", &[("Cookie", &cookie)], "", "field `cookie`"),
+        ("GET", &target, &[], "", "target"),
+        ("PUT", "/new", &[("Content-Type", JSON)], &body, "body"),
+    ] {
+        tenant.will_answer("HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n");
+        let missed = call(replay.address, method, target, fields, body.as_bytes());
+        assert_eq!(missed.status(), 421, "{place}");
+        let detail = missed.json()["detail"].to_string();
+        assert!(detail.contains(&format!("is not sent to the upstream: in its {place} stands a label")), "{detail}");
+        assert_eq!(call(tenant.address, "GET", "/", &[], b"").status(), 401, "the tenant was not asked");
+    }
+    tenant.will_answer(ok(r#"{"new":true}"#));
+    assert_eq!(call(replay.address, "GET", "/new", &[], b"").status(), 200, "without a label it is");
+    let ran = replay.finish();
+    assert_eq!(ran.status, 3, "{}", ran.stderr);
+    let har = fs::read_to_string(folder.path().join("rec.har")).unwrap();
+    let har: serde_json::Value = serde_json::from_str(&har).unwrap();
+    assert_eq!(har["log"]["entries"].as_array().unwrap().len(), 2);
+}
+
+#[test]
 fn recording_what_is_missing_can_begin_with_nothing_and_leaves_nothing_without_a_request() {
     let folder = tempfile::tempdir().unwrap();
     let tenant = Live::start(&[]);
