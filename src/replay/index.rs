@@ -583,6 +583,17 @@ impl Index {
         LabelReader { keys: &self.rules.keys, has_label: &*self.rules.has_label, table: &self.labels }
     }
 
+    /// Whether a recorded exchange has a credential in its header, and a request has none there.
+    pub(super) fn lacks_credential_of(&self, entry: u32, request: &Request) -> bool {
+        let labels = self.labels.get(self.variant(entry).labels);
+        if request.credential != Credential::Missing || !labels.has_header() {
+            return false;
+        }
+        let mut live = Vec::new();
+        self.label_reader().add_header(&request.headers, false, &mut live);
+        labels.are_lacking(&live)
+    }
+
     /// Method and target of a recorded request, without the origin. Holds no secret.
     pub(super) fn asked(&self, entry: u32) -> &str {
         self.asked.get(entry)

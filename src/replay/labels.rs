@@ -167,6 +167,16 @@ impl Labels {
         self.spots().map(|spot| LiveValue { spot, is_label: true }).collect()
     }
 
+    /// Whether it has any in its header.
+    pub(super) fn has_header(&self) -> bool {
+        !self.header.is_empty()
+    }
+
+    /// Whether a request with these values has none at the places of those in its header.
+    pub(super) fn are_lacking(&self, live: &[LiveValue]) -> bool {
+        self.header.iter().all(|(place, _)| live.iter().all(|one| one.spot.0 != *place))
+    }
+
     /// Whether it has any outside of its header.
     pub(super) fn has_elsewhere(&self) -> bool {
         !self.elsewhere.is_empty()

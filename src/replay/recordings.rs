@@ -46,8 +46,8 @@ struct ReplayState {
     tenant_host: Option<String>,
     /// Hosts of requests that the tenant has, though it does not answer them.
     likely_hosts: HashSet<String>,
-    /// Entries whose loose match is printed already.
-    warned: HashSet<u32>,
+    /// Entries whose loose match is printed already, and whether it lacked the credential.
+    warned: HashSet<(u32, bool)>,
 }
 
 /// The recorded exchanges that a request is to be answered from.
@@ -190,8 +190,12 @@ impl Replay {
         };
         let mask = self.index.mask(bucket);
         let mut remarks = Vec::from_iter(remark);
-        if !mask.is_exact() && state.warned.insert(entry) {
-            remarks.push(format!("matches {} although {}", self.index.name(entry), mask.describe()));
+        let lacks = self.index.lacks_credential_of(entry, request);
+        if (!mask.is_exact() || lacks) && state.warned.insert((entry, lacks)) {
+            let lacking = "it was recorded with a credential, and this request has none";
+            let reasons = [(!mask.is_exact()).then(|| mask.describe()), lacks.then(|| lacking.to_owned())];
+            let reasons: Vec<String> = reasons.into_iter().flatten().collect();
+            remarks.push(format!("matches {} although {}", self.index.name(entry), reasons.join(", and ")));
         }
         Ok(Served { answer, clean: self.index.held[entry as usize].by_contrail, same_request, remarks })
     }

@@ -119,3 +119,28 @@ fn users_of_two_fixtures_get_their_own_answers_though_their_labels_read_the_same
         assert_eq!(replay.finish().status, 0);
     }
 }
+
+#[test]
+fn an_answer_that_was_recorded_with_a_credential_says_so_to_a_request_without_one() {
+    let credentials = [("Authorization", "Bearer 3f9c0a7b51d2e8f64c1d"), ("X-Api-Key", "3f9c0a7b51d2e8f64c1d")];
+    for (field, value) in credentials.into_iter().chain([("Cookie", "lang=en; sid=3f9c0a7b51d2e8f64c1d")]) {
+        let workspace = Workspace::new();
+        let origin = Origin::start();
+        origin.will_answer(
+            "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 13\r\n\r\n{\"who\":\"bob\"}",
+        );
+        let upstream = format!("http://{}", origin.address);
+        let record = ["record", "--listen", "127.0.0.1:0", "--upstream", &upstream, "--out", "fx"];
+        let record = Running::start(workspace.path(), record);
+        who(record.address, &(field, value.to_owned()));
+        record.finish();
+        let remark = "although it was recorded with a credential, and this request has none";
+        for (fields, is_remarked) in [(&[(field, "any")][..], false), (&[("Accept", "*/*")], true)] {
+            let fields = if field == "Cookie" && !is_remarked { &[(field, "sid=any")][..] } else { fields };
+            let replay = workspace.replay(&["fx"]);
+            assert_eq!(wire::call(replay.address, "GET", "/me", fields, b"").status(), 200);
+            let ran = replay.finish();
+            assert_eq!((ran.status, ran.stderr.contains(remark)), (0, is_remarked), "{field}: {}", ran.stderr);
+        }
+    }
+}
