@@ -10,54 +10,15 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 
 use super::{
+    formats::{self, FORMATS},
     header_names::HEADER_WORDS,
-    prefilter::{ENDINGS, Hints, Prefilter, Suspect, Word},
+    jwt,
+    prefilter::{Hints, Prefilter, Suspect, Word},
+    shapes,
 };
 
-const SHAPES: &[&str] = &[
-    "eyJ",
-    "eyI",
-    "eyA",
-    "ewo",
-    "ew0",
-    "ewk",
-    "PRIVATE KEY",
-    "private-lines",
-    "bearer",
-    "basic",
-    "negotiate ",
-    "ntlm ",
-    "sk_",
-    "rk_",
-    "whsec_",
-    "ghp_",
-    "gho_",
-    "ghu_",
-    "ghs_",
-    "ghr_",
-    "github_pat_",
-    "glpat-",
-    "xox",
-    "xapp-",
-    "AKIA",
-    "ASIA",
-    "AIza",
-    "ya29.",
-    "GOCSPX-",
-    "SG.",
-    "npm_",
-    "pypi-",
-    "sk-",
-    "dop_v1_",
-    "shpat_",
-    "shpss_",
-    "shpca_",
-    "hvs.",
-    "AccountKey",
-    // The base64 of a data URL, and a JSON array in base64.
-    "W3s",
-    ";base64,",
-];
+/// The base64 of a data URL, and a JSON array in base64.
+const BASE64: &[&str] = &["W3s", ";base64,"];
 
 /// Parts of the names in `kind` that stand alone.
 const FIELDS: &[&str] = &[
@@ -168,7 +129,7 @@ const PEOPLE: &[&str] = &[
 ];
 
 /// No word is a secret by its shape that is shorter.
-pub(in crate::redact) const SHORTEST_SHAPE: usize = 15;
+pub(in crate::redact) const SHORTEST_SHAPE: usize = formats::SHORTEST;
 
 /// What every address has; only one with an `@` can hold a password.
 const ADDRESS: &str = "://";
@@ -182,45 +143,37 @@ fn joined((one, two): (&str, &str)) -> [String; 5] {
 /// for where they stand.
 const SHARED: &[&str] = &["key", "verifier", "middle", "national"];
 
-/// The words that a prefilter searches for: every pattern, and every part of a header field's name that means a secret.
+/// The words that hint at something: every rule's own, and every part of a header field's name that means a secret.
 fn words() -> Vec<Word> {
-    let listed = |texts: &[&str], hints| texts.iter().map(|text| ((*text).to_owned(), hints)).collect::<Vec<_>>();
-    let mut whole = listed(SHAPES, Hints::SHAPE);
-    whole.extend(CODED.iter().copied().flat_map(coded).map(|text| (text, Hints::SHAPE)));
-    whole.extend(listed(FIELDS, Hints::FIELD));
-    whole.extend(PAIRS.iter().copied().flat_map(joined).map(|text| (text, Hints::FIELD)));
-    whole.extend(listed(PEOPLE, Hints::PERSON));
-    whole.extend(listed(HEADER_WORDS, Hints::default()));
-    whole.extend(listed(SHARED, Hints::default()));
-    let word = |ends| move |(text, hints): (String, Hints)| Word { text: text.to_ascii_lowercase(), ends, hints };
-    let ends = listed(ENDS, Hints::FIELD).into_iter().map(word(true));
-    whole.into_iter().map(word(false)).chain(ends).collect()
+    let word = |text: &str, hints| Word { text: text.to_ascii_lowercase(), ends: false, starts: false, hints };
+    let listed = |texts: &[&str], hints| texts.iter().map(|text| word(text, hints)).collect::<Vec<_>>();
+    let mut words = listed(&[BASE64, jwt::WORDS, shapes::WORDS].concat(), Hints::SHAPE);
+    for format in FORMATS {
+        for literal in format.literals() {
+            words.push(Word { starts: format.is_led(), ..word(literal, Hints::SHAPE) });
+            // As JSON may have it.
+            if literal[1..].contains('/') {
+                words.push(Word { starts: format.is_led(), ..word(&literal.replace('/', "\\/"), Hints::SHAPE) });
+            }
+        }
+    }
+    words.extend(CODED.iter().copied().flat_map(coded).map(|text| word(&text, Hints::SHAPE)));
+    words.extend(listed(FIELDS, Hints::FIELD));
+    words.extend(PAIRS.iter().copied().flat_map(joined).map(|text| word(&text, Hints::FIELD)));
+    words.extend(listed(PEOPLE, Hints::PERSON));
+    words.extend(listed(&[HEADER_WORDS, SHARED].concat(), Hints::default()));
+    words.extend(ENDS.iter().map(|text| Word { ends: true, ..word(text, Hints::FIELD) }));
+    words
 }
 
 static PREFILTER: LazyLock<Prefilter> = LazyLock::new(|| Prefilter::new(words()));
 
-struct Search {
-    patterns: AhoCorasick,
-    shapes: usize,
-    fields: usize,
-    address: usize,
-}
-
-static SEARCH: LazyLock<Option<Search>> = LazyLock::new(|| {
-    let mut patterns: Vec<String> = SHAPES.iter().map(|&shape| shape.to_owned()).collect();
-    patterns.extend(CODED.iter().copied().flat_map(coded));
-    let shapes = patterns.len();
-    patterns.extend(FIELDS.iter().map(|&name| name.to_owned()));
-    patterns.extend(PAIRS.iter().copied().flat_map(joined));
-    for name in ENDS {
-        patterns.extend(ENDINGS.iter().map(|end| format!("{name}{}", char::from(*end))));
-    }
-    let fields = patterns.len();
-    patterns.extend(PEOPLE.iter().map(|&name| name.to_owned()));
-    let address = patterns.len();
-    patterns.push(ADDRESS.to_owned());
-    let search = AhoCorasick::builder().ascii_case_insensitive(true).kind(Some(AhoCorasickKind::DFA)).build(patterns);
-    search.ok().map(|patterns| Search { patterns, shapes, fields, address })
+/// A search for each word, and for [`ADDRESS`].
+static SEARCH: LazyLock<Option<(AhoCorasick, Vec<Word>)>> = LazyLock::new(|| {
+    let words = words();
+    let texts = words.iter().map(|word| word.text.as_str()).chain([ADDRESS]);
+    let search = AhoCorasick::builder().ascii_case_insensitive(true).kind(Some(AhoCorasickKind::DFA)).build(texts);
+    search.ok().map(|search| (search, words))
 });
 
 /// Whether there is neither a hint in a text nor a coding, which may hide one.
@@ -300,15 +253,14 @@ pub(in crate::redact) fn is_letter(byte: u8) -> bool {
 
 /// The same for every text, by a search for each of the patterns.
 pub(in crate::redact) fn search(text: &[u8]) -> Hints {
-    let Some(Search { patterns, shapes, fields, address }) = &*SEARCH else { return Hints::ALL };
+    let Some((search, words)) = &*SEARCH else { return Hints::ALL };
     let mut hints = Hints::default();
     let last_at = LazyCell::new(|| memchr::memrchr(b'@', text));
-    for hit in patterns.find_overlapping_iter(text) {
-        match hit.pattern().as_usize() {
-            n if n < *shapes => hints.shape = true,
-            n if n < *fields => hints.field = true,
-            n if n < *address => hints.person = true,
-            _ => hints.shape |= last_at.is_some_and(|at| at >= hit.end()),
+    for hit in search.find_overlapping_iter(text) {
+        match words.get(hit.pattern().as_usize()) {
+            Some(word) if word.stands(text, hit.start()) => hints |= word.hints,
+            Some(_) => {}
+            None => hints.shape |= last_at.is_some_and(|at| at >= hit.end()),
         }
         if hints == Hints::ALL {
             break;
@@ -323,17 +275,20 @@ mod tests {
 
     use super::*;
     use crate::redact::{
-        find::{names, prefilter},
+        find::{
+            names,
+            prefilter::{self, ENDINGS},
+        },
         label, view,
     };
 
-    /// Every pattern.
+    /// Every word, before all that may end it.
     fn patterns() -> Vec<String> {
-        let plain = [SHAPES, FIELDS, PEOPLE, HEADER_WORDS].concat();
-        let plain = plain.into_iter().map(str::to_owned).chain(PAIRS.iter().copied().flat_map(joined));
-        let plain = plain.chain(CODED.iter().copied().flat_map(coded));
-        let ends = ENDS.iter().flat_map(|name| ENDINGS.iter().map(move |end| format!("{name}{}", char::from(*end))));
-        plain.chain(ends).collect()
+        let ends = |word: Word| match word.ends {
+            true => ENDINGS.iter().map(|end| format!("{}{}", word.text, char::from(*end))).collect(),
+            false => vec![word.text],
+        };
+        words().into_iter().flat_map(ends).collect()
     }
 
     #[test]
@@ -358,7 +313,7 @@ mod tests {
     #[test]
     fn the_prefilter_looks_for_few_words() {
         let count = prefilter::stems(words()).len();
-        assert!(count < 140, "{count}");
+        assert!(count < 200, "{count}");
     }
 
     #[test]
@@ -386,8 +341,11 @@ mod tests {
 
     #[test]
     fn no_word_has_what_an_escape_stands_for_but_at_its_beginning() {
-        for word in words() {
-            assert!(!word.text[1..].contains(['"', '\\', '/', '\u{8}', '\u{c}', '\n', '\r', '\t']), "{}", word.text);
+        let words = words();
+        for text in words.iter().map(|word| word.text.replace("\\/", "/")) {
+            let escaped = text.replace('/', "\\/");
+            let is_listed = text == escaped || text.starts_with('/') || words.iter().any(|word| word.text == escaped);
+            assert!(is_listed && !text[1..].contains(['"', '\\', '\u{8}', '\u{c}', '\n', '\r', '\t']), "{text}");
         }
         assert!(ENDINGS.contains(&b'\\'), "what follows a word may be an escape");
     }

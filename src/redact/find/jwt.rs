@@ -6,6 +6,9 @@ use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 
 use super::steps::looked;
 
+/// What a token begins with.
+pub(super) const WORDS: &[&str] = &["eyJ", "eyI", "eyA", "ewo", "ew0", "ewk"];
+
 /// Shortest header in base64url.
 const MIN_HEADER: usize = 10;
 

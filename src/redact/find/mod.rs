@@ -14,6 +14,7 @@ mod body;
 pub(super) mod detect;
 mod emit;
 pub(super) mod fields;
+mod formats;
 pub(super) mod grammar;
 mod header;
 pub(super) mod header_names;

@@ -68,6 +68,8 @@ pub(in crate::redact) struct Word {
     pub(in crate::redact) text: String,
     /// It counts only before one of [`ENDINGS`].
     pub(in crate::redact) ends: bool,
+    /// It counts only where no word goes on: behind no letter, digit or `_`, but for those of an escape (`\n`).
+    pub(in crate::redact) starts: bool,
     pub(in crate::redact) hints: Hints,
 }
 
@@ -303,10 +305,10 @@ fn pairs(block: &Block) -> [usize; BLOCK / 2 + 1] {
 
 /// The words that contain no other one, each with those that contain it.
 pub(super) fn stems(mut words: Vec<Word>) -> Vec<Arc<Stem>> {
-    words.sort_by_key(|word| (word.text.len(), word.ends));
+    words.sort_by_key(|word| (word.text.len(), word.ends, word.starts));
     let mut stems: Vec<Stem> = Vec::new();
     for word in words {
-        let inside = |stem: &Stem| word.text.find(&stem.word.text).filter(|_| !stem.word.ends);
+        let inside = |stem: &Stem| word.text.find(&stem.word.text).filter(|_| !stem.word.ends && !stem.word.starts);
         match stems.iter_mut().find_map(|stem| Some((inside(stem)?, stem))) {
             Some((before, stem)) => {
                 stem.all |= word.hints;
@@ -360,10 +362,20 @@ impl StemWindow {
 }
 
 impl Word {
-    fn stands(&self, text: &[u8], start: usize) -> bool {
+    pub(super) fn stands(&self, text: &[u8], start: usize) -> bool {
         let end = start + self.text.len();
         text.get(start..end).is_some_and(|found| found.eq_ignore_ascii_case(self.text.as_bytes()))
             && (!self.ends || text.get(end).is_some_and(|next| ENDINGS.contains(next)))
+            && (!self.starts || !goes_on(&text[..start]))
+    }
+}
+
+/// Whether a text ends within a word.
+fn goes_on(text: &[u8]) -> bool {
+    match text {
+        [.., b'\\', _] => false,
+        [.., last] => last.is_ascii_alphanumeric() || *last == b'_',
+        [] => false,
     }
 }
 
@@ -423,6 +435,7 @@ mod tests {
         let word = |text: &&str| Word {
             text: text.trim_end_matches('=').to_owned(),
             ends: text.ends_with('='),
+            starts: false,
             hints: Hints::FIELD,
         };
         Prefilter::new(words.iter().map(word).collect())
@@ -474,8 +487,20 @@ mod tests {
     }
 
     #[test]
+    fn a_word_that_needs_a_start_is_none_within_another() {
+        let word = Word { text: "sk-".to_owned(), ends: false, starts: true, hints: Hints::SHAPE };
+        let filter = Prefilter::new(vec![word]);
+        for text in ["task-", "a_sk-", "0sk-"] {
+            assert_eq!(places(&filter, text), [], "{text}");
+        }
+        for text in ["SK-", " sk-", "\"sk-", "-sk-", "/sk-", "\\nsk-"] {
+            assert_eq!(places(&filter, text).len(), 1, "{text}");
+        }
+    }
+
+    #[test]
     fn a_word_that_contains_another_one_hints_where_all_of_it_stands() {
-        let word = |text: &str, hints| Word { text: text.to_owned(), ends: false, hints };
+        let word = |text: &str, hints| Word { text: text.to_owned(), ends: false, starts: false, hints };
         let words = vec![word("apikey", Hints::FIELD), word("api", Hints::default()), word("rapid", Hints::PERSON)];
         let filter = Prefilter::new(words);
         let none = Some(Hints::default());
