@@ -125,6 +125,20 @@ fn multipart_bodies_compare_by_part_whatever_boundary_and_order() {
 }
 
 #[test]
+fn parts_of_one_name_are_a_list_whose_order_counts() {
+    let multipart = |parts: &[(&str, &str)]| {
+        let part = |(name, value): &(&str, &str)| {
+            format!("--b\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n")
+        };
+        let body = parts.iter().map(part).collect::<String>() + "--b--\r\n";
+        with_body("POST", "/x", "multipart/form-data; boundary=b", &body)
+    };
+    let recorded = || multipart(&[("tag", "a"), ("tag", "b"), ("name", "n")]);
+    assert!(same(recorded(), &multipart(&[("name", "n"), ("tag", "a"), ("tag", "b")])));
+    assert!(!same(recorded(), &multipart(&[("tag", "b"), ("tag", "a"), ("name", "n")])));
+}
+
+#[test]
 fn other_bodies_compare_byte_for_byte() {
     let text = |body: &str| with_body("POST", "/x", "text/plain", body);
     assert!(same(text("a=1&b=2"), &text("a=1&b=2")));
