@@ -7,6 +7,7 @@ use std::{convert::Infallible, net::IpAddr, sync::Arc};
 use http::{HeaderValue, Method, StatusCode, Version, header};
 use hyper::{
     body::Incoming,
+    ext::ReasonPhrase,
     server::conn::{http1, http2},
     service::service_fn,
     upgrade::Upgraded,
@@ -148,7 +149,10 @@ async fn serve_http1<IO>(
         body: settings.max_body,
     };
     let io = Between::new(Strict::new(io, Arc::clone(&state), bounds), Arc::clone(&state));
-    let service = service_fn(|request| dispatch(&proxy, &state, &route, &stopping, request));
+    let service = service_fn(|request| {
+        let answering = dispatch(&proxy, &state, &route, &stopping, request);
+        async move { answering.await.map(without_a_phrase) }
+    });
     let mut connection = std::pin::pin!(builder.serve_connection(TokioIo::new(io), service).with_upgrades());
     let ended = tokio::select! {
         biased; // without it each poll draws lots
@@ -290,6 +294,14 @@ fn dispatch(
         }
         answer
     })
+}
+
+/// Leaves the phrase out where the status has none: hyper would write `<none>`.
+fn without_a_phrase<B>(mut answer: http::Response<B>) -> http::Response<B> {
+    if answer.status().canonical_reason().is_none() && answer.extensions().get::<ReasonPhrase>().is_none() {
+        answer.extensions_mut().insert(ReasonPhrase::from_static(b""));
+    }
+    answer
 }
 
 /// What a connection to a forward listener hands on to its tunnels.

@@ -19,6 +19,15 @@ fn an_answer_that_can_have_no_body_is_whole_without_one() {
 }
 
 #[test]
+fn a_status_without_a_phrase_goes_out_without_one() {
+    let workspace = Workspace::new();
+    workspace.write("a.har", &[exchange("GET", "/api/v2/x", None, 299, "{}")]);
+    let replay = workspace.replay(&["a.har"]);
+    assert_eq!(ask(replay.address, "/api/v2/x").start, "HTTP/1.1 299 ");
+    replay.finish();
+}
+
+#[test]
 fn bodies_that_were_laid_out_go_out_compact_and_another_tools_as_recorded() {
     let workspace = Workspace::new();
     let pretty = "{\n  \"a\": [\n    1.0,\n    \"x  y\"\n  ]\n}";
