@@ -231,7 +231,7 @@ impl Rules {
         let failure = exchange.transport.incomplete.as_deref();
         // Another tool's words for it may hold secrets.
         let clean_failure = failure.filter(|_| entry.note.is_none()).map(|failure| (self.redact_failure)(failure));
-        let unfit = serve::unfit(exchange, clean_failure.as_deref().or(failure));
+        let unfit = serve::unfit(exchange, clean_failure.as_deref().or(failure), entry.note.is_some());
         let can_stay = entry_ref.is_none() || self.wants_answers();
         let answer = if unfit.is_none() && can_stay { serve::answer(exchange) } else { None };
         let answer = answer.map(|answer| Digested::new(answer, &self.digests));

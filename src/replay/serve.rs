@@ -152,8 +152,9 @@ impl KeptAnswers {
     }
 }
 
-/// Why an exchange is never served; `None` if it can be. `failure` says why it is not whole.
-pub(super) fn unfit(exchange: &Exchange, failure: Option<&str>) -> Option<String> {
+/// Why an exchange is never served; `None` if it can be. `failure` says why it is not whole, `is_own` that contrail
+/// recorded it.
+pub(super) fn unfit(exchange: &Exchange, failure: Option<&str>, is_own: bool) -> Option<String> {
     if let Some(who) = &exchange.transport.answered_by_contrail {
         return Some(format!("contrail answered it itself ({who}), not the tenant"));
     }
@@ -171,16 +172,17 @@ pub(super) fn unfit(exchange: &Exchange, failure: Option<&str>) -> Option<String
         return None;
     }
     let left = exchange.transport.unfinished();
+    let bound = if is_own { " (--max-capture)" } else { "" };
     match &response.body.presence {
         Presence::Whole => None,
         Presence::Truncated { .. } if left.is_some() => {
             left.map(|why| format!("the recorded exchange is incomplete: {why}"))
         }
         Presence::Truncated { kept, total: Some(total) } => {
-            Some(format!("only {kept} of {total} bytes of the recorded answer were kept"))
+            Some(format!("only {kept} of {total} bytes of the recorded answer were kept{bound}"))
         }
         Presence::Truncated { kept, total: None } => {
-            Some(format!("only the first {kept} bytes of the recorded answer were kept"))
+            Some(format!("only the first {kept} bytes of the recorded answer were kept{bound}"))
         }
         Presence::Withheld(reason) => {
             Some(format!("the body of the recorded answer is not in the recording ({})", reason.name()))

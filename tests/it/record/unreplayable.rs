@@ -134,7 +134,11 @@ fn a_fixture_with_an_entry_that_cannot_be_replayed_is_not_good_and_the_entry_is_
             );
             ran.stderr.lines().map(str::to_owned).collect()
         };
-        for (path, why) in paths.iter().zip(["undecodable", "unparsable", "only 4096 of 5000 bytes"]) {
+        for (path, why) in paths.iter().zip([
+            "undecodable",
+            "unparsable",
+            "only 4096 of 5000 bytes of the recorded answer were kept (--max-capture)",
+        ]) {
             let told = problems
                 .iter()
                 .any(|line| line.contains(&format!("(GET {path}) cannot be replayed")) && line.contains(why));
