@@ -196,6 +196,12 @@ impl Rules {
         IgnoreSet::of(&self.ignore, (self.operation_of)(method, path).as_deref())
     }
 
+    /// The same with further rules.
+    pub(super) fn ignored_with(&self, method: &str, path: &str, further: &[Ignore]) -> IgnoreSet {
+        let rules = [&self.ignore[..], further].concat();
+        IgnoreSet::of(&rules, (self.operation_of)(method, path).as_deref())
+    }
+
     /// Whether further answers are made ready to stay in memory.
     pub(super) fn wants_answers(&self) -> bool {
         !self.answers_full.load(Relaxed)

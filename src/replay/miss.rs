@@ -7,8 +7,9 @@ use serde_json::{Map, Value, json};
 
 use super::{
     differences,
+    ignore::{Ignore, IgnoreSet},
     index::{Index, asked},
-    mask::Mask,
+    mask::{Key, Mask},
 };
 use crate::recording::fixture::request_parts::{Content, Parts};
 use crate::{
@@ -171,7 +172,61 @@ fn nearest(index: &Index, parts: &Parts, raw: &Parts) -> Vec<Near> {
         near.sort_by_key(|(cost, entry, _)| (*cost, *entry));
         near.truncate(MAX_SHOWN);
     }
-    near.into_iter().map(|(_, entry, differences)| self::near(index, entry, differences)).collect()
+    let near = near.into_iter().map(|(_, entry, mut differences)| {
+        keep_what_never_decides(index, entry, &mut differences);
+        self::near(index, entry, differences)
+    });
+    near.collect()
+}
+
+/// Takes back the advice to ignore what decides between recorded answers (a page, an id): it would give another one's.
+fn keep_what_never_decides(index: &Index, entry: u32, differences: &mut [Difference]) {
+    let rule = |one: &Difference| one.option.as_deref()?.strip_prefix("--ignore ")?.parse::<Ignore>().ok();
+    let rules: Vec<(usize, Ignore)> =
+        differences.iter().enumerate().filter_map(|(at, one)| Some((at, rule(one)?))).collect();
+    let Some(request) = index.request(entry).ok().filter(|_| !rules.is_empty()) else { return };
+    let recorded = index.rules.parts_of(&request);
+    let (method, path) = (recorded.method.as_str(), &*recorded.path);
+    let mask = index.mask_of(&request, &recorded);
+    // With all of them left out, and with each one back in.
+    let sets: Vec<IgnoreSet> = (0..=rules.len())
+        .map(|back| {
+            let others = rules.iter().enumerate().filter(|(at, _)| *at + 1 != back);
+            let others: Vec<Ignore> = others.map(|(_, (_, rule))| rule.clone()).collect();
+            index.rules.ignored_with(method, path, &others)
+        })
+        .collect();
+    let line = index.rules.keys.line(&recorded.site, method, path, &mask.segments);
+    let entries = index.lines_of(&recorded).filter_map(|key| index.line(key)).flat_map(|line| index.entries_of(line));
+    let like: Vec<(Vec<Key>, u64)> = entries
+        .take(MAX_ELSEWHERE)
+        .filter_map(|number| {
+            let parts = index.rules.parts_of(&index.request(*number).ok()?);
+            let response = index.entry(*number).ok()?.exchange.response.clone()?;
+            let keys = sets.iter().map(|set| index.rules.keys.request(line, &parts, &mask, set));
+            Some((keys.collect(), index.rules.keys.hash(&(response.status, &response.body.content))))
+        })
+        .collect();
+    // The places at which two of them differ, where the answers do, too; the fewest places first.
+    let mut apart: Vec<Vec<usize>> = Vec::new();
+    for (at, (left, answer)) in like.iter().enumerate() {
+        for (right, other) in like[..at].iter().filter(|(right, _)| left[0] == right[0]) {
+            let places: Vec<usize> = (0..rules.len()).filter(|place| left[place + 1] != right[place + 1]).collect();
+            if answer != other && !apart.contains(&places) {
+                apart.push(places);
+            }
+        }
+    }
+    apart.sort_by_key(Vec::len);
+    let mut decide: Vec<usize> = Vec::new();
+    for places in apart {
+        if !places.iter().any(|place| decide.contains(place)) {
+            decide.extend(places);
+        }
+    }
+    for place in decide {
+        differences[rules[place].0].option = None;
+    }
 }
 
 /// The recorded exchanges that are compared with a request in full, and how far their lines are from it.

@@ -86,6 +86,25 @@ fn a_body_of_the_same_kind_comes_before_one_of_another_however_much_differs() {
 }
 
 #[test]
+fn what_decides_between_recorded_answers_is_not_advised_to_be_ignored() {
+    let page = |number: u32, nonce: u32| request("GET", &format!("/items?n={nonce}&page={number}"));
+    let recorded = [says(page(1, 1), "one"), says(page(2, 1), "two"), says(page(2, 2), "two")];
+    let replay = self::replay(recorded);
+    let miss = ask(&replay, &page(3, 1)).unwrap_err();
+    assert_eq!(miss.nearest[0].differences[0].option, None);
+    assert!(miss.detail().contains("was not recorded") && !miss.detail().contains("--ignore"), "{}", miss.detail());
+    let miss = ask(&replay, &page(2, 3)).unwrap_err();
+    assert!(miss.detail().contains("it would match with `--ignore query:n`"), "{}", miss.detail());
+    let miss = ask(&replay, &page(3, 3)).unwrap_err();
+    let options =
+        |near: &crate::upstream::Near| near.differences.iter().map(|one| one.option.clone()).collect::<Vec<_>>();
+    assert_eq!(options(&miss.nearest[0]), [Some("--ignore query:n".to_owned()), None]);
+    let order = |id: u32| json("/orders", &format!(r#"{{"order":{id}}}"#));
+    let replay = self::replay([says(order(1), "first"), says(order(2), "second")]);
+    assert!(!ask(&replay, &order(3)).unwrap_err().detail().contains("--ignore"));
+}
+
+#[test]
 fn a_binary_part_of_the_same_size_differs_from_some_byte_on() {
     let part = |bytes: &[u8]| {
         let mut request = with_body("POST", "/x", "multipart/form-data; boundary=b", "");
