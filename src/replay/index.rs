@@ -273,6 +273,11 @@ impl Rules {
     }
 }
 
+/// A host without its port.
+fn name_of(host_and_port: &str) -> &str {
+    host_and_port.rsplit_once(':').map_or(host_and_port, |(name, _)| name)
+}
+
 /// Method and target, without the origin.
 pub(super) fn asked(request: &Request) -> String {
     [request.method.as_str(), " ", &request.target.path_and_query].concat()
@@ -647,11 +652,25 @@ impl Index {
             KnownSite::Tenant
         } else if self.sites.contains(site) {
             KnownSite::Recorded
-        } else if self.rules.names.intercepted.iter().any(|name| name == site) {
-            if self.rules.names.apart { KnownSite::Recorded } else { KnownSite::Tenant }
+        } else if self.rules.names.are_the_tenants(site) {
+            if self.has_a_tenant() { KnownSite::Tenant } else { KnownSite::Unknown }
+        } else if self.is_named(site) {
+            KnownSite::Recorded
         } else {
             KnownSite::Unknown
         }
+    }
+
+    /// Whether an option names this host.
+    pub(super) fn is_named(&self, site: &str) -> bool {
+        let names = &self.rules.names;
+        names.intercepted.iter().chain(&names.upstream).any(|name| name == site)
+    }
+
+    /// Whether it is known which recordings are the tenant's: they name it, or there are no others. Of several hosts that
+    /// were recorded under their own names only, a host of another name is none.
+    fn has_a_tenant(&self) -> bool {
+        self.sites.contains("") || self.sites.len() < 2
     }
 
     /// Whether this site is the tenant, whose token endpoint it has.
@@ -660,9 +679,13 @@ impl Index {
         is_only || self.upstreams.contains(site) || self.known_site(site) == KnownSite::Tenant
     }
 
-    /// Whether an option names the tenant's host.
-    pub(super) fn names_the_tenant(&self) -> bool {
-        self.rules.names.upstream.is_some()
+    /// Whether a host that neither an option nor a recording names may be the tenant: no option names another one as
+    /// the tenant's, whose answers this host would get.
+    pub(super) fn may_be_the_tenant(&self) -> bool {
+        let names = &self.rules.names;
+        let is_unrecorded = |name: &String| !self.sites.contains(name);
+        let is_named = names.upstream.is_some() || !names.apart && names.intercepted.iter().any(is_unrecorded);
+        self.has_a_tenant() && !is_named
     }
 
     /// Whether a host that no option and no recording names may be the tenant's.
@@ -694,7 +717,10 @@ impl Index {
         let scheme = if fixture.site.ends_with(":443") { "https" } else { "http" };
         let option = match (&*yours.site, &*fixture.site) {
             ("", host) => Some(format!("--upstream {scheme}://{host}")),
-            (host, "") if !self.sites.contains(host) => Some(format!("--intercept {host}")),
+            // Under another port it may be the host that was recorded under its own name.
+            (host, "") if !self.sites.iter().any(|site| name_of(site) == name_of(host)) => {
+                Some(format!("--intercept {host}"))
+            }
             _ => None,
         };
         let name = |site: &str| Some(if site.is_empty() { "the tenant" } else { site }.to_owned());

@@ -232,7 +232,8 @@ impl Replay {
             return self.index.is_tenant(&parts.site);
         }
         let mut state = self.state();
-        if state.tenant_host.as_ref().is_some_and(|host| *host != bare(&parts.site)) {
+        if !self.index.may_be_the_tenant() || state.tenant_host.as_ref().is_some_and(|host| *host != bare(&parts.site))
+        {
             return false;
         }
         let host = bare(&std::mem::take(&mut parts.site)).to_owned();
@@ -259,7 +260,8 @@ impl Replay {
     /// tenant's all the same.
     pub(super) fn stranger(&self, request: &Request) -> Option<(String, bool)> {
         let mut parts = self.index.rules.parts_of(request);
-        if self.index.known_site(&parts.site) != KnownSite::Unknown || self.knows(&parts.site) {
+        let is_known = self.index.known_site(&parts.site) != KnownSite::Unknown || self.index.is_named(&parts.site);
+        if is_known || self.knows(&parts.site) {
             return None;
         }
         let host = std::mem::take(&mut parts.site);
@@ -316,7 +318,7 @@ impl Replay {
             let (bucket, live, same_request) = (*bucket, live.clone(), Some(key.clone()));
             return Ok(Found { bucket, live, exact: *exact, same_request, remark: None });
         }
-        let mut parts = self.index.rules.parts_of(request);
+        let mut parts = Parts::of(request);
         let mut host = None;
         match self.index.known_site(&parts.site) {
             KnownSite::Tenant => parts.site.clear(),
@@ -324,7 +326,7 @@ impl Replay {
             // One host that nothing names may be the tenant's. No second one is: it would get the first one's answers.
             // Nor is one where an option names the tenant.
             KnownSite::Unknown => {
-                if !self.index.names_the_tenant()
+                if self.index.may_be_the_tenant()
                     && self.state().tenant_host.as_ref().is_none_or(|known| *known == bare(&parts.site))
                 {
                     host = Some(std::mem::take(&mut parts.site));

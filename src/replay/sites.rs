@@ -32,6 +32,12 @@ impl Names {
             apart: false,
         }
     }
+
+    /// Whether this host is one of the tenant's, if nothing is recorded under its own name.
+    pub(super) fn are_the_tenants(&self, site: &str) -> bool {
+        let is_intercepted = || self.intercepted.iter().any(|name| name == site);
+        self.upstream.as_deref() == Some(site) || !self.apart && is_intercepted()
+    }
 }
 
 /// Host and port of an origin.

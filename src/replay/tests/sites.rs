@@ -70,3 +70,31 @@ fn only_the_tenants_token_endpoint_issues_tokens() {
     assert!(ask(&replay, &token("login.test")).is_ok());
     assert!(ask(&replay, &token("evil.test")).is_err());
 }
+
+#[test]
+fn vendors_under_new_ports_miss_and_never_get_each_others_answers() {
+    let at = |port: u16, target: &str| Request {
+        target: Target::new("http", format!("127.0.0.1:{port}"), target),
+        ..request("GET", target)
+    };
+    // Recorded with --upstream and --intercept: one of them is the tenant.
+    let entries = || vec![says(request("GET", "/g"), "g"), says(at(40_002, "/s"), "s"), says(at(40_002, "/g"), "s/g")];
+    let replay = named(None, &["https://127.0.0.1:50001"], entries());
+    assert_eq!(body(&replay, &at(50_001, "/g")), "g");
+    assert_eq!(body(&replay, &at(50_001, "/s")), "miss: unknown");
+    let miss = ask(&replay, &at(50_002, "/g")).unwrap_err();
+    assert!(miss.nearest.iter().flat_map(|near| &near.differences).all(|one| one.option.is_none()), "{miss:?}");
+    // Nothing says which of the two is the tenant.
+    let entries = || vec![says(at(40_001, "/g"), "g"), says(at(40_002, "/s"), "s")];
+    for names in [&["https://127.0.0.1:50001"][..], &["https://127.0.0.1:50001", "https://127.0.0.1:50002"], &[]] {
+        for upstream in [None, Some("http://127.0.0.1:50001")] {
+            let replay = named(upstream, names, entries());
+            for (port, target) in [(50_001, "/g"), (50_001, "/s"), (50_002, "/g"), (50_002, "/s")] {
+                assert_eq!(body(&replay, &at(port, target)), "miss: unknown", "{names:?} {upstream:?} {port}{target}");
+            }
+            assert_eq!(body(&replay, &at(40_002, "/s")), "s");
+        }
+    }
+    let one = named(None, &["https://127.0.0.1:50001"], vec![says(at(40_001, "/g"), "g")]);
+    assert_eq!(body(&one, &at(50_001, "/g")), "g", "there is no other vendor");
+}
