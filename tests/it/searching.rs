@@ -221,7 +221,7 @@ fn a_fixture_that_is_named_by_its_har_file_is_searched_and_redacted_whole() {
     let body = bodies.iter().find(|path| path.extension().is_some_and(|ending| ending != "har")).unwrap();
     fs::write(body, "client_secret=S3cret-0123456789abcdef").unwrap();
     let scan = run_in(folder, ["scan", "fx/fx.har"]);
-    assert_reported(&scan, 1, "fx/undocumented-01-response.txt:1: client-secret (!client-secret-4!)");
+    assert_reported(&scan, 1, "fx/get-api-v2-clients-01-response.txt:1: client-secret (!client-secret-4!)");
     let ran = run_in(folder, ["redact", "--in-place", "fx/fx.har"]);
     assert_eq!(ran.status, 0, "{}", ran.stderr);
     assert_line(&ran.stderr, "removed 1 secret in 1 place of 1 file: client-secret 1");

@@ -18,7 +18,7 @@ use crate::support::{
     command::{Ran, run_in},
     golden::{assert_error, assert_line, assert_output},
     process::Running,
-    wire::{call, read},
+    wire::{Origin, call, read},
 };
 
 pub const GROUPS: &str = "/api/v2/connections/c/directory-provisioning/synchronized-groups";
@@ -44,6 +44,36 @@ fn a_recording_becomes_a_fixture_that_verifies_as_it_was_judged_and_its_journal_
         let report: serde_json::Value = serde_json::from_str(&verified.stdout).unwrap();
         assert_eq!(report["summary"]["violates"], 1);
     }
+}
+
+#[test]
+fn body_files_of_requests_without_an_operation_are_named_by_method_and_words_of_the_path() {
+    let workspace = Workspace::new();
+    let origin = Origin::start();
+    let paths = ["/v1/orders/17", "/v1/orders/18", "/v1/orders/18/line-items?key=word", "/", "/alice@example.com"];
+    for path in paths {
+        origin.will_answer(format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{path}", path.len()));
+    }
+    let record = workspace.start_at(origin.address, "record", &["--contract", "none", "--out", "fx"]);
+    for path in paths {
+        call(record.address, "GET", path, &[], b"");
+    }
+    let ran = record.finish();
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let files = fs::read_dir(workspace.path().join("fx")).unwrap();
+    let mut names: Vec<_> = files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    assert_eq!(
+        names,
+        [
+            "fx.har",
+            "get-01-response.txt",
+            "get-02-response.txt",
+            "get-v1-orders-01-response.txt",
+            "get-v1-orders-02-response.txt",
+            "get-v1-orders-line-items-01-response.txt",
+        ]
+    );
 }
 
 #[test]
