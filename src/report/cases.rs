@@ -182,6 +182,12 @@ fn operations(facts: &Facts<'_>) -> Vec<Suite> {
         suite
     };
     let mut suites: Vec<Suite> = suites.into_iter().map(suite).collect();
+    let mut further = Suite::new("further places");
+    for (rule, count) in tally.further() {
+        let message = format!("{} at further places, not listed one by one", plural(count, "finding"));
+        further.add(rule.id(), Trouble::new(Level::of(facts.fails(rule)), rule.id(), message).counted(count));
+    }
+    suites.extend(further.filled());
     if facts.run.further_misses > 0 {
         let mut suite = Suite::new("replay");
         let message = format!("{} of further requests", plural(facts.run.further_misses, "miss"));

@@ -90,6 +90,7 @@ fn tail(facts: &Facts<'_>, to: &mut dyn Write) -> io::Result<()> {
         stale: &run.stale,
         proof: run.proof.as_ref(),
         integrity: &run.integrity,
+        further_findings: facts.tally.ungrouped,
         further_misses: run.further_misses,
         further_denied: run.further_denied,
         evicted: run.evicted,
@@ -129,6 +130,8 @@ struct Aside<'a> {
     proof: Option<&'a Proof>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     integrity: &'a [Integrity],
+    #[serde(skip_serializing_if = "is_zero")]
+    further_findings: u64,
     #[serde(skip_serializing_if = "is_zero")]
     further_misses: u64,
     #[serde(skip_serializing_if = "is_zero")]

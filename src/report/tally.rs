@@ -17,17 +17,19 @@ use super::{
 };
 use crate::{
     finding::{Blame, Conclusion, Finding, Kind, Reason, Rule, UNDOCUMENTED, Unchecked, UncheckedSet, Verdict},
+    plural::plural,
     redact::{JudgedExchange, Redacted, Redactor},
     visible::visible,
 };
 
-/// Maximum groups that are kept apart; a recording that has more is summed up beyond it.
+/// Maximum groups of one rule that are kept apart; a recording that has more is summed up beyond it. Of one rule, since
+/// a client that chooses places (names of query parameters) must not take the room of another rule's findings.
 const MAX_GROUPS: usize = 5000;
 
 /// Maximum reasons for what is unchecked that are kept apart; an aspect that has more is counted all the same.
 const MAX_REASONS: usize = 1000;
 
-/// Maximum groups up to which those of [`Rule::AuthUnenforced`] are kept apart by caller, whose names clients choose.
+/// Maximum groups of [`Rule::AuthUnenforced`] that are kept apart by caller, whose names clients choose.
 const MAX_BY_CALLER: usize = 1000;
 
 /// Maximum groups whose sample holds its request and response.
@@ -111,7 +113,7 @@ pub struct Tally {
     pub skipped: u64,
     /// Exchanges outside the contract's base path; they are among `gap`.
     pub outside: u64,
-    /// Findings that came after [`MAX_GROUPS`] groups, at further places.
+    /// Findings that came after [`MAX_GROUPS`] groups of their rule, at further places.
     pub ungrouped: u64,
     /// Sorted by the operation.
     operations: Vec<(Box<str>, Counts)>,
@@ -121,6 +123,8 @@ pub struct Tally {
     blame: [u64; Blame::ALL.len()],
     #[serde(with = "listed")]
     groups: BTreeMap<Key, Group>,
+    /// How many groups there are of each rule.
+    kept: BTreeMap<Rule, usize>,
     /// Groups whose quote is in no part that was merged.
     #[serde(skip)]
     unquoted: u64,
@@ -436,7 +440,8 @@ impl Tally {
             unenforced,
             several: finding.fits_several(),
         };
-        if self.groups.len() >= MAX_BY_CALLER
+        let kept = self.kept.get(&finding.rule).copied().unwrap_or_default();
+        if kept >= MAX_BY_CALLER
             && !self.groups.contains_key(&key)
             && let Some(unenforced) = &mut key.unenforced
         {
@@ -453,7 +458,7 @@ impl Tally {
             group.count += 1;
             let is_quoted = group.is_quoted();
             group.sample.take(judged.exchange.started, || sample(is_quoted));
-        } else if number >= MAX_GROUPS {
+        } else if kept >= MAX_GROUPS {
             self.ungrouped += 1;
         } else {
             let group = Group {
@@ -463,6 +468,7 @@ impl Tally {
                 unenforced: key.unenforced.clone(),
                 several: key.several,
                 count: 1,
+            *self.kept.entry(key.rule).or_default() += 1;
                 sample: First::new(sample(number < MAX_QUOTED)),
                 number,
             };
@@ -510,8 +516,15 @@ impl Tally {
                     held.sample.merge(group.sample);
                     self.unquoted += u64::from(had_quote && held.sample.quote.is_none());
                 }
-                None if number < MAX_GROUPS => _ = self.groups.insert(key, Group { number, ..group }),
-                None => self.ungrouped += group.count,
+                None => {
+                    let kept = self.kept.entry(key.rule).or_default();
+                    if *kept < MAX_GROUPS {
+                        *kept += 1;
+                        self.groups.insert(key, Group { number, ..group });
+                    } else {
+                        self.ungrouped += group.count;
+                    }
+                }
             }
         }
     }
@@ -564,6 +577,19 @@ impl Tally {
 
     /// How often each rule was found, in the rules' order.
     pub fn by_rule(&self) -> impl Iterator<Item = (Rule, u64)> {
+    /// The findings of a rule that are in none of its groups, if there are any.
+    pub(super) fn further(&self) -> impl Iterator<Item = (Rule, u64)> {
+        let of = |rule| self.groups.values().filter(|group| group.rule == rule).map(|group| group.count).sum::<u64>();
+        let rules = self.by_rule().filter(|_| self.ungrouped > 0);
+        rules.map(move |(rule, count)| (rule, count - of(rule).min(count))).filter(|(_, count)| *count > 0)
+    }
+
+    /// The same in a sentence.
+    pub(super) fn further_in_words(&self) -> Option<String> {
+        (self.ungrouped > 0)
+            .then(|| format!("{} at further places, not listed one by one", plural(self.ungrouped, "finding")))
+    }
+
         self.rules.iter().map(|(rule, count)| (*rule, *count))
     }
 

@@ -40,8 +40,8 @@ pub(super) fn write(facts: &Facts<'_>, to: &mut dyn Write, colour: bool) -> io::
     if !exempt.is_empty() {
         writeln!(pen.to)?;
     }
-    if tally.ungrouped > 0 {
-        writeln!(pen.to, "{} at further places, not listed one by one\n", plural(tally.ungrouped, "finding"))?;
+    if let Some(further) = tally.further_in_words() {
+        writeln!(pen.to, "{further}\n")?;
     }
     if tally.nothing_judged() {
         writeln!(pen.to, "{}: everything\n", pen.paint(BOLD, "Not checked"))?;

@@ -203,6 +203,35 @@ fn what_the_tenant_did_not_refuse_is_listed_by_reason_and_caller() {
 }
 
 /// A line of a journal with this exchange of a client.
+#[test]
+fn findings_at_places_that_a_client_chooses_hide_none_of_another_rule_and_are_counted_in_every_format() {
+    let folder = tempfile::tempdir().unwrap();
+    let probe = |at: usize| {
+        let mut entry = call_of(0, "read:rate_limit_policies");
+        entry["request"]["url"] = format!("https://tenant.example/api/v2/rate-limit-policies/rlp_1?q{at}=1").into();
+        entry
+    };
+    let mut entries: Vec<Value> = (0..5001).map(probe).collect();
+    entries.push(call_of(1, "read:users"));
+    fs::write(folder.path().join("a.har"), har::har(&entries)).unwrap();
+    let formats = ["text", "json", "csv", "html", "markdown", "junit", "sarif", "github"];
+    for command in ["audit", "verify"] {
+        let mut arguments = vec![command.to_owned(), "a.har".to_owned()];
+        arguments.extend(formats.iter().flat_map(|format| ["--report".to_owned(), format!("{format}={format}.out")]));
+        assert_eq!(run_in(folder.path(), &arguments).status, 1);
+        for format in formats {
+            let report = fs::read_to_string(folder.path().join(format!("{format}.out"))).unwrap();
+            assert!(report.contains("auth.unenforced"), "{command} {format}");
+            let further = if format == "json" { "\"furtherFindings\": 1" } else { "at further places" };
+            assert!(report.contains(further), "{command} {format}");
+            if command == "audit" && format == "json" {
+                let report: Value = serde_json::from_str(&report).unwrap();
+                assert_eq!(report["findings"][0]["caller"], "client-1");
+            }
+        }
+    }
+}
+
 fn line_of(client: usize, mut entry: Value) -> String {
     entry["request"]["headers"] = json!([{"name": "Authorization", "value": "Bearer !token-1!"}]);
     let token = json!({"client": format!("client-{client}"), "scopes": [], "outcome": "valid"});

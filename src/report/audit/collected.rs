@@ -276,7 +276,9 @@ impl Audit {
         match kind {
             ReportFormat::Text => self.text(about, to),
             ReportFormat::Json => self.json(about, to),
-            ReportFormat::Csv => tables::csv(&self.callers, self.findings(), &self.run.integrity).write(to),
+            ReportFormat::Csv => {
+                tables::csv(&self.callers, self.findings(), self.tally.further(), &self.run.integrity).write(to)
+            }
             _ => {
                 let mut page = Page::of(&facts, kind);
                 page.sentences.splice(0..0, self.head(about).into_iter().skip(1).map(|line| vec![page::text(line)]));
@@ -334,6 +336,9 @@ impl Audit {
         for (kind, title) in [(Kind::Violation, "violations"), (Kind::Gap, "gaps")] {
             let groups = findings.iter().filter(|group| group.rule.kind() == kind && !unenforced(group));
             list(out, title, groups, exempt)?;
+        if let Some(further) = self.tally.further_in_words() {
+            writeln!(out, "\n{further}")?;
+        }
         }
         for (at, (aspect, count, counts)) in self.tally.unchecked().enumerate() {
             if at == 0 {
@@ -389,6 +394,9 @@ impl Audit {
             "unchecked": unchecked,
             "findings": findings,
             "exit": self.run.exit,
+        if self.tally.ungrouped > 0 {
+            report["furtherFindings"] = json!(self.tally.ungrouped);
+        }
         });
         if self.run.evicted > 0 {
             report["evicted"] = json!(self.run.evicted);

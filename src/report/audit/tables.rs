@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::caller::{self, Caller, Calls};
 use crate::{
     contract::Contract,
+    finding::Rule,
     report::{
         Cited, Group, Integrity,
         csv::Csv,
@@ -80,10 +81,21 @@ const COLUMNS: &[&str] = &[
     "claimed",
 ];
 
-/// A row per finding, per caller and operation, per caller and scope, and per time at which a trail could not be
-/// written.
-pub(super) fn csv(callers: &BTreeMap<String, Caller>, findings: Vec<&Group>, trails: &[Integrity]) -> Csv {
+/// A row per altered trail, per finding, per caller and operation, per caller and scope, and per time at which a trail
+/// could not be written.
+pub(super) fn csv(
+    callers: &BTreeMap<String, Caller>,
+    findings: Vec<&Group>,
+    further: impl Iterator<Item = (Rule, u64)>,
+    trails: &[Integrity],
+) -> Csv {
     let mut rows = Vec::new();
+    for (trail, broken) in trails.iter().filter_map(|one| one.broken.as_ref().map(|broken| (&one.trail, broken))) {
+        let mut row = Row::new("altered", None);
+        row.set("source", trail);
+        row.set("message", broken);
+        rows.push(row.0);
+    }
     for group in findings {
         let caller = group.unenforced.as_ref().and_then(|unenforced| unenforced.caller.as_deref());
         let mut row = Row::new("finding", Some(&group.sample.cited));
@@ -93,6 +105,13 @@ pub(super) fn csv(callers: &BTreeMap<String, Caller>, findings: Vec<&Group>, tra
         row.set("at", &group.place);
         row.set("times", group.count.to_string());
         row.set("message", &group.sample.message);
+        rows.push(row.0);
+    }
+    for (rule, count) in further {
+        let mut row = Row::new("finding", None);
+        row.set("rule", rule.id());
+        row.set("times", count.to_string());
+        row.set("message", "at further places, not listed one by one");
         rows.push(row.0);
     }
     for (name, caller) in callers {

@@ -161,6 +161,9 @@ fn exchanges_that_could_not_be_recorded_are_stated_by_a_line_that_the_chain_cove
             lines.retain(|line| !line.starts_with("{\"_unrecorded\""));
         });
         assert_eq!(verify(&workspace, &[]).status, 1);
+        let csv = workspace.run(&["audit", "trail", "--report", "csv"]);
+        let row = csv.stdout.lines().nth(1).unwrap();
+        assert!(row.starts_with("altered,") && row.contains(",trail,,,,,,,,\"the trail was altered at "), "{row}");
     }
 }
 
