@@ -26,7 +26,7 @@ pub struct Integrity {
     pub unsealed: u64,
     /// The chain's end.
     pub head: Option<String>,
-    /// Whether only one segment was named, so that its neighbours are not checked.
+    /// Whether segments were named by themselves, so that their neighbours are not checked.
     pub part: bool,
     /// Heads kept elsewhere that the chain goes through; `None` where none were given.
     pub kept_heads: Option<u64>,
@@ -186,8 +186,7 @@ impl Integrity {
             return format!("`{trail}` {why}{missing}");
         };
         let kept = self.kept_heads.map(|heads| format!(", through {}", plural(heads, "kept head")));
-        let part =
-            if self.part { "; it is a single segment: the segments before and after it are unchecked" } else { "" };
+        let part = if self.part { "; the segments before and after those that were named are unchecked" } else { "" };
         format!(
             "the chain of `{trail}` is intact: {}, {} after its last link, head {}{}{part}{missing}",
             plural(entries, "entry"),
