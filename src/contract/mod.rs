@@ -34,12 +34,15 @@ mod unusable;
 mod upgrade;
 mod yaml;
 
+pub(crate) use check::Demand;
 pub use compile::NotImplemented;
 pub use contract_document::{BUILT_IN, ContractDocument};
 pub use documents::Contract;
 pub use error::ContractError;
 pub(crate) use media_type::{MediaRange, most_specific};
 pub use model::Operation;
+#[cfg(feature = "fleet")]
+pub(crate) use model::Security;
 pub use options::CheckOptions;
 pub use passage::{Passage, Subject};
 pub(crate) use refs::{below, follow, reference, target};

@@ -422,10 +422,7 @@ impl Tally {
         let request = &judged.exchange.request;
         let unenforced = (finding.rule == Rule::AuthUnenforced).then(|| Unenforced {
             expected: finding.expected.to_string(),
-            caller: Some(caller_name(
-                request.credential.facts().and_then(|facts| facts.client.as_deref()),
-                &request.credential,
-            )),
+            caller: Some(caller_name(request.credential.facts().and_then(|facts| facts.client.as_deref()), request)),
         });
         let mut key = Key {
             rule: finding.rule,
@@ -468,10 +465,10 @@ impl Tally {
                 unenforced: key.unenforced.clone(),
                 several: key.several,
                 count: 1,
-            *self.kept.entry(key.rule).or_default() += 1;
                 sample: First::new(sample(number < MAX_QUOTED)),
                 number,
             };
+            *self.kept.entry(key.rule).or_default() += 1;
             self.groups.insert(key, group);
         }
     }
@@ -577,6 +574,9 @@ impl Tally {
 
     /// How often each rule was found, in the rules' order.
     pub fn by_rule(&self) -> impl Iterator<Item = (Rule, u64)> {
+        self.rules.iter().map(|(rule, count)| (*rule, *count))
+    }
+
     /// The findings of a rule that are in none of its groups, if there are any.
     pub(super) fn further(&self) -> impl Iterator<Item = (Rule, u64)> {
         let of = |rule| self.groups.values().filter(|group| group.rule == rule).map(|group| group.count).sum::<u64>();
@@ -588,9 +588,6 @@ impl Tally {
     pub(super) fn further_in_words(&self) -> Option<String> {
         (self.ungrouped > 0)
             .then(|| format!("{} at further places, not listed one by one", plural(self.ungrouped, "finding")))
-    }
-
-        self.rules.iter().map(|(rule, count)| (*rule, *count))
     }
 
     /// Exchanges per operation, those of the recordings that are served left out.

@@ -293,7 +293,7 @@ fn call_by(client: &str) -> Value {
 #[test]
 fn a_client_is_apart_from_what_the_audit_calls_requests_without_one() {
     let beyond = "callers beyond the first 10000, counted together";
-    let clients = ["no token", "", r#""no token""#, "gaps", "  holds", beyond, "me", "no token (Basic)"];
+    let clients = ["no token", "", r#""no token""#, "gaps", "  holds", beyond, "me", "no token (Basic)", "me "];
     let mut entries: Vec<Value> = clients.into_iter().map(call_by).collect();
     entries.push(har::get("/x", None, 200, "{}"));
     entries.push(har::get("/x", Some("basic dXNlcjpwYXNz"), 200, "{}"));
@@ -305,6 +305,7 @@ fn a_client_is_apart_from_what_the_audit_calls_requests_without_one() {
         r#""\"no token\"""#.to_owned(),
         format!("\"{beyond}\""),
         r#""gaps""#.to_owned(),
+        r#""me ""#.to_owned(),
         r#""no token (Basic)""#.to_owned(),
         r#""no token""#.to_owned(),
         "me".to_owned(),
@@ -316,11 +317,37 @@ fn a_client_is_apart_from_what_the_audit_calls_requests_without_one() {
 
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("a.har"), har::har(&entries)).unwrap();
-    for (client, entry) in [("no token", 8), ("no token (Basic)", 9), (r#""no token""#, 0)] {
+    for (client, entry) in [("no token", 9), ("no token (Basic)", 10), (r#""no token""#, 0)] {
         let ran = run_in(folder.path(), ["audit", "a.har", "--client", client, "--format", "json"]);
         let audit: Value = serde_json::from_str(&ran.stdout).unwrap();
         let calls = &audit["callers"][0]["calls"][0];
         assert_eq!((&calls["count"], &calls["first"]["entry"]), (&json!(1), &json!(entry)), "{client}");
+    }
+}
+
+#[test]
+fn a_caller_whose_credential_is_unknown_is_named_by_the_reason_of_it_and_the_check_has_the_same() {
+    let mut several = call_of(0, "read:rate_limit_policies");
+    let headers = several["request"]["headers"].as_array_mut().unwrap();
+    headers.push(json!({"name": "authorization", "value": "Basic dXNlcjpwYXNz"}));
+    let masked = har::get("/api/v2/rate-limit-policies/rlp_1", Some("Bearer ***"), 200, har::POLICY);
+    let mut timeless = call_of(0, "read:rate_limit_policies");
+    timeless["startedDateTime"] = "yesterday".into();
+    let stripped = har::get("/api/v2/rate-limit-policies/rlp_1", None, 200, har::POLICY);
+    let no_token = "the file masks the credentials, or it lacks the instant at which a token counted";
+    for (entry, name, reason) in [
+        (several, "several Authorization headers", "the request has several `Authorization` headers"),
+        (masked, "a masked token, or no instant", no_token),
+        (timeless, "a masked token, or no instant", no_token),
+        (stripped, "the file lacks Authorization", "the file holds no Authorization header"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("a.har"), har::har(&[entry])).unwrap();
+        let of = |command| run_in(folder.path(), [command, "a.har", "--format", "json"]).stdout;
+        let audit: Value = serde_json::from_str(&of("audit")).unwrap();
+        assert_eq!(audit["callers"][0]["caller"], format!("unknown ({name})"));
+        let checked: Value = serde_json::from_str(&of("verify")).unwrap();
+        assert_eq!(checked["exchanges"][0]["reasons"][0]["reason"], reason, "{name}");
     }
 }
 
@@ -407,8 +434,11 @@ paths:
   /or: {get: {operationId: or, security: [{b: [r]}, {b: [w]}], responses: {default: {description: x}}}}
   /w: {get: {operationId: w, security: [{b: [w]}], responses: {default: {description: x}}}}
   /both: {get: {operationId: both, security: [{b: [r, w]}, {b: [t]}], responses: {default: {description: x}}}}
+  /key: {get: {operationId: key, security: [{k: []}, {b: [r]}], responses: {default: {description: x}}}}
 components:
-  securitySchemes: {b: {type: oauth2, flows: {clientCredentials: {tokenUrl: /t, scopes: {r: '', w: '', t: ''}}}}}
+  securitySchemes:
+    b: {type: oauth2, flows: {clientCredentials: {tokenUrl: /t, scopes: {r: '', w: '', t: ''}}}}
+    k: {type: apiKey, in: header, name: X-Key}
 ";
 
 #[test]
@@ -442,4 +472,47 @@ fn the_least_set_of_scopes_suffices_for_all_calls_and_every_other_scope_is_unnee
         (&cited[1]["scope"], &cited[1]["needed"]["entry"], &cited[1]["lacked"]["entry"]),
         (&json!("w"), &json!(0), &json!(0))
     );
+}
+
+/// As [`call_of`], to an operation of [`ALTERNATIVES`].
+fn call_to(path: &str, scopes: &str) -> Value {
+    let mut entry = call_of(0, scopes);
+    entry["request"]["url"] = format!("https://tenant.example/{path}").into();
+    entry
+}
+
+/// The only caller of these calls in an audit by [`ALTERNATIVES`], and the text about it.
+fn caller_by_alternatives(entries: &[Value]) -> (Value, String) {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("c.yaml"), ALTERNATIVES).unwrap();
+    fs::write(folder.path().join("a.har"), har::har(entries)).unwrap();
+    let of = |format| run_in(folder.path(), ["audit", "--contract", "c.yaml", "a.har", "--format", format]).stdout;
+    let audit: Value = serde_json::from_str(&of("json")).unwrap();
+    (audit["callers"][0].clone(), of("text"))
+}
+
+#[test]
+fn a_token_that_comes_without_the_api_key_which_would_do_needs_its_scope() {
+    let lists = |caller: &Value| ["needed", "unneeded", "lacks"].map(|key| caller[key].to_string()).join(" ");
+    let (caller, _) = caller_by_alternatives(&[call_to("key", "r")]);
+    assert_eq!(lists(&caller), r#"["r"] [] []"#);
+    let mut with_key = call_to("key", "w");
+    let headers = with_key["request"]["headers"].as_array_mut().unwrap();
+    headers.push(json!({"name": "X-Key", "value": "Zk3mQ9xT7pLw2Vb8"}));
+    let (caller, _) = caller_by_alternatives(&[with_key]);
+    assert_eq!(lists(&caller), r#"[] ["w"] []"#);
+    let (caller, _) = caller_by_alternatives(&[call_to("key", "w")]);
+    assert_eq!(lists(&caller), r#"["r"] ["w"] ["r"]"#);
+}
+
+#[test]
+fn a_token_whose_claims_name_no_scopes_lacks_none_where_the_document_states_no_jwt() {
+    let claims = json!({"azp": "client-0", "exp": 4_102_444_800_u32, "roles": ["w"]});
+    let part = |value: &Value| BASE64_URL_SAFE_NO_PAD.encode(value.to_string());
+    let token = format!("Bearer {}.{}.c2lnbmF0dXJl", part(&json!({"alg": "RS256"})), part(&claims));
+    let call = har::get("/w", Some(&token), 200, "{}");
+    let (caller, text) = caller_by_alternatives(&[call]);
+    assert_eq!((&caller["lacks"], &caller["callsWithUnreadScopes"]), (&json!([]), &json!(1)));
+    let but = "\n  but         1 call had a token whose claims name no scopes: which it holds is unchecked\n";
+    assert!(text.contains(but) && !text.contains("lacks"), "{text}");
 }

@@ -14,6 +14,7 @@ mod state;
 
 use std::sync::Arc;
 
+pub(crate) use self::security::Demand;
 use self::state::Check;
 use super::{
     CheckOptions,

@@ -10,10 +10,10 @@ use http::HeaderValue;
 use super::state::Check;
 use crate::{
     contract::{
-        model::{Alternative, ParameterIn, Scheme},
+        model::{Alternative, ParameterIn, Scheme, Security},
         params,
     },
-    exchange::{Credential, Exchange, SignatureCheck, TokenFacts, TokenTime, media},
+    exchange::{Credential, Exchange, Request, SignatureCheck, TokenFacts, TokenTime, media},
     finding::{Finding, Rule, Unchecked},
     redact::label_number,
     token::{NO_B64TOKEN, NO_TOKEN, basic_fault, credentials, known_scheme},
@@ -25,6 +25,8 @@ const AT: &str = "Authorization";
 /// Why credentials are not judged.
 const UNSEEN: &str = "no message shows the credentials that the document asks for";
 const STRIPPED: &str = "the file holds no credentials";
+const SEVERAL: &str = "the request has several `Authorization` headers";
+const MASKED: &str = "the file masks the credentials, or it lacks the instant at which a token counted";
 
 /// What is known of the caller's right to the operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,22 +60,18 @@ impl<'a> Check<'a> {
 
     /// Finds the alternative that the request satisfies.
     fn alternatives(&mut self, alternatives: &'a [Alternative]) -> Permission<'a> {
-        let shown = |one: &Alternative| {
-            let all = one.others.iter().map(|scheme| self.shows(scheme));
-            all.fold(Shown::Yes, Ord::min)
-        };
-        let alone = alternatives.iter().filter(|one| one.bearer.is_none()).map(shown).max();
+        let request = &self.exchange.request;
+        let alone = alone(alternatives, request);
         if alone == Some(Shown::Yes) {
             return Permission::Unknown;
         }
         let with_token: Vec<(&Alternative, Shown)> = alternatives
             .iter()
             .filter(|one| one.bearer.is_some())
-            .map(|one| (one, shown(one)))
+            .map(|one| (one, others(one, request)))
             .filter(|(_, shown)| *shown != Shown::No)
             .collect();
-        let has_token =
-            !matches!(self.exchange.request.credential, Credential::Missing | Credential::OtherScheme { .. });
+        let has_token = !matches!(request.credential, Credential::Missing | Credential::OtherScheme { .. });
         if has_token && !with_token.is_empty() && alone != Some(Shown::Unseen) {
             if with_token.iter().all(|(_, shown)| *shown == Shown::Unseen) {
                 self.leave(Unchecked::Auth, "", UNSEEN);
@@ -84,19 +82,19 @@ impl<'a> Check<'a> {
             self.leave(Unchecked::Auth, "", UNSEEN);
             return Permission::Unknown;
         }
-        if self.exchange.request.credential == Credential::Unknown {
+        if request.credential == Credential::Unknown {
             // A producer that leaves the Authorization header out of a file may leave out any other credential.
-            self.leave(Unchecked::Auth, "", STRIPPED);
+            self.leave(Unchecked::Auth, "", unknown(request));
             return Permission::Unknown;
         }
         let mut others = alternatives.iter().flat_map(|one| &one.others);
-        if let Some(fault) = others.find_map(|scheme| self.basic_fault(scheme)) {
+        if let Some(fault) = others.find_map(|scheme| scheme_fault(scheme, request)) {
             self.find(Finding::new(Rule::AuthMalformed, AT, format!("base64 of `user:password`: {fault}")));
             return Permission::Refuse("with malformed credentials", AT);
         }
         let expected = alternatives.iter().map(described).collect::<Vec<_>>().join(", or ");
         let missing =
-            alternatives.iter().filter_map(|one| one.others.iter().find(|scheme| self.shows(scheme) == Shown::No));
+            alternatives.iter().filter_map(|one| one.others.iter().find(|scheme| shows(scheme, request) == Shown::No));
         let at = match missing.into_iter().next() {
             Some(Scheme::ApiKey { name, .. }) if has_token || alternatives.iter().all(|one| one.bearer.is_none()) => {
                 &**name
@@ -105,61 +103,6 @@ impl<'a> Check<'a> {
         };
         self.find(Finding::new(Rule::AuthMissing, at, expected));
         Permission::Refuse("without the credentials that the document asks for", at)
-    }
-
-    /// Whether the request carries a credential.
-    fn shows(&self, scheme: &Scheme) -> Shown {
-        let request = &self.exchange.request;
-        let is = |carried: bool| if carried { Shown::Yes } else { Shown::No };
-        match (scheme, &request.credential) {
-            (Scheme::Unseen(_), _) | (Scheme::Http(_), Credential::Unknown) => Shown::Unseen,
-            (Scheme::Http(wanted), Credential::OtherScheme { scheme: held, .. }) => {
-                match request.headers.get(AT).map(HeaderValue::as_bytes) {
-                    Some(value) => match credentials(value, wanted) {
-                        Some(credentials) => is(!credentials.is_empty() && self.basic_fault(scheme).is_none()),
-                        // Redaction replaces a scheme that it does not know with the credentials.
-                        None if label_number(value.trim_ascii()).is_some()
-                            && known_scheme(wanted.as_bytes()).is_none() =>
-                        {
-                            Shown::Unseen
-                        }
-                        None => Shown::No,
-                    },
-                    None => is(wanted.eq_ignore_ascii_case(held)),
-                }
-            }
-            (Scheme::Http(_), _) => Shown::No,
-            (Scheme::ApiKey { place: ParameterIn::Header, name }, credential) => {
-                if name.eq_ignore_ascii_case(AT) && *credential == Credential::Unknown {
-                    return Shown::Unseen;
-                }
-                is(request.headers.get(name).is_some_and(|value| !value.is_empty()))
-            }
-            (Scheme::ApiKey { place: ParameterIn::Cookie, name }, credential) => {
-                // A producer that leaves the Authorization header out of a file leaves the cookies out.
-                if *credential == Credential::Unknown && !request.headers.contains("cookie") {
-                    return Shown::Unseen;
-                }
-                let values = request.headers.get_all("cookie").filter_map(|value| value.to_str().ok());
-                is(values.flat_map(media::cookies).any(|(held, value)| *held == **name && !value.is_empty()))
-            }
-            (Scheme::ApiKey { name, .. }, _) => {
-                let query = request.target.query().unwrap_or_default();
-                let is_it = |name: &str, pair: params::Pair<'_>| {
-                    pair.name.is_ok_and(|held| *held == *name) && !pair.raw.is_empty()
-                };
-                is(params::pairs(query.as_bytes()).any(|pair| is_it(name, pair)))
-            }
-        }
-    }
-
-    /// Why the credentials of the request are none of the scheme `Basic`, where that is the scheme of both.
-    fn basic_fault(&self, scheme: &Scheme) -> Option<&'static str> {
-        let Scheme::Http(wanted) = scheme else { return None };
-        let value = self.exchange.request.headers.get(AT).filter(|_| wanted.eq_ignore_ascii_case("basic"))?;
-        let credentials = credentials(value.as_bytes(), wanted)?;
-        let is_shown = !credentials.is_empty() && label_number(credentials).is_none();
-        is_shown.then(|| basic_fault(credentials)).flatten()
     }
 
     /// Judges the bearer token by alternatives that take one.
@@ -178,7 +121,7 @@ impl<'a> Check<'a> {
         }
         match &self.exchange.request.credential {
             Credential::Unknown => {
-                self.leave(Unchecked::Auth, "", STRIPPED);
+                self.leave(Unchecked::Auth, "", unknown(&self.exchange.request));
                 Permission::Unknown
             }
             Credential::Missing => {
@@ -308,6 +251,108 @@ enum Shown {
     /// No message shows it.
     Unseen,
     Yes,
+}
+
+/// What the contract asks of the scopes of a token.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Demand<'a> {
+    /// Nothing: the request needs no token.
+    Nothing,
+    /// No message or no document shows it.
+    NotShown,
+    /// All scopes of one of these.
+    Scopes(Vec<&'a [Box<str>]>),
+}
+
+impl Security {
+    /// What the scopes of a request's token have to be, in view of its other credentials.
+    pub(crate) fn demand(&self, request: &Request) -> Demand<'_> {
+        let bearers = || self.alternatives.iter().filter_map(|one| one.bearer.as_ref());
+        if bearers().next().is_none() {
+            return Demand::Nothing;
+        }
+        match alone(&self.alternatives, request) {
+            Some(Shown::Yes) => Demand::Nothing,
+            Some(Shown::Unseen) => Demand::NotShown,
+            // An alternative without scopes asks for none.
+            _ if bearers().any(|bearer| bearer.scopes.is_empty()) => Demand::NotShown,
+            _ => {
+                let mut scopes: Vec<_> = bearers().map(|bearer| &*bearer.scopes).collect();
+                scopes.dedup();
+                Demand::Scopes(scopes)
+            }
+        }
+    }
+}
+
+/// Whether a request satisfies an alternative that takes no token; `None` if there is none.
+fn alone(alternatives: &[Alternative], request: &Request) -> Option<Shown> {
+    alternatives.iter().filter(|one| one.bearer.is_none()).map(|one| others(one, request)).max()
+}
+
+/// Whether a request carries all that an alternative takes besides a token.
+fn others(alternative: &Alternative, request: &Request) -> Shown {
+    alternative.others.iter().map(|scheme| shows(scheme, request)).fold(Shown::Yes, Ord::min)
+}
+
+/// Why the credentials of a request are unknown.
+fn unknown(request: &Request) -> &'static str {
+    match request.headers.get_all(AT).count() {
+        0 => STRIPPED,
+        1 => MASKED,
+        _ => SEVERAL,
+    }
+}
+
+/// Whether the request carries a credential.
+fn shows(scheme: &Scheme, request: &Request) -> Shown {
+    let is = |carried: bool| if carried { Shown::Yes } else { Shown::No };
+    match (scheme, &request.credential) {
+        (Scheme::Unseen(_), _) | (Scheme::Http(_), Credential::Unknown) => Shown::Unseen,
+        (Scheme::Http(wanted), Credential::OtherScheme { scheme: held, .. }) => {
+            match request.headers.get(AT).map(HeaderValue::as_bytes) {
+                Some(value) => match credentials(value, wanted) {
+                    Some(credentials) => is(!credentials.is_empty() && scheme_fault(scheme, request).is_none()),
+                    // Redaction replaces a scheme that it does not know with the credentials.
+                    None if label_number(value.trim_ascii()).is_some() && known_scheme(wanted.as_bytes()).is_none() => {
+                        Shown::Unseen
+                    }
+                    None => Shown::No,
+                },
+                None => is(wanted.eq_ignore_ascii_case(held)),
+            }
+        }
+        (Scheme::Http(_), _) => Shown::No,
+        (Scheme::ApiKey { place: ParameterIn::Header, name }, credential) => {
+            if name.eq_ignore_ascii_case(AT) && *credential == Credential::Unknown {
+                return Shown::Unseen;
+            }
+            is(request.headers.get(name).is_some_and(|value| !value.is_empty()))
+        }
+        (Scheme::ApiKey { place: ParameterIn::Cookie, name }, credential) => {
+            // A producer that leaves the Authorization header out of a file leaves the cookies out.
+            if *credential == Credential::Unknown && !request.headers.contains("cookie") {
+                return Shown::Unseen;
+            }
+            let values = request.headers.get_all("cookie").filter_map(|value| value.to_str().ok());
+            is(values.flat_map(media::cookies).any(|(held, value)| *held == **name && !value.is_empty()))
+        }
+        (Scheme::ApiKey { name, .. }, _) => {
+            let query = request.target.query().unwrap_or_default();
+            let is_it =
+                |name: &str, pair: params::Pair<'_>| pair.name.is_ok_and(|held| *held == *name) && !pair.raw.is_empty();
+            is(params::pairs(query.as_bytes()).any(|pair| is_it(name, pair)))
+        }
+    }
+}
+
+/// Why the credentials of the request are none of the scheme `Basic`, where that is the scheme of both.
+fn scheme_fault(scheme: &Scheme, request: &Request) -> Option<&'static str> {
+    let Scheme::Http(wanted) = scheme else { return None };
+    let value = request.headers.get(AT).filter(|_| wanted.eq_ignore_ascii_case("basic"))?;
+    let credentials = credentials(value.as_bytes(), wanted)?;
+    let is_shown = !credentials.is_empty() && label_number(credentials).is_none();
+    is_shown.then(|| basic_fault(credentials)).flatten()
 }
 
 /// An alternative as a message names it.

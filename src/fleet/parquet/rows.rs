@@ -10,8 +10,8 @@ use ring::digest::{SHA256, digest};
 
 use super::row::{Finding, Row, Token};
 use crate::{
-    contract::Contract,
-    exchange::{ByToken, Credential, Timings, TokenFacts},
+    contract::{Contract, Demand, Security},
+    exchange::{ByToken, Credential, Request, Timings, TokenFacts},
     finding::{Blame, Verdict},
     hex::hex,
     redact::{JudgedExchange, Redacted},
@@ -34,12 +34,15 @@ pub struct Place {
     pub line: Option<usize>,
 }
 
+/// What an operation asks of a caller, and the scopes of it as a row has them.
+type Required = (Arc<Security>, Arc<[String]>);
+
 /// Makes rows.
 #[derive(Debug)]
 pub struct Rows {
     contract: Arc<Contract>,
     /// Of the operations that document them.
-    required: HashMap<Arc<str>, Arc<[String]>>,
+    required: HashMap<Arc<str>, Required>,
     keys: ByToken<Arc<str>>,
 }
 
@@ -47,10 +50,11 @@ impl Rows {
     /// Of exchanges that were judged under this contract.
     #[must_use]
     pub fn new(contract: Arc<Contract>) -> Self {
-        let documented = contract.operations().filter(|one| one.security.required && !one.security.scopes.is_empty());
-        let required = documented.map(|operation| {
-            let scopes = operation.security.scopes.iter().map(|alternative| alternative.join(" ")).collect();
-            (Arc::from(&*operation.id), scopes)
+        let required = contract.operations().map(|operation| {
+            let bearers = operation.security.alternatives.iter().filter_map(|one| one.bearer.as_ref());
+            let mut scopes: Vec<String> = bearers.map(|bearer| bearer.scopes.join(" ")).collect();
+            scopes.dedup();
+            (Arc::from(&*operation.id), (Arc::clone(&operation.security), Arc::from(scopes)))
         });
         Self { required: required.collect(), contract, keys: ByToken::default() }
     }
@@ -88,12 +92,17 @@ impl Rows {
             token: facts.map(|facts| token(Arc::clone(self.keys.get_or_put(facts, || key(facts))), facts)),
             token_time: facts.map(|facts| facts.time.name().to_owned()),
             signature: facts.map(|facts| facts.signature.name().to_owned()),
-            required_scopes: verdict.operation.as_ref().and_then(|operation| self.required.get(operation)).cloned(),
+            required_scopes: verdict.operation.as_ref().and_then(|operation| self.required_scopes(operation, request)),
             request_bytes: request.body.wire_size.and_then(bytes),
             response_bytes: exchange.response.as_ref().and_then(|response| response.body.wire_size).and_then(bytes),
             answered: exchange.transport.answered_by_contrail.clone(),
             findings: findings(verdict),
         }
+    }
+
+    fn required_scopes(&self, operation: &str, request: &Request) -> Option<Arc<[String]>> {
+        let (security, scopes) = self.required.get(operation)?;
+        matches!(security.demand(request), Demand::Scopes(_)).then(|| Arc::clone(scopes))
     }
 }
 

@@ -15,9 +15,9 @@ use super::{
     waits::Early,
 };
 use crate::{
-    contract::Contract,
+    contract::{Contract, Demand},
     exchange::{Credential, SignatureCheck},
-    finding::{Conclusion, UNDOCUMENTED},
+    finding::{Conclusion, Rule, UNDOCUMENTED, Unchecked},
     plural::plural,
     redact::{JudgedExchange, Redacted, Redactor},
     report::{Cited, ExchangeRef, cited::Citation, first::First},
@@ -35,6 +35,9 @@ pub(super) struct Caller {
     pub(super) calls: BTreeMap<String, Calls>,
     /// Calls where the documentation does not show the required scope.
     not_shown: u64,
+    /// Calls with a token of which nothing says whether its claims are the place for scopes.
+    #[serde(default)]
+    unread: u64,
     /// How often a scope beyond [`MAX_SCOPES`] was held or claimed.
     further_scopes: u64,
     /// What tokens claim that were refused. Anybody can send such a token.
@@ -187,16 +190,17 @@ impl Caller {
             self.not_shown += u64::from(found.is_none() && !is_refused);
             return;
         }
-        match found.map(|found| &found.operation.security) {
-            Some(security) if !security.required => {}
-            Some(security) if !security.scopes.is_empty() => {
-                let alternatives = || security.scopes.clone();
-                let new = || Needs { alternatives: alternatives(), first: First::new(cite()), lacked: BTreeMap::new() };
+        self.unread += u64::from(facts.scopes.is_none() && judged.verdict.unchecked.contains(Unchecked::Auth));
+        match found.as_ref().map(|found| found.operation.security.demand(&exchange.request)) {
+            Some(Demand::Nothing) => {}
+            Some(Demand::Scopes(alternatives)) => {
+                let owned = || alternatives.iter().map(|all| all.to_vec()).collect();
+                let new = || Needs { alternatives: owned(), first: First::new(cite()), lacked: BTreeMap::new() };
                 let needs = calls.needs.get_or_insert_with(new);
                 needs.first.take(exchange.started, cite);
-                let holds = |one: &str| held.iter().any(|scope| scope == one);
-                if !security.scopes.iter().any(|all| all.iter().all(|one| holds(one))) {
-                    for one in security.scopes.iter().flatten().filter(|one| !holds(one)) {
+                if judged.verdict.findings.iter().any(|finding| finding.rule == Rule::AuthScope) {
+                    let is_held = |one: &str| held.iter().any(|scope| scope == one);
+                    for one in alternatives.into_iter().flatten().filter(|one| !is_held(one)) {
                         match needs.lacked.get_mut(one) {
                             Some(lacked) => lacked.take(exchange.started, cite),
                             None => _ = needs.lacked.insert(one.clone(), First::new(cite())),
@@ -205,7 +209,7 @@ impl Caller {
                 }
             }
             // What is not documented at all may need any scope.
-            Some(_) | None => self.not_shown += 1,
+            Some(Demand::NotShown) | None => self.not_shown += 1,
         }
     }
 
@@ -223,7 +227,8 @@ impl Caller {
 
     /// Adds the calls of the same caller that were read later.
     pub(super) fn merge(&mut self, later: Self) {
-        let Self { held, calls, not_shown, further_scopes, claims } = later;
+        let Self { held, calls, not_shown, unread, further_scopes, claims } = later;
+        self.unread += unread;
         self.further_scopes += further_scopes + merge_all(&mut self.held, held, MAX_SCOPES);
         self.further_scopes += merge_all(&mut self.claims.scopes, claims.scopes, MAX_SCOPES);
         self.claims.calls += claims.calls;
@@ -329,6 +334,13 @@ impl Caller {
         }
         let [called, all] = self.rests_on(contract);
         writeln!(out, "  rests on    {called} of {}", plural(all, "documented operation"))?;
+        if self.unread > 0 {
+            let calls = plural(self.unread, "call");
+            writeln!(
+                out,
+                "  but         {calls} had a token whose claims name no scopes: which it holds is unchecked"
+            )?;
+        }
         if self.not_shown > 0 {
             writeln!(
                 out,
@@ -366,6 +378,9 @@ impl Caller {
         if let Some(first) = &self.claims.first {
             let claimed = named(&scopes, |scope| scope.claimed.is_some());
             caller["claims"] = json!({"calls": self.claims.calls, "scopes": claimed, "first": cited(Some(first))});
+        }
+        if self.unread > 0 {
+            caller["callsWithUnreadScopes"] = json!(self.unread);
         }
         if self.further_scopes > 0 {
             caller["furtherScopes"] = json!(self.further_scopes);

@@ -11,18 +11,22 @@ const NO_TOKEN: &str = "no token";
 const OTHER_SCHEME: &str = "no token (";
 const NO_JWT: &str = "a token that is not a JWT";
 const ENCRYPTED: &str = "an encrypted token";
-const UNKNOWN: &str = "unknown (the file lacks Authorization)";
+const STRIPPED: &str = "unknown (the file lacks Authorization)";
+const MASKED: &str = "unknown (a masked token, or no instant)";
+const SEVERAL: &str = "unknown (several Authorization headers)";
 
 /// The beginning of the name that stands for all callers without one of their own.
 pub(super) const BEYOND: &str = "callers beyond the first ";
 
 /// What else stands where an audit has the name of a client.
-const TAKEN: [&str; 9] = [
+const TAKEN: [&str; 11] = [
     NO_CLIENT,
     NO_TOKEN,
     NO_JWT,
     ENCRYPTED,
-    UNKNOWN,
+    STRIPPED,
+    MASKED,
+    SEVERAL,
     "not enforced: the tenant accepted what it had to refuse",
     "violations",
     "gaps",
@@ -61,21 +65,25 @@ pub fn client_of(request: &Request, contract: &Contract) -> Option<String> {
 /// a client is in quotes where it would read as something else.
 #[must_use]
 pub fn name_of(request: &Request, contract: &Contract) -> String {
-    caller_name(client_of(request, contract).as_deref(), &request.credential)
+    caller_name(client_of(request, contract).as_deref(), request)
 }
 
 /// The same where the client is known.
-pub(in crate::report) fn caller_name(client: Option<&str>, credential: &Credential) -> String {
+pub(in crate::report) fn caller_name(client: Option<&str>, request: &Request) -> String {
     if let Some(client) = client {
         return name_of_client(client);
     }
-    let without = match credential {
+    let without = match &request.credential {
         Credential::Token(_) => NO_CLIENT,
         Credential::OtherScheme { scheme, .. } if !scheme.is_empty() => return format!("{OTHER_SCHEME}{scheme})"),
         Credential::Missing | Credential::OtherScheme { .. } => NO_TOKEN,
         Credential::Malformed(_) => NO_JWT,
         Credential::Encrypted => ENCRYPTED,
-        Credential::Unknown => UNKNOWN,
+        Credential::Unknown => match request.headers.get_all("authorization").count() {
+            0 => STRIPPED,
+            1 => MASKED,
+            _ => SEVERAL,
+        },
     };
     without.to_owned()
 }
@@ -83,7 +91,8 @@ pub(in crate::report) fn caller_name(client: Option<&str>, credential: &Credenti
 /// The same of a client.
 pub(super) fn name_of_client(client: &str) -> String {
     let is_taken = client.is_empty()
-        || client.starts_with(['"', ' '])
+        || client.starts_with('"')
+        || client != client.trim()
         || [BEYOND, OTHER_SCHEME].iter().any(|name| client.starts_with(name))
         || TAKEN.contains(&client);
     if is_taken { serde_json::Value::from(client).to_string() } else { client.to_owned() }

@@ -159,8 +159,7 @@ impl Audit {
         let client = client_of(&exchange.request, contract);
         let client = client.as_deref();
         if self.waits.take(client, operation, exchange, false, None).unchecked
-            && let Some(caller) =
-                self.callers.get_mut(&self.listed_name(caller_name(client, &exchange.request.credential)))
+            && let Some(caller) = self.callers.get_mut(&self.listed_name(caller_name(client, &exchange.request)))
             && let Some(calls) = caller.calls.get_mut(operation.map_or(UNDOCUMENTED, |operation| operation))
         {
             calls.early_unchecked += 1;
@@ -232,7 +231,7 @@ impl Audit {
         let cited = self.waits.keeps_calls().then(|| Citation::new(place, judged));
         let client = client_of(&exchange.request, contract);
         let early = self.waits.take(client.as_deref(), judged.verdict.operation.as_ref(), exchange, true, cited);
-        let name = caller_name(client.as_deref(), &exchange.request.credential);
+        let name = caller_name(client.as_deref(), &exchange.request);
         self.caller(name).take(place, judged, contract, early);
     }
 
@@ -336,9 +335,9 @@ impl Audit {
         for (kind, title) in [(Kind::Violation, "violations"), (Kind::Gap, "gaps")] {
             let groups = findings.iter().filter(|group| group.rule.kind() == kind && !unenforced(group));
             list(out, title, groups, exempt)?;
+        }
         if let Some(further) = self.tally.further_in_words() {
             writeln!(out, "\n{further}")?;
-        }
         }
         for (at, (aspect, count, counts)) in self.tally.unchecked().enumerate() {
             if at == 0 {
@@ -394,10 +393,10 @@ impl Audit {
             "unchecked": unchecked,
             "findings": findings,
             "exit": self.run.exit,
+        });
         if self.tally.ungrouped > 0 {
             report["furtherFindings"] = json!(self.tally.ungrouped);
         }
-        });
         if self.run.evicted > 0 {
             report["evicted"] = json!(self.run.evicted);
         }
