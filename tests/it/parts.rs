@@ -242,6 +242,18 @@ fn a_call_is_early_after_the_429_of_an_earlier_part_and_of_two_parts_before() {
 }
 
 #[test]
+fn a_call_whose_token_the_tenant_refused_is_early_in_no_merge_of_parts() {
+    let folder = tempfile::tempdir().unwrap();
+    journal(folder.path(), "a.journal", &[limited(call(1), 1000)]);
+    let mut refused = call(20);
+    refused["response"]["status"] = 401.into();
+    journal(folder.path(), "b.journal", &[refused]);
+    let [a, b] = ["a", "b"].map(|name| names(&[&format!("{name}.journal")]));
+    let text = assert_same(folder.path(), &[], &[&a, &b]);
+    assert!(!text.contains("too early"), "{text}");
+}
+
+#[test]
 fn beyond_the_calls_that_a_part_keeps_those_that_a_wait_may_reach_are_not_checked() {
     let folder = tempfile::tempdir().unwrap();
     journal(folder.path(), "a.journal", &[limited(call(1), 3000)]);

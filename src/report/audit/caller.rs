@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     contract::{Contract, Demand},
-    exchange::{Credential, SignatureCheck},
+    exchange::{Credential, Exchange, SignatureCheck},
     finding::{Conclusion, Rule, UNDOCUMENTED, Unchecked},
     plural::plural,
     redact::{JudgedExchange, Redacted, Redactor},
@@ -94,6 +94,14 @@ const fn shows_holder(status: u16, is_documented: bool) -> bool {
     }
 }
 
+/// Whether the client of an exchange is only a claim: its token's signature fails, or no answer shows that it is genuine.
+pub(super) fn is_claim(exchange: &Exchange, is_documented: bool) -> bool {
+    let answer = exchange.response.as_ref().filter(|_| exchange.transport.answered_by_contrail.is_none());
+    let status = answer.map_or(0, |response| response.status);
+    let facts = exchange.request.credential.facts();
+    facts.is_some_and(|facts| facts.signature == SignatureCheck::Bad || !shows_holder(status, is_documented))
+}
+
 /// Which scopes the calls of an operation need.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Needs {
@@ -162,8 +170,7 @@ impl Caller {
             _ => None,
         };
         let status = answer.map_or(0, |response| response.status);
-        let is_claim =
-            facts.is_some_and(|facts| facts.signature == SignatureCheck::Bad || !shows_holder(status, found.is_some()));
+        let is_claim = is_claim(exchange, found.is_some());
         // Who sends a token that the tenant refuses is not the client that it names.
         if early && !is_claim {
             calls.early += 1;

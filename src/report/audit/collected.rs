@@ -10,7 +10,7 @@ use std::{
 use serde_json::{Value, json};
 
 use super::{
-    caller::Caller,
+    caller::{Caller, is_claim},
     client::{BEYOND, caller_name, client_of},
     hours, tables,
     waits::Waits,
@@ -230,7 +230,10 @@ impl Audit {
         self.tally.add(place, judged, None);
         let cited = self.waits.keeps_calls().then(|| Citation::new(place, judged));
         let client = client_of(&exchange.request, contract);
-        let early = self.waits.take(client.as_deref(), judged.verdict.operation.as_ref(), exchange, true, cited);
+        let operation = judged.verdict.operation.as_ref();
+        // What is only a claim is early in no part, either.
+        let counts = operation.is_none() || !is_claim(exchange, true);
+        let early = self.waits.take(client.as_deref(), operation, exchange, counts, cited);
         let name = caller_name(client.as_deref(), &exchange.request);
         self.caller(name).take(place, judged, contract, early);
     }
