@@ -292,7 +292,7 @@ pub(super) fn torn(journal: &Path, bytes: u64) -> String {
 /// Whether a request has a token whose signature can no longer be checked.
 fn is_unsigned(request: &ExchangeRequest) -> bool {
     match &request.credential {
-        Credential::Token(facts) => facts.signature == SignatureCheck::NotChecked,
+        Credential::Token(facts) => facts.signature == SignatureCheck::NotChecked && facts.unknown_key.is_none(),
         Credential::Unknown => request.headers.contains("authorization"),
         _ => false,
     }

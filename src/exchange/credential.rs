@@ -73,6 +73,8 @@ pub struct TokenFacts {
     pub time: TokenTime,
     /// Whether its signature was checked.
     pub signature: SignatureCheck,
+    /// Its `kid`, where keys were given of which none has it: why its signature was not checked. No file keeps it.
+    pub unknown_key: Option<String>,
 }
 
 /// Whether a token was inside its time (`nbf` to `exp`) at the instant of its exchange.
@@ -108,7 +110,7 @@ impl TokenTime {
 /// What is known of a token's signature.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum SignatureCheck {
-    /// No keys were given.
+    /// No keys were given, or none that it could be checked with.
     #[default]
     NotChecked,
     /// A key verifies it.

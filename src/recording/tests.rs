@@ -103,6 +103,7 @@ fn credential() -> impl Strategy<Value = Credential> {
             lifetime: at,
             time: [TokenTime::Valid, TokenTime::Expired, TokenTime::NotYet][time],
             signature: [SignatureCheck::NotChecked, SignatureCheck::Good, SignatureCheck::Bad][signature],
+            unknown_key: None,
         });
     prop_oneof![
         Just(Credential::Missing),

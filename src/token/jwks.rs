@@ -13,6 +13,7 @@ use ring::signature::{
 use serde_json::Value;
 
 use super::base64url::decoded;
+use crate::exchange::SignatureCheck;
 
 /// A set of public keys.
 #[derive(Debug, Clone)]
@@ -93,16 +94,23 @@ impl Jwks {
         if keys.is_empty() { Err(JwksError::NoKey(path.to_owned())) } else { Ok(Self { keys }) }
     }
 
-    /// Whether a key of the set verifies the signature. A `kid` that the set has narrows the choice; one that it does
-    /// not have leaves all keys (not every issuer keeps them in step).
-    pub(super) fn verify(&self, algorithm: &str, id: Option<&str>, signed: &[u8], signature: &[u8]) -> bool {
+    /// Whether a key of the set verifies the signature. A `kid` that the set has narrows the choice. One that it does
+    /// not have leaves all keys (not every issuer keeps them in step), and proves nothing where none of them verifies it:
+    /// the signature may be that of the key that the set lacks.
+    pub(super) fn verify(&self, algorithm: &str, id: Option<&str>, signed: &[u8], signature: &[u8]) -> SignatureCheck {
         let named = |key: &&Key| id.is_some() && key.id.as_deref() == id;
         let narrowed = self.keys.iter().any(|key| named(&key));
-        self.keys
+        let verified = self
+            .keys
             .iter()
             .filter(|key| !narrowed || named(key))
             .filter(|key| key.algorithm.as_deref().is_none_or(|held| held == algorithm))
-            .any(|key| key.material.verify(algorithm, signed, signature))
+            .any(|key| key.material.verify(algorithm, signed, signature));
+        match verified {
+            true => SignatureCheck::Good,
+            false if id.is_some() && !narrowed => SignatureCheck::NotChecked,
+            false => SignatureCheck::Bad,
+        }
     }
 }
 

@@ -55,8 +55,10 @@ fn signed(
     if let Some(keys) = keys {
         let signed = &token[..header.len() + 1 + claims.len()];
         let key_id = head.get("kid").and_then(Value::as_str);
-        let good = keys.verify(algorithm, key_id, signed, &signature);
-        facts.signature = if good { SignatureCheck::Good } else { SignatureCheck::Bad };
+        facts.signature = keys.verify(algorithm, key_id, signed, &signature);
+        if facts.signature == SignatureCheck::NotChecked {
+            facts.unknown_key = key_id.map(str::to_owned);
+        }
     }
     Ok(Credential::Token(Arc::new(facts)))
 }
@@ -97,6 +99,7 @@ fn facts(claims: &Map<String, Value>) -> Result<TokenFacts, &'static str> {
         lifetime: expires_at.zip(issued_at).and_then(|(end, start)| end.checked_sub(start)),
         time: TokenTime::Valid,
         signature: SignatureCheck::NotChecked,
+        unknown_key: None,
     })
 }
 

@@ -68,7 +68,7 @@ pub(super) fn aspect(aspect: Unchecked) -> (&'static str, &'static str, &'static
              with an overlay (`bearerFormat: JWT` on the scheme).",
         ),
         Unchecked::Signature => (
-            "The tenant accepted a token whose signature was not checked: no keys were given, or a label replaces the token. A forged token would look the same.",
+            "The tenant accepted a token whose signature was not checked: no keys were given, none of them has the token's `kid`, or a label replaces the token. A forged token would look the same.",
             "",
             "Give the tenant's keys with `--jwks` while you record, or check the file of a tool that keeps tokens.",
         ),

@@ -156,7 +156,8 @@ pub(super) fn explanation(rule: Rule) -> Explanation {
             now: "Renew the token before it ends, or set the clock.",
         },
         Rule::AuthSignature => Explanation {
-            means: "None of the keys that were given with `--jwks` verifies the token's signature.",
+            means: "None of the keys that were given with `--jwks` verifies the token's signature. Where none of them has \
+                    the token's `kid`, `signature` is unchecked instead: they cannot tell.",
             source: "Section 7: 401, the JWT signature failed validation.",
             example: "A token of the staging tenant, sent to production",
             now: "Check that the keys are those of the token's issuer, then where the token came from.",

@@ -182,10 +182,15 @@ impl<'a> Check<'a> {
             self.find(Finding::new(Rule::AuthSignature, AT, "a signature that one of the given keys verifies"));
             standing = Permission::Refuse("with a token whose signature fails", AT);
         }
-        if facts.signature == SignatureCheck::NotChecked && self.options.signatures {
-            self.leave(Unchecked::Signature, AT, "the recording does not hold the token");
-        } else if facts.signature == SignatureCheck::NotChecked && self.is_accepted() {
-            self.unchecked.insert(Unchecked::Signature);
+        if facts.signature == SignatureCheck::NotChecked && (self.options.signatures || self.is_accepted()) {
+            if let Some(key) = &facts.unknown_key {
+                let why = format!("the given key set has no usable key `{key}`, the token's `kid`");
+                self.leave(Unchecked::Signature, AT, why);
+            } else if self.options.signatures {
+                self.leave(Unchecked::Signature, AT, "the recording does not hold the token");
+            } else {
+                self.unchecked.insert(Unchecked::Signature);
+            }
         }
         if facts.scopes.is_none() && !jwt && !alternatives.is_empty() {
             // It may have scopes all the same: nothing says that its claims are the place for them.

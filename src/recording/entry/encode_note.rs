@@ -267,6 +267,7 @@ pub(in crate::recording) fn facts(facts: &TokenFacts, instants: bool, out: &mut 
         lifetime,
         time,
         signature,
+        unknown_key: _,
     } = facts;
     out.push(b'{');
     let mut first = true;

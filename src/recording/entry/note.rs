@@ -387,6 +387,7 @@ impl TokenRecord<'_> {
                 Some("bad") => SignatureCheck::Bad,
                 _ => SignatureCheck::NotChecked,
             },
+            unknown_key: None,
         }))
     }
 }

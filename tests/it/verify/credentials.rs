@@ -186,11 +186,11 @@ fn signatures_are_checked_where_keys_are_given() {
     let signed = format!("{}.{}", BASE64.encode(head.to_string()), BASE64.encode(claims.to_string()));
     let signature = BASE64.encode(pair.sign(&random, signed.as_bytes()).unwrap());
     let other = BASE64.encode([7; 64]);
-    let entries: Vec<Value> = [signature, other]
+    let unknown = serde_json::json!({"alg": "ES256", "kid": "k9"});
+    let unknown = format!("{}.{}.{other}", BASE64.encode(unknown.to_string()), BASE64.encode(claims.to_string()));
+    let entries: Vec<Value> = [format!("{signed}.{signature}"), format!("{signed}.{other}"), unknown]
         .iter()
-        .map(|signature| {
-            get("/api/v2/rate-limit-policies/rlp_1", Some(&format!("Bearer {signed}.{signature}")), 401, "{}")
-        })
+        .map(|token| get("/api/v2/rate-limit-policies/rlp_1", Some(&format!("Bearer {token}")), 401, "{}"))
         .collect();
     fs::write(folder.path().join("x.har"), har::har(&entries)).unwrap();
 
@@ -198,6 +198,11 @@ fn signatures_are_checked_where_keys_are_given() {
     let report: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(rules(&report, 0), Vec::<&str>::new());
     assert_eq!(rules(&report, 1), ["auth.signature"]);
+    assert_eq!(rules(&report, 2), Vec::<&str>::new(), "the set lacks its key, and proves nothing");
+    let reasons = report["exchanges"][2]["reasons"].as_array().unwrap();
+    let why = reasons.iter().find(|reason| reason["aspect"] == "signature").unwrap();
+    assert_eq!(why["reason"], "the given key set has no usable key `k9`, the token's `kid`");
+    assert_eq!(ran.stderr, "", "the file has every token");
     let ran = run_in(folder.path(), ["verify", "x.har"]);
     assert_eq!(ran.status, 0, "without keys nobody can say: {}", ran.stdout);
     let audited = |keys: &[&str]| {
