@@ -101,13 +101,14 @@ fn partial(args: &Args, out: &Path) -> Result<Outcome, Failure> {
         args.collect(&judge, &redactor, &mut audit)?;
         redactor.counters().secrets.values().sum()
     };
+    let outcome = Outcome { failed: audit.unreadable > 0, ..Outcome::CLEAN };
     let part = audit.into_part(secrets);
     let text = part.text(judge.contract.hash(), &args.options()?)?;
     let (exchanges, files) = part.size();
     write_whole(out, text.as_bytes())
         .map_err(|error| format!("--partial: cannot write to {}: {error}; name another file", out.display()))?;
     line(&format!("{} of {} in {}", plural(exchanges, "exchange"), plural(files as u64, "file"), out.display()));
-    Ok(Outcome::CLEAN)
+    Ok(outcome)
 }
 
 /// Prints the audit of recordings or of parts.
@@ -123,12 +124,13 @@ fn audit(args: &Args) -> Result<Outcome, Failure> {
     }
     let failing: Vec<Rule> = Rule::ALL.iter().copied().filter(|rule| args.policy.fails_on_rule(*rule)).collect();
     let exemptions = args.policy.exemptions()?;
-    let failed = audit.exchanges() == 0 && !audit.altered();
+    let nothing = audit.exchanges() == 0 && !audit.altered();
     audit.unrecorded_fails(args.policy.fails_on_unrecorded(true));
     let found = audit.failing_reasons(&failing, &exemptions);
-    let outcome = Outcome { findings: !found.is_empty(), failed, ..Outcome::CLEAN };
-    let nothing = failed.then(|| Reason::new("nothing-checked", "there was no exchange to audit", ""));
-    audit.ended(Exit { status: outcome.status(), reasons: nothing.into_iter().chain(found).collect() });
+    let nothing = nothing.then(|| Reason::new("nothing-checked", "there was no exchange to audit", ""));
+    let undone: Vec<Reason> = nothing.into_iter().chain(Reason::unreadable(audit.unreadable)).collect();
+    let outcome = Outcome { findings: !found.is_empty(), failed: !undone.is_empty(), ..Outcome::CLEAN };
+    audit.ended(Exit { status: outcome.status(), reasons: undone.into_iter().chain(found).collect() });
     let about =
         About { contract: &judge.contract, title: options::contract::title(&judge.contract), failing, exemptions };
     report_files::write_all(&wanted, |kind, to, _| audit.write(kind, &about, to))?;
@@ -171,8 +173,8 @@ impl Args {
             for source in &inspected.sources {
                 let before = audit.read();
                 match reading.read(source, audit, &mut progress) {
-                    Ok(()) => verify::warn_if_empty(source, audit.read() - before),
-                    // An altered line may be no entry any more. The report names it.
+                    Ok(left_out) => verify::warn_if_empty(source, audit.read() - before + left_out),
+                    // The report names the altered line.
                     Err(error) if source.altered => warn(&format!("the rest of it is not checked: {error}")),
                     Err(error) => return Err(error),
                 }
@@ -224,7 +226,7 @@ struct Reading<'a> {
 impl Reading<'_> {
     /// Takes in one recording. A browser's export carries no `Authorization` anywhere, so its callers are unknown.
     /// That shows at the end only, and standard input can be read only once: until an entry carries one, both are kept.
-    fn read(&self, source: &Source, audit: &mut Audit, progress: &mut Progress) -> Result<(), Failure> {
+    fn read(&self, source: &Source, audit: &mut Audit, progress: &mut Progress) -> Result<u64, Failure> {
         let recording = self.judge.open(source)?;
         let name = source.name();
         audit.source(&name);
@@ -256,14 +258,15 @@ impl Reading<'_> {
             Ok(())
         })?;
         progress.clear();
-        verify::report_torn(&source.path, end.head.torn);
+        let left_out = verify::report_left_out(source, &end);
         if let Some(lost) = end.head.unrecorded.filter(|_| !source.chained) {
             audit.unrecorded(lost);
         }
         if let Some(stripped) = stripped.filter(|_| !end.head.by_contrail) {
             *audit = stripped;
         }
-        Ok(())
+        audit.unreadable += left_out;
+        Ok(left_out)
     }
 
     fn judged(&self, entry: Entry, touched: Touched) -> Judged {

@@ -49,7 +49,7 @@ fn coverage(args: &Args) -> Result<Outcome, Failure> {
     let contract = args.contract.load()?;
     let redactor = args.secrets.redactor(&contract)?;
     let mut coverage = Coverage::new(ContractParts::of(&contract));
-    let mut files = Vec::new();
+    let (mut files, mut unreadable) = (Vec::new(), 0);
     let mut progress = Progress::new();
     for inspected in trails::inspect(&args.recordings, &[], false)? {
         progress.files(inspected.sources.len());
@@ -58,19 +58,26 @@ fn coverage(args: &Args) -> Result<Outcome, Failure> {
         }
         for source in &inspected.sources {
             let before = coverage.exchanges();
-            read(source, &redactor, &mut coverage, &mut progress)?;
-            verify::warn_if_empty(source, coverage.exchanges() - before);
+            let left_out = read(source, &redactor, &mut coverage, &mut progress)?;
+            verify::warn_if_empty(source, coverage.exchanges() - before + left_out);
+            unreadable += left_out;
             files.push(source.name());
         }
     }
     drop(progress);
-    let covered = Covered { title: title(&contract), coverage: &coverage, files, minimums: &args.min_coverage };
+    let covered =
+        Covered { title: title(&contract), coverage: &coverage, files, unreadable, minimums: &args.min_coverage };
     report_files::write_all(&wanted, |kind, to, _| covered.write(kind, to))?;
     let status = covered.exit().status;
     Ok(Outcome { findings: status == 1, failed: status == 2, ..Outcome::CLEAN })
 }
 
-fn read(source: &Source, redactor: &Redactor, coverage: &mut Coverage, progress: &mut Progress) -> Result<(), Failure> {
+fn read(
+    source: &Source,
+    redactor: &Redactor,
+    coverage: &mut Coverage,
+    progress: &mut Progress,
+) -> Result<u64, Failure> {
     progress.file();
     let parts = Arc::clone(coverage.parts());
     let work = |Entry { exchange, note, .. }: Entry| {
@@ -89,6 +96,5 @@ fn read(source: &Source, redactor: &Redactor, coverage: &mut Coverage, progress:
         Ok(())
     })?;
     progress.clear();
-    verify::report_torn(&source.path, end.head.torn);
-    Ok(())
+    Ok(verify::report_left_out(source, &end))
 }

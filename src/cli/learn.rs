@@ -65,6 +65,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let redactor = args.secrets.redactor(&judge.contract)?;
     let mut learner = Learner::new(Arc::clone(&judge.contract));
     let mut progress = Progress::new();
+    let mut unreadable = 0;
     for inspected in trails::inspect(&args.recordings, &[], false)? {
         progress.files(inspected.sources.len());
         if let Some(broken) = inspected.trails.iter().find_map(|trail| trail.broken.as_ref()) {
@@ -72,14 +73,16 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
         }
         for source in &inspected.sources {
             let before = learner.exchanges();
-            read(source, &judge, &redactor, &mut learner, &mut progress)?;
-            verify::warn_if_empty(source, learner.exchanges() - before);
+            let left_out = read(source, &judge, &redactor, &mut learner, &mut progress)?;
+            verify::warn_if_empty(source, learner.exchanges() - before + left_out);
+            unreadable += left_out;
         }
     }
     drop(progress);
     if learner.exchanges() == 0 {
         return Err("nothing is learned from recordings without an exchange, so no overlay is written".into());
     }
+    let outcome = Outcome { failed: unreadable > 0, ..Outcome::CLEAN };
     let learned = learner.learned();
     let mut stderr = io::stderr().lock();
     for (operation, sentence) in &learned.undecided {
@@ -89,7 +92,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let _ = writeln!(stderr, "contrail: learned {} from {from}", plural(learned.facts as u64, "fact"));
     if learned.is_empty() {
         let _ = writeln!(stderr, "contrail: the recordings add nothing to the contract; there is no overlay to write");
-        return Ok(Outcome::CLEAN);
+        return Ok(outcome);
     }
     let text = match args.format {
         Format::Text => learned.yaml(),
@@ -111,7 +114,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
             printer.flush()?;
         }
     }
-    Ok(Outcome::CLEAN)
+    Ok(outcome)
 }
 
 fn read(
@@ -120,7 +123,7 @@ fn read(
     redactor: &Redactor,
     learner: &mut Learner,
     progress: &mut Progress,
-) -> Result<(), Failure> {
+) -> Result<u64, Failure> {
     let file: Arc<str> = source.name().into();
     progress.file();
     let work = |entry: Entry| {
@@ -134,7 +137,6 @@ fn read(
         Ok(())
     })?;
     progress.clear();
-    verify::report_torn(&source.path, end.head.torn);
     verify::report_unproven(&file, end.head.unproven);
-    Ok(())
+    Ok(verify::report_left_out(source, &end))
 }

@@ -30,7 +30,7 @@ use crate::{
     finding::{Rule, Unchecked, Verdict},
     json,
     plural::plural,
-    recording::{self, Entry, Note, ReadError, Recording, Unreadable, reconcile},
+    recording::{self, Entry, Note, ReadEnd, ReadError, Recording, reconcile},
     redact::{JudgedExchange, Redactor},
     report::{Collector, ExchangeRef, Exit, Integrity, Reason, ReportFormat, Request, Unauthenticated, Unremarkable},
     token::{self, Jwks, TokenCache},
@@ -100,9 +100,11 @@ fn verify(args: &Args) -> Result<Outcome, Failure> {
         for source in &inspected.sources {
             let before = collector.tally().exchanges;
             match read(source, &judge, &redactor, &mut collector, &mut progress) {
-                Ok(0) => warn_if_empty(source, collector.tally().exchanges - before),
-                Ok(left_out) => unreadable += left_out,
-                // An altered line may be no entry any more. The result of the chain's check names it.
+                Ok(left_out) => {
+                    unreadable += left_out;
+                    warn_if_empty(source, collector.tally().exchanges - before + left_out);
+                }
+                // The result of the chain's check names the altered line.
                 Err(error) if source.altered => warn(&format!("the rest of it is not checked: {error}")),
                 Err(error) => return Err(error),
             }
@@ -114,7 +116,7 @@ fn verify(args: &Args) -> Result<Outcome, Failure> {
     let nothing = collector.tally().exchanges == 0 && !altered;
     let outcome = Outcome { findings: collector.fails(), failed: nothing || unreadable > 0, ..Outcome::CLEAN };
     let nothing = nothing.then(|| Reason::new("nothing-checked", "there was no exchange to check", ""));
-    let undone = nothing.into_iter().chain(unreadable_reason(unreadable));
+    let undone = nothing.into_iter().chain(Reason::unreadable(unreadable));
     let reasons = undone.chain(collector.failing_reasons()).collect();
     collector.evicted(redactor.counters().forgotten);
     collector.ended(Exit { status: outcome.status(), reasons });
@@ -146,9 +148,9 @@ fn integrity(trails: Vec<Integrity>, collector: &mut Collector) -> bool {
     chained
 }
 
-/// Warns of a recording without an exchange, unless a chain proves that it is empty.
-pub(super) fn warn_if_empty(source: &Source, exchanges: u64) {
-    if exchanges == 0 && !source.chained {
+/// Warns of a recording without an entry, unless a chain proves that it is empty.
+pub(super) fn warn_if_empty(source: &Source, entries: u64) {
+    if entries == 0 && !source.chained {
         let name = if source.path.as_os_str() == "-" { "standard input".to_owned() } else { source.name() };
         warn(&format!("nothing was checked in `{name}`: it holds no exchange"));
     }
@@ -181,7 +183,7 @@ fn read(
     redactor: &Redactor,
     collector: &mut Collector,
     progress: &mut Progress,
-) -> Result<usize, Failure> {
+) -> Result<u64, Failure> {
     progress.file();
     let name = source.name();
     let recording = judge.open(source)?;
@@ -205,7 +207,7 @@ fn read(
         let by_contrail = note.is_some();
         Verified { index, line, outside, by_contrail, carries_authorization, unauthenticated, touched, remark }
     };
-    let ended = recording.each_readable(work, |checked| -> Result<(), Failure> {
+    let ended = recording.each(work, |checked| -> Result<(), Failure> {
         progress.exchange();
         if !decided && checked.carries_authorization {
             collector.end_of_file(&name, false)?;
@@ -241,30 +243,28 @@ fn read(
     collector.source(&name);
     collector.end_of_file(&name, !decided && !ended.head.by_contrail)?;
     collector.skipped(ended.skipped as u64);
-    report_torn(&source.path, ended.head.torn);
+    let left_out = report_left_out(source, &ended);
     if let Some(lost) = ended.head.unrecorded.filter(|_| !source.chained) {
         let integrity = Integrity::unrecorded(name.clone(), lost);
         warn(&integrity.sentence());
         collector.integrity(integrity);
     }
     report_unproven(&name, ended.head.unproven);
-    Ok(report_unreadable(&ended.unreadable))
+    Ok(left_out)
 }
 
-/// Warns of entries that could not be read; their number.
-pub(super) fn report_unreadable(unreadable: &Unreadable) -> usize {
+/// Warns of what was left out of a recording: a torn last line, and entries that could not be read. The number of the
+/// latter: a command that left out one fails. Those of an altered trail do not count: that it was altered says more.
+#[must_use]
+pub(super) fn report_left_out(source: &Source, ended: &ReadEnd) -> u64 {
+    report_torn(&source.path, ended.head.torn);
+    let unreadable = &ended.unreadable;
     unreadable.first.iter().for_each(|sentence| warn(&format!("left out {sentence}")));
     let rest = unreadable.count - unreadable.first.len();
     if rest > 0 {
         warn(&format!("left out {} more that could not be read", plural(rest as u64, "entry")));
     }
-    unreadable.count
-}
-
-/// Why a run fails that left out entries.
-pub(super) fn unreadable_reason(entries: usize) -> Option<Reason> {
-    (entries > 0)
-        .then(|| Reason::new("unreadable", format!("{} could not be read", plural(entries as u64, "entry")), ""))
+    if source.altered { 0 } else { unreadable.count as u64 }
 }
 
 /// Warns of a fixture that never proved itself.

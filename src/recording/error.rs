@@ -88,10 +88,10 @@ pub enum ReadFault {
 }
 
 impl ReadError {
-    /// Whether only one entry of another tool's file is at fault, and the rest of it can be read.
+    /// Whether only one entry is at fault, and the rest of the file can be read.
     #[must_use]
     pub fn is_of_one_entry(&self) -> bool {
-        matches!(self.fault, ReadFault::Entry { .. })
+        matches!(self.fault, ReadFault::Entry { .. } | ReadFault::Line { .. })
     }
 }
 

@@ -35,6 +35,8 @@ pub struct Changes {
     pub recordings: Vec<String>,
     /// How many exchanges they hold.
     pub exchanges: u64,
+    /// Their entries that could not be read.
+    pub unreadable: u64,
     /// How many violate the old contract and not the new one.
     pub no_longer_failing: u64,
     /// Those that violate the new contract and not the old one.
@@ -143,12 +145,12 @@ impl Changes {
         }
     }
 
-    /// Status 2 where recordings hold no exchange, else 1 where a change breaks.
+    /// Status 2 where recordings hold no exchange or an entry could not be read, else 1 where a change breaks.
     #[must_use]
     pub fn exit(&self) -> Exit {
         let nothing = !self.recordings.is_empty() && self.exchanges == 0;
         let nothing = nothing.then_some("there was no exchange to judge");
-        plain::exit(nothing, self.breaks().then(|| Reason::shown("findings", self.summary())))
+        plain::exit(nothing, self.unreadable, self.breaks().then(|| Reason::shown("findings", self.summary())))
     }
 
     fn text(&self, to: &mut dyn Write) -> io::Result<()> {

@@ -29,6 +29,8 @@ pub struct Covered<'a> {
     pub coverage: &'a Coverage,
     /// The recordings that were read.
     pub files: Vec<String>,
+    /// Their entries that could not be read.
+    pub unreadable: u64,
     /// What has to be reached.
     pub minimums: &'a [Minimum],
 }
@@ -62,11 +64,11 @@ impl Covered<'_> {
         }
     }
 
-    /// Status 2 where there was no exchange, else 1 where a minimum is not reached.
+    /// Status 2 where there was no exchange or an entry could not be read, else 1 where a minimum is not reached.
     #[must_use]
     pub fn exit(&self) -> Exit {
         let nothing = (self.coverage.exchanges() == 0).then_some("there was no exchange to count");
-        plain::exit(nothing, self.below().map(|below| Reason::shown("coverage", sentence(below))))
+        plain::exit(nothing, self.unreadable, self.below().map(|below| Reason::shown("coverage", sentence(below))))
     }
 
     /// How many there are, `of` something.

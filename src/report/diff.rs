@@ -380,7 +380,7 @@ impl Comparison {
     }
 
     fn exit(&self, names: [&str; 2]) -> Exit {
-        plain::exit(None, self.differs().then(|| Reason::shown("findings", self.summary(names))))
+        plain::exit(None, 0, self.differs().then(|| Reason::shown("findings", self.summary(names))))
     }
 
     /// For machines: every operation with every pair that differs.

@@ -2,6 +2,8 @@
 
 use serde::{Serialize, Serializer, ser::SerializeStruct as _};
 
+use crate::plural::plural;
+
 /// The exit status of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Exit {
@@ -47,6 +49,12 @@ impl Reason {
     /// One that another part of a report shows, too.
     pub fn shown(kind: &'static str, what: impl Into<String>) -> Self {
         Self { shown: true, ..Self::new(kind, what, "") }
+    }
+
+    /// That a command did not read so many entries; `None` if it read all.
+    #[must_use]
+    pub fn unreadable(entries: u64) -> Option<Self> {
+        (entries > 0).then(|| Self::new("unreadable", format!("{} could not be read", plural(entries, "entry")), ""))
     }
 
     /// The reason and its cause in one line.

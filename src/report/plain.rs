@@ -18,12 +18,14 @@ impl Cited {
     }
 }
 
-/// The exit status of such a command: 2 if there was nothing to do its work with, 1 if it found something.
-pub(super) fn exit(nothing: Option<&str>, found: impl IntoIterator<Item = Reason>) -> Exit {
+/// The exit status of such a command: 2 if there was nothing to do its work with, or so many entries could not be read,
+/// 1 if it found something.
+pub(super) fn exit(nothing: Option<&str>, unreadable: u64, found: impl IntoIterator<Item = Reason>) -> Exit {
     let nothing = nothing.map(|what| Reason::new("nothing-checked", what, ""));
-    let status = |reasons: &[Reason]| if nothing.is_some() { 2 } else { u8::from(!reasons.is_empty()) };
-    let reasons: Vec<Reason> = nothing.clone().into_iter().chain(found).collect();
-    Exit { status: status(&reasons), reasons }
+    let mut reasons: Vec<Reason> = nothing.into_iter().chain(Reason::unreadable(unreadable)).collect();
+    let failed = !reasons.is_empty();
+    reasons.extend(found);
+    Exit { status: if failed { 2 } else { u8::from(!reasons.is_empty()) }, reasons }
 }
 
 /// Writes a report of such a command, in a format that is not its own.

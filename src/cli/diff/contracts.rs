@@ -33,6 +33,7 @@ pub(super) fn diff(args: &Args, old: &Path, new: &Path) -> Result<Outcome, Failu
         changes: compare(&was, &is),
         recordings: Vec::new(),
         exchanges: 0,
+        unreadable: 0,
         no_longer_failing: 0,
         failing: Vec::new(),
     };
@@ -43,8 +44,9 @@ pub(super) fn diff(args: &Args, old: &Path, new: &Path) -> Result<Outcome, Failu
         }
         for source in &inspected.sources {
             let before = changes.exchanges;
-            judges.read(source, &redactor, &mut changes)?;
-            verify::warn_if_empty(source, changes.exchanges - before);
+            let left_out = judges.read(source, &redactor, &mut changes)?;
+            verify::warn_if_empty(source, changes.exchanges - before + left_out);
+            changes.unreadable += left_out;
         }
     }
     changes.redact(&redactor);
@@ -89,7 +91,7 @@ impl Fails {
 }
 
 impl Judges {
-    fn read(&self, source: &Source, redactor: &Redactor, changes: &mut Changes) -> Result<(), Failure> {
+    fn read(&self, source: &Source, redactor: &Redactor, changes: &mut Changes) -> Result<u64, Failure> {
         let name = source.name();
         let recording = self.old.open(source)?;
         let by_contrail = recording.head().by_contrail;
@@ -110,7 +112,7 @@ impl Judges {
         // Whether a file's producer leaves out `Authorization` is known at its end.
         let (mut carried, mut candidates) = (false, Vec::new());
         let mut resolved = [0, 0];
-        recording.each(work, |one| -> Result<(), Failure> {
+        let end = recording.each(work, |one| -> Result<(), Failure> {
             changes.exchanges += 1;
             carried |= one.carries_authorization || !one.foreign;
             let [old, new] = one.fails;
@@ -135,6 +137,6 @@ impl Judges {
         let failing = candidates.into_iter().filter(|(fails, _)| fails[which]).map(|(_, failing)| failing);
         changes.failing.extend(failing.map(|one: Failing| if carried { one } else { one.without_auth() }));
         changes.recordings.push(name);
-        Ok(())
+        Ok(verify::report_left_out(source, &end))
     }
 }

@@ -60,6 +60,7 @@ pub(super) fn write(args: &Args) -> Result<Outcome, Failure> {
     }
     drop(progress);
     judge.warn_of_unchecked_signatures();
+    let unreadable = export.unreadable;
     let (counts, left_out, skipped, files) = export.finish(args)?;
     if counts.exchanges == 0 {
         let why = if left_out == 0 { "the recordings hold no exchange" } else { "the options leave out all of them" };
@@ -76,10 +77,11 @@ pub(super) fn write(args: &Args) -> Result<Outcome, Failure> {
         summary: counts,
         left_out,
         skipped,
+        unreadable,
         tables: files,
     };
     printed.print(args)?;
-    Ok(Outcome::CLEAN)
+    Ok(Outcome { failed: unreadable > 0, ..Outcome::CLEAN })
 }
 
 /// What the command prints.
@@ -92,6 +94,7 @@ struct Printed<'a> {
     summary: Counts,
     left_out: u64,
     skipped: u64,
+    unreadable: u64,
     tables: Vec<Written>,
 }
 
@@ -143,6 +146,7 @@ struct Export<'a> {
     spool: Spool,
     left_out: u64,
     skipped: u64,
+    unreadable: u64,
 }
 
 impl<'a> Export<'a> {
@@ -163,7 +167,17 @@ impl<'a> Export<'a> {
         let tables =
             Tables::new([exchanges?, findings?, tokens?], &facts, limits).map_err(|error| failed(args, &error))?;
         let rows = Rows::new(Arc::clone(&judge.contract));
-        Ok(Self { args, judge, redactor, rows, tables, spool: Spool::default(), left_out: 0, skipped: 0 })
+        Ok(Self {
+            args,
+            judge,
+            redactor,
+            rows,
+            tables,
+            spool: Spool::default(),
+            left_out: 0,
+            skipped: 0,
+            unreadable: 0,
+        })
     }
 
     /// Reads what one argument names.
@@ -175,14 +189,15 @@ impl<'a> Export<'a> {
         });
         for (source, trail) in named.sources.iter().zip(trails.chain(std::iter::repeat(None))) {
             let before = self.read_so_far();
-            self.read(source, trail.as_ref(), progress)?;
-            verify::warn_if_empty(source, self.read_so_far() - before);
+            let left_out = self.read(source, trail.as_ref(), progress)?;
+            verify::warn_if_empty(source, self.read_so_far() - before + left_out);
+            self.unreadable += left_out;
         }
         Ok(())
     }
 
     /// Reads one recording. What contrail did not write waits in the spool: see [`Spool`].
-    fn read(&mut self, source: &Source, trail: Option<&Arc<str>>, progress: &mut Progress) -> Result<(), Failure> {
+    fn read(&mut self, source: &Source, trail: Option<&Arc<str>>, progress: &mut Progress) -> Result<u64, Failure> {
         progress.file();
         let recording = self.judge.open(source)?;
         let name: Arc<str> = source.name().into();
@@ -226,9 +241,8 @@ impl<'a> Export<'a> {
             self.spool.end_of_file(!carries_authorization && !end.head.by_contrail);
         }
         self.skipped += end.skipped as u64;
-        verify::report_torn(&source.path, end.head.torn);
         verify::report_unproven(&name, end.head.unproven);
-        Ok(())
+        Ok(verify::report_left_out(source, &end))
     }
 
     /// The row of an exchange, if the options select it.

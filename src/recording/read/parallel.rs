@@ -20,7 +20,7 @@ pub struct ReadEnd {
     pub head: Head,
     /// How many entries were left out because they are not HTTP.
     pub skipped: usize,
-    /// Entries that [`Recording::each_readable`] left out.
+    /// Entries that [`Recording::each`] left out.
     pub unreadable: Unreadable,
 }
 
@@ -97,18 +97,14 @@ impl Batch {
     }
 }
 
-/// `work` with the entry of a text.
-fn on_entry<T>(work: impl Fn(Entry) -> T + Sync) -> impl Work<T> {
-    move |reader: &mut Reader, text: &[u8], position: EntryPosition| Ok(reader.entry(text, position)?.map(&work))
-}
-
 impl Recording {
     /// Does `work` with every entry that is left, on all cores, and hands what it gives to `sink` in the file's order.
+    /// An entry that cannot be read costs itself, not the file: see [`ReadEnd::unreadable`].
     ///
     /// # Errors
     ///
-    /// That of the first entry that cannot be read, after `sink` had all before it; or the error of `sink`, after which
-    /// nothing more is read.
+    /// What keeps the rest of the file from being read, after `sink` had all before it; or the error of `sink`, after
+    /// which nothing more is read.
     pub fn each<T, E>(
         self,
         work: impl Fn(Entry) -> T + Sync,
@@ -118,27 +114,8 @@ impl Recording {
         T: Send,
         E: From<ReadError>,
     {
-        self.each_on(threads, false, on_entry(work), sink)
-    }
-
-    /// As [`Recording::each`]; an entry of another tool's file that cannot be read costs itself, not the file: see
-    /// [`ReadEnd::unreadable`].
-    ///
-    /// # Errors
-    ///
-    /// What keeps the rest of the file from being read, or is wrong with an entry of contrail's own; else as
-    /// [`Recording::each`].
-    pub fn each_readable<T, E>(
-        self,
-        work: impl Fn(Entry) -> T + Sync,
-        sink: impl FnMut(T) -> Result<(), E>,
-    ) -> Result<ReadEnd, E>
-    where
-        T: Send,
-        E: From<ReadError>,
-    {
-        let foreign = !self.head().by_contrail;
-        self.each_on(threads, foreign, on_entry(work), sink)
+        let work = |reader: &mut Reader, text: &[u8], position| Ok(reader.entry(text, position)?.map(&work));
+        self.each_on(threads, true, work, sink)
     }
 
     /// As [`Recording::each`], with where each entry stands on the recording's
@@ -147,7 +124,7 @@ impl Recording {
     ///
     /// # Errors
     ///
-    /// As [`Recording::each`].
+    /// That of the first entry that cannot be read, too; else as [`Recording::each`].
     pub fn each_with_ref<T, E>(
         self,
         wants_answers: impl Fn() -> bool + Sync,
@@ -276,12 +253,11 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_of_another_tool_that_cannot_be_read_is_left_out_and_counted() {
+    fn an_entry_that_cannot_be_read_is_left_out_and_counted() {
         let path = |entry: Entry| entry.exchange.request.target.path().to_owned();
         for at in [0, 3, 1500] {
             let mut paths = Vec::new();
-            // Its `creator` follows the entries, so that it counts as another tool's while they are read.
-            let ended = recording(2000, Some(at)).each_readable(path, |path| {
+            let ended = recording(2000, Some(at)).each(path, |path| {
                 paths.push(path);
                 Ok::<(), ReadError>(())
             });
@@ -311,10 +287,10 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_of_ours_is_an_error_at_its_entry_and_what_the_sink_says_ends_it() {
+    fn a_failure_of_ours_costs_its_entry_and_what_the_sink_says_ends_it() {
         let panics = |entry: Entry| assert_ne!(entry.index, 1600);
         let ended = recording(2000, None).each(panics, |()| Ok::<(), ReadError>(()));
-        assert_eq!(ended.unwrap_err().to_string(), "`x.har`, entry 1600: contrail failed on it; please report it");
+        assert_eq!(ended.unwrap().unreadable.first, ["`x.har`, entry 1600: contrail failed on it; please report it"]);
 
         let mut taken = 0;
         let ended = recording(20_000, None).each(drop, |()| {

@@ -55,6 +55,8 @@ pub struct Audit {
     /// What the audit is restricted to, as options.
     filters: Vec<String>,
     pub(super) left_out: u64,
+    /// Entries that could not be read.
+    pub unreadable: u64,
     /// The trail whose recording is read.
     trail: Option<usize>,
     /// Parts that were put together.
@@ -92,6 +94,7 @@ impl Audit {
             files: Vec::new(),
             filters,
             left_out: 0,
+            unreadable: 0,
             trail: None,
             parts: 0,
             secrets: 0,

@@ -61,6 +61,7 @@ pub struct Part {
     unproven: Vec<String>,
     trails: Vec<(Integrity, Option<Box<TrailLink>>)>,
     left_out: u64,
+    unreadable: u64,
     first: Option<Stamp>,
     last: Option<Stamp>,
     tally: Tally,
@@ -221,6 +222,7 @@ impl Audit {
             unproven: self.unproven,
             trails: trails.collect(),
             left_out: self.left_out,
+            unreadable: self.unreadable,
             first: self.first.map(Stamp),
             last: self.last.map(Stamp),
             tally: self.tally,
@@ -249,6 +251,7 @@ impl Audit {
         let changes = self.waits.merge(std::mem::take(&mut part.waits));
         let others = part.amend(changes);
         self.left_out += part.left_out;
+        self.unreadable += part.unreadable;
         self.first = self.first.into_iter().chain(part.first.map(|Stamp(at)| at)).min();
         self.last = self.last.max(part.last.map(|Stamp(at)| at));
         self.tally.merge(part.tally);

@@ -1,6 +1,6 @@
 //! `contrail audit`: who called what, with which scopes, and what proves it.
 
-use std::fs;
+use std::{fs, io::Write as _};
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde_json::{Value, json};
@@ -209,6 +209,42 @@ fn an_audit_reports_that_a_trail_was_altered_when_a_line_of_it_is_no_entry_any_m
         "record/audit/an_audit_reports_that_a_trail_was_altered_when_a_line_of_it_is_no_entry_any_more",
         &ran,
     );
+}
+
+#[test]
+fn a_line_of_a_trail_that_cannot_be_read_costs_itself_whoever_reads_the_trail() {
+    let workspace = trail_of(&[(POLICY, json!({"azp": "me"})), (POLICY, json!({"azp": "you"}))]);
+    let mut segment =
+        fs::OpenOptions::new().append(true).open(workspace.path().join("trail/trail-00000001.journal")).unwrap();
+    writeln!(segment, r#"{{"request":{{"method":"GET","url":"nowhere"}}}}"#).unwrap();
+    fs::write(workspace.path().join("a.json"), r#"{"openapi":"3.1.0","info":{"title":"a","version":"1"}}"#).unwrap();
+    let said = "contrail: left out `trail/trail-00000001.journal`, line 6: its URL names no host";
+    let read = |arguments: &[&str]| {
+        let ran = workspace.run(&[arguments, &["trail"]].concat());
+        assert!(ran.stderr.contains(said), "{arguments:?}: {}", ran.stderr);
+        assert_eq!(ran.status, 2, "{arguments:?}: {}{}", ran.stdout, ran.stderr);
+        ran.stdout
+    };
+    let why = json!("1 entry could not be read");
+    let contracts = ["diff", "--contract", "a.json", "--contract", "a.json", "--format", "json"];
+    for arguments in [&["audit", "--format", "json"][..], &["coverage", "--format", "json"], &contracts] {
+        let report: Value = serde_json::from_str(&read(arguments)).unwrap();
+        assert_eq!(report["summary"]["exchanges"], 2, "{arguments:?}");
+        assert_eq!(report["exit"]["because"][0], why, "{arguments:?}");
+    }
+    assert!(read(&["verify"]).contains("1 entry could not be read"));
+    read(&["learn"]);
+    read(&["audit", "--partial", "part"]);
+    let merged = workspace.run(&["audit", "--merge", "--format", "json", "part"]);
+    let merged: Value = serde_json::from_str(&merged.stdout).unwrap();
+    assert_eq!(
+        (&merged["exit"]["status"], &merged["exit"]["because"][0]),
+        (&json!(2), &why),
+        "a part keeps the number"
+    );
+    if cfg!(feature = "fleet") {
+        assert!(read(&["export", "--parquet", "out", "--format", "json"]).contains("\"unreadable\": 1"));
+    }
 }
 
 #[test]
