@@ -3,11 +3,8 @@
 use std::sync::Arc;
 
 use super::{
-    Ignore, Names, OperationOf, Prepared, RedactFailure, RedactRequest,
-    index::{Index, Rules},
-    recordings::Replay,
-    sequence::Exhausted,
-    token_endpoint::TokenEndpoint,
+    Ignore, Names, OperationOf, Prepared, RedactFailure, RedactRequest, index::Index, prepared::Rules,
+    recordings::Replay, sequence::Exhausted, token_endpoint::TokenEndpoint,
 };
 use crate::{
     exchange::TenantFacts,

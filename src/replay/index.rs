@@ -5,45 +5,31 @@
 
 use std::{
     borrow::Cow,
-    sync::{
-        Arc, OnceLock,
-        atomic::{AtomicBool, Ordering::Relaxed},
-    },
+    sync::{Arc, OnceLock, atomic::Ordering::Relaxed},
 };
 
 use ahash::{AHashMap, AHashSet};
-use http::{HeaderName, HeaderValue};
 
 use super::{
     caller::{CallerCache, CallerId, Callers},
     conditions::Conditions,
     fields::{self, Fields},
-    grant::Learned,
-    ignore::{Ignore, IgnoreSet},
+    ignore::IgnoreSet,
     key_table::KeyTable,
-    labels::{LabelReader, LabelTable, Labels, LiveValue},
-    mask::{Key, Keys, Mask},
+    labels::{LabelReader, LabelTable, LiveValue},
+    mask::{Key, Mask},
     numbers::{NumberLists, Numbers},
+    prepared::{Kept, Prepared, Rules},
     request_lines::RequestLines,
-    serve::{self, Answer, AnswerId, Digested, KeptAnswers, Plain},
-    sites::{KnownSite, Names, host_of},
+    serve::{self, Answer, AnswerId, KeptAnswers, Plain},
+    sites::KnownSite,
 };
 use crate::recording::fixture::request_parts::Parts;
 use crate::{
-    digest::Digests,
-    exchange::{Credential, Headers, Request, TenantFacts},
-    recording::{self, EntryRef, ReadError, ReadFault, Rereader},
+    exchange::{Credential, Headers, Request},
+    recording::{self, ReadError, ReadFault, Rereader},
     upstream::Difference,
 };
-
-/// The documented operation of a method and raw path, if there is one.
-pub type OperationOf = Arc<dyn Fn(&str, &str) -> Option<Arc<str>> + Send + Sync>;
-
-/// What takes secrets out of a request.
-pub type RedactRequest = Arc<dyn Fn(&Request) -> Request + Send + Sync>;
-
-/// What takes secrets out of another tool's words for a failure.
-pub type RedactFailure = Arc<dyn Fn(&str) -> String + Send + Sync>;
 
 /// What tells apart requests of one identity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -97,15 +83,6 @@ impl RecordedExchange {
     }
 }
 
-/// Where an exchange is.
-#[derive(Debug)]
-enum Kept {
-    /// In memory.
-    Here(Box<recording::Entry>),
-    /// In its source, which reads it again.
-    There(EntryRef),
-}
-
 /// One recording.
 #[derive(Debug)]
 pub(super) struct Source {
@@ -115,172 +92,9 @@ pub(super) struct Source {
     pub(super) carries_authorization: bool,
 }
 
-/// An entry with all that can be worked out without the entries before it.
-#[allow(clippy::struct_excessive_bools)] // independent facts
-pub struct Prepared {
-    asked: String,
-    line: Key,
-    key: Key,
-    mask: Mask,
-    /// Method and number of path segments, where the path is masked.
-    shape: Option<(String, usize)>,
-    ignored: IgnoreSet,
-    credential: Credential,
-    labels: Labels,
-    /// The header fields that have labels.
-    label_headers: Vec<HeaderName>,
-    fields: Fields,
-    /// Its key without what is ignored, where something is.
-    exact: Option<Key>,
-    /// Its place among the recorded requests of its method and path.
-    order: Option<u32>,
-    status: u16,
-    conditions: Conditions,
-    by_contrail: bool,
-    redacted: bool,
-    trailers: bool,
-    unfit: Option<Box<str>>,
-    answer: Option<Digested>,
-    carries_authorization: bool,
-    site: String,
-    /// The upstream that it was recorded from, as host and port.
-    upstream: Option<String>,
-    pub(super) learned: Learned,
-    kept: Kept,
-}
-
-/// What requests are compared by; the same for all of them.
-pub(super) struct Rules {
-    ignore: Vec<Ignore>,
-    names: Names,
-    pub(super) operation_of: OperationOf,
-    pub(super) tenant: Arc<dyn TenantFacts>,
-    has_label: Arc<dyn Fn(&str) -> bool + Send + Sync>,
-    redact: RedactRequest,
-    redact_failure: RedactFailure,
-    pub(super) keys: Keys,
-    digests: Digests,
-    /// No further answer stays in memory, so none is made ready.
-    answers_full: AtomicBool,
-}
-
-impl Rules {
-    pub(super) fn new(
-        ignore: Vec<Ignore>,
-        names: Names,
-        operation_of: OperationOf,
-        tenant: Arc<dyn TenantFacts>,
-        has_label: Arc<dyn Fn(&str) -> bool + Send + Sync>,
-        redact: RedactRequest,
-        redact_failure: RedactFailure,
-    ) -> Self {
-        Self {
-            ignore,
-            names,
-            operation_of,
-            tenant,
-            has_label,
-            redact,
-            redact_failure,
-            keys: Keys::default(),
-            digests: Digests::default(),
-            answers_full: AtomicBool::new(false),
-        }
-    }
-
-    /// What is left out when requests of this method and path are compared.
-    pub(super) fn ignored(&self, method: &str, path: &str) -> IgnoreSet {
-        if self.ignore.is_empty() {
-            return IgnoreSet::default();
-        }
-        IgnoreSet::of(&self.ignore, (self.operation_of)(method, path).as_deref())
-    }
-
-    /// The same with further rules.
-    pub(super) fn ignored_with(&self, method: &str, path: &str, further: &[Ignore]) -> IgnoreSet {
-        let rules = [&self.ignore[..], further].concat();
-        IgnoreSet::of(&rules, (self.operation_of)(method, path).as_deref())
-    }
-
-    /// Whether further answers are made ready to stay in memory.
-    pub(super) fn wants_answers(&self) -> bool {
-        !self.answers_full.load(Relaxed)
-    }
-
-    /// The request taken apart; its site is empty if it is the tenant's by name.
-    pub(super) fn parts_of(&self, request: &Request) -> Parts {
-        let mut parts = Parts::of(request);
-        if self.names.upstream.as_ref() == Some(&parts.site) {
-            parts.site.clear();
-        }
-        parts
-    }
-
-    /// Works an entry out. With an `entry_ref` it is read again when it is asked for, and not kept.
-    pub(super) fn prepare(&self, entry: recording::Entry, redact: bool, entry_ref: Option<EntryRef>) -> Prepared {
-        let exchange = &entry.exchange;
-        let clean = redact.then(|| (self.redact)(&exchange.request));
-        let request = clean.as_ref().unwrap_or(&exchange.request);
-        let parts = self.parts_of(request);
-        let mask = Mask::of(request, &parts, &*self.has_label);
-        let method = parts.method.as_str();
-        let line = self.keys.line(&parts.site, method, &parts.path, &mask.segments);
-        let ignored = self.ignored(method, &parts.path);
-        let raw = (redact && !mask.is_exact()).then(|| self.parts_of(&exchange.request));
-        let raw = (&exchange.request.headers, raw.as_ref().unwrap_or(&parts));
-        let labels = Labels::of(&self.keys, &*self.has_label, raw, (&request.headers, &mask, &ignored), !redact);
-        let has_label = |value: &HeaderValue| value.to_str().is_ok_and(|value| (self.has_label)(value));
-        let label_headers = request.headers.iter().filter(|(_, value)| has_label(value)).map(|(name, _)| name.clone());
-        let label_headers: Vec<_> = label_headers.collect();
-        let exact =
-            (ignored != IgnoreSet::default()).then(|| self.keys.request(line, &parts, &mask, &IgnoreSet::default()));
-        let failure = exchange.transport.incomplete.as_deref();
-        // Another tool's words for it may hold secrets.
-        let clean_failure = failure.filter(|_| entry.note.is_none()).map(|failure| (self.redact_failure)(failure));
-        let unfit = serve::unfit(exchange, clean_failure.as_deref().or(failure), entry.note.is_some());
-        let can_stay = entry_ref.is_none() || self.wants_answers();
-        let answer = if unfit.is_none() && can_stay { serve::answer(exchange) } else { None };
-        let answer = answer.map(|answer| Digested::new(answer, &self.digests));
-        let upstream = entry.note.as_ref().and_then(|note| note.upstream.as_deref()).and_then(host_of);
-        // Another tool's file does not tell which of its hosts is the tenant.
-        let is_tenant = parts.site.is_empty() || entry.note.is_none() || upstream.as_ref() == Some(&parts.site);
-        Prepared {
-            asked: asked(request),
-            line,
-            key: self.keys.request(line, &parts, &mask, &ignored),
-            shape: (!mask.segments.is_empty()).then(|| (method.to_owned(), parts.path.split('/').count())),
-            mask,
-            ignored,
-            credential: request.credential.clone(),
-            labels,
-            fields: fields::recorded(&self.keys, &exchange.request, exchange.response.as_ref(), &label_headers),
-            label_headers,
-            exact,
-            order: entry.note.as_ref().and_then(|note| note.order),
-            status: exchange.response.as_ref().map_or(0, |response| response.status),
-            conditions: self.keys.conditions(&request.headers),
-            by_contrail: entry.note.is_some() && !redact,
-            redacted: redact,
-            trailers: exchange.transport.trailers,
-            answer,
-            unfit: unfit.map(Into::into),
-            carries_authorization: entry.note.is_none() && exchange.request.headers.contains("authorization"),
-            learned: Learned::of(exchange, &*self.tenant, is_tenant),
-            site: parts.site,
-            upstream,
-            kept: entry_ref.map_or_else(|| Kept::Here(Box::new(entry)), Kept::There),
-        }
-    }
-}
-
 /// A host without its port.
 fn name_of(host_and_port: &str) -> &str {
     host_and_port.rsplit_once(':').map_or(host_and_port, |(name, _)| name)
-}
-
-/// Method and target, without the origin.
-pub(super) fn asked(request: &Request) -> String {
-    [request.method.as_str(), " ", &request.target.path_and_query].concat()
 }
 
 /// Entries of one identity.

@@ -8,8 +8,9 @@ use serde_json::{Map, Value, json};
 use super::{
     differences,
     ignore::{Ignore, IgnoreSet},
-    index::{Index, asked},
+    index::Index,
     mask::{Key, Mask},
+    prepared::asked,
 };
 use crate::recording::fixture::request_parts::{Content, Parts};
 use crate::{

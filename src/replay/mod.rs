@@ -24,6 +24,7 @@ mod mask;
 mod miss;
 mod missing;
 mod numbers;
+mod prepared;
 mod recordings;
 mod request_lines;
 mod sequence;
@@ -38,9 +39,9 @@ mod tests;
 pub use self::{
     builder::{Builder, Preparer, Settings},
     ignore::{BadIgnore, Ignore, IgnoreSet, Ignored},
-    index::{OperationOf, Prepared, RedactFailure, RedactRequest},
     miss::MISS,
     missing::ReplayOr,
+    prepared::{OperationOf, Prepared, RedactFailure, RedactRequest},
     recordings::{RecordedExchange, Replay, Served, Unproven},
     sequence::Exhausted,
     serve::Answer,
