@@ -230,25 +230,23 @@ impl LabelReader<'_> {
             let at = self.keys.hash(&place);
             let held = recorded.iter().find(|(place, _)| differing.contains(place) && *place == at);
             let Some((_, held)) = held else { return };
-            let (place, option) = place.describe();
-            out.push(Difference { place, yours: Some(value.into_owned()), fixture: Some(held.clone()), option });
+            // Without it, a request would get the answer to another secret.
+            let (yours, fixture) = (Some(value.into_owned()), Some(held.clone()));
+            out.push(Difference { place: place.describe(), yours, fixture, option: None });
         });
         out
     }
 }
 
 impl Place<'_> {
-    /// In words, and the option that leaves it out.
-    fn describe(self) -> (String, Option<String>) {
+    /// In words.
+    fn describe(self) -> String {
         match self {
-            Self::Header(name) => (name.to_owned(), None),
-            Self::Cookie(name) => (format!("cookie `{name}`"), None),
-            Self::Segment(_) => ("path".to_owned(), None),
-            Self::Query(name) => {
-                let name = String::from_utf8_lossy(name);
-                (format!("query parameter `{name}`"), Some(format!("--ignore query:{name}")))
-            }
-            Self::Body(pointer) => (format!("body at `{pointer}`"), Some(format!("--ignore pointer:{pointer}"))),
+            Self::Header(name) => name.to_owned(),
+            Self::Cookie(name) => format!("cookie `{name}`"),
+            Self::Segment(_) => "path".to_owned(),
+            Self::Query(name) => format!("query parameter `{}`", String::from_utf8_lossy(name)),
+            Self::Body(pointer) => format!("body at `{pointer}`"),
         }
     }
 }

@@ -70,6 +70,7 @@ fn a_label_elsewhere_than_in_the_header_is_a_part_of_the_request() {
     assert_eq!(differences[0].place, "body at `/pin`");
     assert_eq!(differences[0].yours.as_deref(), Some("LABEL-6"));
     assert_eq!(differences[0].fixture.as_deref(), Some("LABEL-5"));
+    assert_eq!(differences[0].option, None, "ignored, it would give the answer to another secret");
     let ignore = ignoring(&["query:t"], entries());
     assert_eq!(body(&ignore, &request("GET", "/u/LABEL-1?t=LABEL-4")), "one");
 }
