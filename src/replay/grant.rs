@@ -14,6 +14,8 @@ use crate::recording::fixture::request_parts::{Content, Parts, Value as FieldVal
 pub(super) struct Learned {
     /// The token that it came with.
     pub(super) facts: Option<Arc<TokenFacts>>,
+    /// The token that it came with, if that is no JWT.
+    pub(super) opaque: Option<String>,
     /// What it got, if it is a token request.
     pub(super) grant: Option<Grant>,
 }
@@ -34,10 +36,17 @@ impl Learned {
             Credential::Token(facts) => Some(Arc::clone(facts)),
             _ => None,
         };
+        let opaque = match &request.credential {
+            Credential::Malformed(_) => {
+                request.headers.get_str("authorization").and_then(|value| value.split_once(' '))
+            }
+            _ => None,
+        };
+        let opaque = opaque.map(|(_, token)| token.trim().to_owned());
         let is_token_request = is_tenant && tenant.is_token_request(&request.method, request.target.path());
         let grant = is_token_request
             .then(|| Grant { client: TokenRequest::of(request).client, granted: granted(exchange.response.as_ref()) });
-        Self { facts, grant }
+        Self { facts, opaque, grant }
     }
 }
 

@@ -126,7 +126,8 @@ impl Replay {
         redact: &dyn Fn(&Request) -> Request,
         now: SystemTime,
     ) -> Result<Served, Box<Miss>> {
-        if self.is_token_request(request)
+        let is_token_request = self.is_token_request(request);
+        if is_token_request
             && let Reply::Token { answer, stands_for, remarks } = self.tokens.reply(&self.index, request, now)
         {
             let mut state = self.state();
@@ -136,8 +137,8 @@ impl Replay {
             return Ok(Served { answer, clean: false, same_request: None, remarks });
         }
         let Found { bucket, mut live, exact, same_request, remark } = self.find(request, redact)?;
-        let exhausted =
-            self.exhausted.unwrap_or(if request.method.is_safe() { Exhausted::Repeat } else { Exhausted::Miss });
+        let repeats = request.method.is_safe() || is_token_request;
+        let exhausted = self.exhausted.unwrap_or(if repeats { Exhausted::Repeat } else { Exhausted::Miss });
         let mut state = self.state();
         let known = || self.index.callers.known(&request.credential);
         let caller = state.caller_cache.of(&request.credential, known);

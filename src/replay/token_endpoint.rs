@@ -3,7 +3,7 @@
 //! The key is made at start and forgotten at exit; no token of a replay is worth anything anywhere else.
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeSet, HashMap, HashSet},
     sync::Arc,
     time::{Duration, SystemTime},
 };
@@ -32,12 +32,16 @@ pub(super) struct TokenEndpoint {
     grants: HashMap<Option<String>, Grants>,
     /// Issuer and audience of the first token in the recording.
     facts: Option<Arc<TokenFacts>>,
+    /// Tokens in use that are no JWTs.
+    opaque: HashSet<String>,
 }
 
 /// Recorded token requests of one client.
 #[derive(Debug, Default)]
 struct Grants {
     entries: Vec<u32>,
+    /// The tokens that they got.
+    tokens: HashSet<String>,
     /// What the last one that was granted got; `None` if none was.
     granted: Option<Map<String, Value>>,
 }
@@ -46,13 +50,14 @@ struct Grants {
 pub(super) enum Reply {
     /// A fresh token; the recorded exchanges that it stands for; remarks to print.
     Token { answer: Answer, stands_for: Vec<u32>, remarks: Vec<String> },
-    /// This client was only ever refused, or got answers of another form: answer as recorded.
+    /// This client was only ever refused, got answers of another form, or tokens that say nothing of whose they are:
+    /// answer as recorded.
     AsRecorded,
 }
 
 impl TokenEndpoint {
     pub(super) fn new() -> Result<Self, NoKey> {
-        Ok(Self { signer: Signer::generate()?, grants: HashMap::new(), facts: None })
+        Ok(Self { signer: Signer::generate()?, grants: HashMap::new(), facts: None, opaque: HashSet::new() })
     }
 
     /// Takes note of a recorded exchange.
@@ -60,9 +65,12 @@ impl TokenEndpoint {
         if self.facts.is_none() {
             self.facts = learned.facts;
         }
+        self.opaque.extend(learned.opaque);
         if let Some(Grant { client, granted }) = learned.grant {
             let grants = self.grants.entry(client).or_default();
             grants.entries.push(entry);
+            let token = granted.as_ref().and_then(|members| members.get("access_token")?.as_str());
+            grants.tokens.extend(token.map(str::to_owned));
             grants.granted = granted.or(grants.granted.take());
         }
     }
@@ -76,7 +84,9 @@ impl TokenEndpoint {
     pub(super) fn reply(&self, index: &Index, request: &Request, now: SystemTime) -> Reply {
         let asked = TokenRequest::of(request);
         let grants = self.grants.get(&asked.client);
-        if grants.is_some_and(|grants| grants.granted.is_none()) {
+        // A fresh token would not tell whose it is, as an opaque one does to the recording's requests.
+        let is_opaque = |grants: &Grants| grants.tokens.iter().any(|token| self.opaque.contains(token));
+        if grants.is_some_and(|grants| grants.granted.is_none() || is_opaque(grants)) {
             return Reply::AsRecorded;
         }
         let template = grants.and_then(|grants| grants.granted.clone()).unwrap_or_default();

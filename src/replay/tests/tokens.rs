@@ -125,3 +125,28 @@ fn an_empty_client_id_gives_way_to_the_one_of_basic_credentials_and_to_its_own_r
     basic.headers.append(http::header::AUTHORIZATION, HeaderValue::from_static("Basic Yjpz"));
     assert_eq!(issued(&replay, &basic).1["scope"], "read:z");
 }
+
+#[test]
+fn opaque_tokens_are_issued_as_recorded_each_to_its_own_user_without_end() {
+    let login = |user: &str| token_request(&format!("grant_type=password&client_id=app&username={user}"));
+    let me = |token: &str| {
+        let mut request = request("GET", "/me");
+        request.headers = headers(&[("authorization", &format!("Bearer {token}"))]);
+        request.credential = Credential::Malformed("it is no JWT".to_owned());
+        request
+    };
+    let granted = |user: &str| format!(r#"{{"access_token":"LABEL-{user}","user":"{user}"}}"#);
+    let replay = replay([
+        says(login("alice"), &granted("alice")),
+        says(login("bob"), &granted("bob")),
+        answers(login("mallory"), 401, &[], r#"{"error":"invalid_grant"}"#),
+        says(me("LABEL-alice"), "alice"),
+        says(me("LABEL-bob"), "bob"),
+    ]);
+    for user in ["bob", "alice", "bob"] {
+        assert_eq!(body(&replay, &login(user)), granted(user));
+        assert_eq!(body(&replay, &me(&format!("LABEL-{user}"))), user);
+    }
+    assert_eq!(ask(&replay, &login("mallory")).unwrap().answer.status, 401);
+    assert_eq!(body(&replay, &login("nobody")), "miss: unknown");
+}
