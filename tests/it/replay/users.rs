@@ -144,3 +144,40 @@ fn an_answer_that_was_recorded_with_a_credential_says_so_to_a_request_without_on
         }
     }
 }
+
+#[test]
+fn clients_whose_token_requests_differ_in_a_header_field_only_keep_their_tokens_apart() {
+    for [alice, bob] in [
+        [("Authorization", "Basic YWxpY2U6cHctMQ=="), ("Authorization", "Basic Ym9iOnB3LTE=")],
+        [("X-User", "alice"), ("X-User", "bob")],
+    ] {
+        let workspace = Workspace::new();
+        let origin = Origin::start();
+        for body in [
+            r#"{"access_token":"3f9c0a7b51d2e8f64c1d"}"#,
+            r#"{"access_token":"a81b0c2d94e7f6053b2e"}"#,
+            r#"{"who":"alice"}"#,
+            r#"{"who":"bob"}"#,
+        ] {
+            let length = body.len();
+            origin.will_answer(format!(
+                "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
+            ));
+        }
+        let token = |to: SocketAddr, field: (&str, &str)| {
+            let answer = wire::call(to, "POST", "/v1/token", &[field], b"").json();
+            ("Authorization", format!("Bearer {}", answer["access_token"].as_str().unwrap()))
+        };
+        let upstream = format!("http://{}", origin.address);
+        let record = ["record", "--listen", "127.0.0.1:0", "--upstream", &upstream, "--out", "fx"];
+        let record = Running::start(workspace.path(), record);
+        let users = [alice, bob].map(|field| token(record.address, field));
+        assert_eq!(users.each_ref().map(|user| who(record.address, user)), ["alice", "bob"]);
+        assert_eq!(record.finish().status, 0);
+
+        let replay = workspace.replay(&["fx"]);
+        let users = [bob, alice].map(|field| token(replay.address, field));
+        assert_eq!(users.each_ref().map(|user| who(replay.address, user)), ["bob", "alice"], "{alice:?}");
+        assert_eq!(replay.finish().status, 0);
+    }
+}
