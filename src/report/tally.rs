@@ -54,7 +54,7 @@ impl Unauthenticated {
         let new = self.unchecked.iter().filter(|aspect| !unchecked.contains(*aspect));
         let new = new.map(|aspect| {
             let cookies = aspect == Unchecked::RequestParameters;
-            let why = if cookies { "the file holds no cookies" } else { "the file holds no Authorization header" };
+            let why = if cookies { "the file holds no cookie of it" } else { "the file holds no Authorization header" };
             Reason { aspect, at: String::new(), reason: why.into() }
         });
         kept.chain(new).collect()

@@ -242,7 +242,8 @@ pub(super) fn explanation(rule: Rule) -> Explanation {
         Rule::TransportIncomplete => Explanation {
             means: "The response ended before it was whole (the connection broke, or there was no response at all), so \
                     its body was not judged. The request, the status and the header fields were. A client that leaves \
-                    before the end contradicts nothing: such an exchange has no finding for it.",
+                    before the end contradicts nothing: such an exchange has no finding for it. The same holds for a \
+                    browser or a test that blocks the request, answers it, or keeps the answer from its page.",
             source: "",
             example: "`Content-Length: 500`, and the connection closed after 200 bytes; status 0 in a browser's export",
             now: "Look at the network and at timeouts.",

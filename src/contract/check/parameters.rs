@@ -227,7 +227,7 @@ impl<'a> Check<'a> {
         // Browsers leave cookies out of what they export, as they do with the Authorization header.
         let is_stripped = !self.options.auth || self.exchange.request.credential == Credential::Unknown;
         if sent.iter().any(Result::is_err) || (sent.is_empty() && is_stripped) {
-            let why = if sent.is_empty() { "the file holds no cookies" } else { NO_TEXT };
+            let why = if sent.is_empty() { "the file holds no cookie of it" } else { NO_TEXT };
             self.leave(Unchecked::RequestParameters, "Cookie", why);
             return;
         }

@@ -21,8 +21,12 @@ pub(super) const NO_TEXT: &str = "its bytes are not UTF-8";
 impl Check<'_> {
     pub(super) fn response(&mut self) {
         let Some(response) = self.answer() else {
-            let by_contrail = self.exchange.transport.answered_by_contrail.is_some();
-            let why = if by_contrail { "contrail answered, and not the tenant" } else { "no response came" };
+            let transport = &self.exchange.transport;
+            let why = match () {
+                () if transport.answered_by_contrail.is_some() => "contrail answered, and not the tenant",
+                () if transport.client_left => "no answer of the tenant reached the client",
+                () => "no response came",
+            };
             self.leave(Unchecked::ResponseBody, "", why);
             self.findings.extend(incomplete(self.exchange));
             return;

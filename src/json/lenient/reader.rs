@@ -171,6 +171,15 @@ impl<'a> Reader<'a> {
         Ok(self.peek()? == b'{')
     }
 
+    /// Whether a string begins there.
+    ///
+    /// # Errors
+    ///
+    /// Nothing follows.
+    pub fn is_string(&mut self) -> Result<bool, LenientError> {
+        Ok(self.peek()? == b'"')
+    }
+
     /// Takes the next value, whatever it is; its text.
     pub(super) fn raw(&mut self) -> Result<&'a str, LenientError> {
         if matches!(self.peek()?, b'-' | b'0'..=b'9') {

@@ -8,7 +8,7 @@ use std::{borrow::Cow, path::PathBuf, sync::Arc, time::Duration, time::SystemTim
 use http::{HeaderName, HeaderValue, Method, Version};
 
 use super::{
-    decode_body::{form, missing, present, stored},
+    decode_body::{form, in_its_charset, missing, present, stored},
     fault::EntryFault,
     fields::Fields,
     files::{BodyFiles, Expecting},
@@ -76,8 +76,14 @@ impl Shared {
     }
 }
 
-/// What browsers save of a request that its page ended.
-const CLIENT_LEFT: [&str; 2] = ["net::ERR_ABORTED", "NS_BINDING_ABORTED"];
+/// What browsers save of a request that their own side ended, or whose answer they kept from the page: another page, an
+/// extension, CORS, `route.abort()` of a test.
+const BY_CLIENT: [&str; 3] = ["net::ERR_ABORTED", "net::ERR_FAILED", "NS_BINDING_ABORTED"];
+
+/// Whether such a failure was the client's own.
+fn is_by_client(failure: &str) -> bool {
+    BY_CLIENT.contains(&failure) || failure.starts_with("net::ERR_BLOCKED_BY_")
+}
 
 /// Reads one entry from its text.
 pub(in crate::recording) fn entry(text: &[u8], shared: &mut Shared, extent: Extent) -> Result<Converted, EntryFault> {
@@ -91,7 +97,10 @@ pub(in crate::recording) fn entry(text: &[u8], shared: &mut Shared, extent: Exte
     }
     let laid_out = record.map(Record::laid_out).unwrap_or_default();
     let started = entry.started_date_time.as_ref().and_then(|text| instant(text.as_str()));
-    let response = entry.response.unwrap_or_default();
+    let mut response = entry.response.unwrap_or_default();
+    if entry.service_worker.is_some() {
+        unseen(&mut response);
+    }
     let mut timings = timings(&entry.timings.unwrap_or_default());
     if record.is_none() {
         timings.before = millis(entry.time).and_then(|all| all.checked_sub(timings.total()));
@@ -135,17 +144,39 @@ pub(in crate::recording) fn entry(text: &[u8], shared: &mut Shared, extent: Exte
     if foreign && is_masked(&request) {
         request.credential = Credential::Unknown;
     }
-    if foreign && failure.as_deref().is_some_and(|failure| CLIENT_LEFT.contains(&failure)) {
+    // What a test answered by `route.fulfill()` is no answer of the tenant.
+    let is_mocked = foreign && is_true(entry.was_fulfilled);
+    if is_mocked {
+        response = None;
+    }
+    let by_client = is_true(entry.was_aborted) || failure.as_deref().is_some_and(is_by_client);
+    let is_ended = is_mocked || (foreign && by_client);
+    // Playwright has the failure at each HEAD: of an answer without a body nothing was left.
+    let is_over = response.as_ref().is_some_and(|response| is_bodiless(&request.method, response.status));
+    if is_ended && !is_over {
         transport.client_left = true;
         if let Some(response) = &mut response {
             response.left();
         }
     }
-    if transport.incomplete.is_none() && !transport.client_left {
+    if transport.incomplete.is_none() && !transport.client_left && !is_ended {
         transport.incomplete = incomplete(response.as_ref(), failure);
     }
     let exchange = Exchange { request, response, started, timings, transport };
     Ok(Converted::Exchange(Box::new((exchange, record.map(Record::note)))))
+}
+
+/// Takes out the empty text of what a service worker fetched: Playwright has no access to it.
+fn unseen(response: &mut har::Response<'_>) {
+    if let Some(content) = &mut response.content
+        && content.text.as_ref().is_none_or(|text| text.lossy().is_empty())
+    {
+        (content.text, content.size) = (None, None);
+    }
+}
+
+fn is_true(raw: Option<Raw<'_>>) -> bool {
+    raw.is_some_and(|raw| raw.get() == "true")
 }
 
 /// What keeps an entry from being read, without its content.
@@ -240,6 +271,10 @@ fn is_http(scheme: &str) -> bool {
     scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https")
 }
 
+/// Methods that clients send in capitals whatever the code says (Fetch, "normalize"), which is what some tools save
+/// (axios-har-tracker). `patch` is not among them: it goes out as it is.
+const CAPITALS: [&str; 6] = ["GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS"];
+
 fn request(
     request: har::Request<'_>,
     target: Target,
@@ -247,7 +282,8 @@ fn request(
     laid_out: LaidOut,
     foreign: bool,
 ) -> Result<Request, EntryFault> {
-    let method = request.method.as_ref().map(Text::as_str).unwrap_or_default();
+    let named = request.method.as_ref().map(Text::as_str).unwrap_or_default();
+    let method = CAPITALS.into_iter().find(|name| foreign && name.eq_ignore_ascii_case(named)).unwrap_or(named);
     let method =
         Method::from_bytes(method.as_bytes()).map_err(|_| EntryFault::from("its method is not an HTTP method"))?;
     let mut headers = request.headers;
@@ -257,7 +293,9 @@ fn request(
     {
         headers.append(name, value);
     }
-    let wire_size = har::count(request.body_size);
+    // chrome-har writes 0 where it lacks a body. One of several parts has a delimiter at least (RFC 2046, 5.1.1).
+    let has_parts = foreign && headers.get_str("content-type").is_some_and(|mime| mime.starts_with("multipart/"));
+    let wire_size = har::count(request.body_size).filter(|size| *size > 0 || !has_parts);
     // Chrome gives no `postData` for blobs and files, and no size.
     let unknown = wire_size.is_none() && !method.is_safe() && headers.contains("content-type");
     let mut body = match request.post_data {
@@ -319,13 +357,19 @@ fn response(
     let text = content.text.filter(|_| !(leaves_out && is_text));
     let declared = foreign.then_some(&headers);
     let mut body = match stored(text, content.encoding.as_ref(), content.file.as_ref(), declared, files)? {
-        Some(held) if !held.is_empty() => present(held, size, &headers, wire_size, laid_out.response, foreign),
+        Some(held) if !held.is_empty() => {
+            let held = if foreign && is_text { in_its_charset(held, &headers) } else { held };
+            present(held, size, &headers, wire_size, laid_out.response, foreign)
+        }
         _ if bodiless => Body::default(),
         stored => {
             // Firefox counts the head into `bodySize`, so a size and a text of nothing mean nothing.
             let unsaved = stored.is_none();
             let positive = wire_size.filter(|size| *size > 0);
-            let size = if unsaved { size.filter(|size| *size > 0).or(positive).or(size) } else { size.or(wire_size) };
+            // No browser shows the body of a redirection, but they know whether there was one.
+            let counted = wire_size.filter(|_| (300..400).contains(&status));
+            let of_nothing = || size.filter(|size| *size > 0).or(positive).or(size).or(counted);
+            let size = if unsaved { of_nothing() } else { size.or(wire_size) };
             missing(size, unsaved, &headers, wire_size, foreign)
         }
     };

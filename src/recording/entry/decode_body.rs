@@ -9,7 +9,7 @@ use super::{
     har::{self, Text},
 };
 use crate::{
-    exchange::{Body, DecodeLimits, Headers, Presence, Withheld},
+    exchange::{Body, DecodeLimits, Headers, Presence, Withheld, media},
     json::{self, lenient::Quoted},
 };
 
@@ -48,6 +48,17 @@ fn one_per_character(text: &str, headers: &Headers) -> Option<Vec<u8>> {
     }
     let bytes: Vec<u8> = text.chars().map(u8::try_from).collect::<Result<_, _>>().ok()?;
     (identity_length(headers)? == bytes.len() as u64).then_some(bytes)
+}
+
+/// The bytes of a text that came in Latin-1: a file holds it in UTF-8 ("trans-coded", HAR 1.2), and a client would read
+/// that by the charset which the header states. JSON is UTF-8 whatever its header states (RFC 8259, section 8.1).
+pub(super) fn in_its_charset(content: Bytes, headers: &Headers) -> Bytes {
+    let declared = headers.get_str("content-type").unwrap_or_default();
+    let charset = media::parameter(declared.as_bytes(), "charset").unwrap_or_default().to_ascii_lowercase();
+    let latin: [&[u8]; 3] = [b"iso-8859-1", b"latin1", b"windows-1252"];
+    let is_latin = latin.contains(&&*charset) && declared.starts_with("text/");
+    let text = std::str::from_utf8(&content).ok().filter(|_| is_latin);
+    text.and_then(bytes_of).map(Bytes::from).unwrap_or(content)
 }
 
 /// The bytes of the content, where `Content-Length` states them.

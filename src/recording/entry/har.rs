@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     exchange::Headers,
-    json::lenient::{Known, LenientError, Quoted, Raw, Reader, object, read_by, read_objects},
+    json::lenient::{Known, LenientError, Quoted, Raw, Read as _, Reader, object, read_by, read_objects},
 };
 
 /// `log.entries[]`
@@ -22,6 +22,12 @@ pub(in crate::recording) struct Entry<'a> {
     pub(in crate::recording) request: Option<Request<'a>>,
     pub(in crate::recording) response: Option<Response<'a>>,
     pub(in crate::recording) timings: Option<Timings<'a>>,
+    /// Playwright: a service worker sent it.
+    pub(in crate::recording) service_worker: Option<Raw<'a>>,
+    /// Playwright: the test ended it.
+    pub(in crate::recording) was_aborted: Option<Raw<'a>>,
+    /// Playwright: the test answered it.
+    pub(in crate::recording) was_fulfilled: Option<Raw<'a>>,
     /// Ours, by its place; where it is no object, another tool's.
     pub(in crate::recording) contrail: Option<usize>,
 }
@@ -101,9 +107,17 @@ read_objects! {
         own_encoding: "_encoding",
         file: "_file",
     }
-    Param<'a> { name: "name", value: "value", file_name: "fileName" }
+    Param<'a> { name: "name", value: "value" = text_of, file_name: "fileName" }
     Content<'a> { size: "size", mime_type: "mimeType", text: "text", encoding: "encoding", file: "_file" }
     Timings<'a> { send: "send", wait: "wait", receive: "receive" }
+}
+
+/// A string, or the text of another value: chrome-har reads JSON as a form.
+fn text_of<'a>(reader: &mut Reader<'a>) -> Result<Option<Text<'a>>, LenientError> {
+    if reader.is_string()? {
+        return Text::read(reader).map(Some);
+    }
+    Ok(Option::<Raw<'a>>::read(reader)?.map(|raw| Text(raw.get().into())))
 }
 
 impl<'a> Entry<'a> {
@@ -122,6 +136,9 @@ impl<'a> Entry<'a> {
                     request: "request" = |reader| Reader::optional(reader, |reader| Request::read(reader, fields)),
                     response: "response" = |reader| Reader::optional(reader, |reader| Response::read(reader, fields)),
                     timings: "timings",
+                    service_worker: "_serviceWorkerRef",
+                    was_aborted: "_wasAborted",
+                    was_fulfilled: "_wasFulfilled",
                     contrail: "_contrail" = |reader| note::read(reader, records),
                 }
             )
