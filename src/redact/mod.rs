@@ -30,6 +30,7 @@ mod label;
 mod mark;
 mod plan;
 mod redactor;
+mod runs;
 mod view;
 
 pub use apply::{

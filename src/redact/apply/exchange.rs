@@ -62,7 +62,7 @@ impl Redactor {
         let mut marks = Vec::new();
         self.detect_text(text.as_bytes(), MAX_TEXT_CODINGS, &mut marks);
         let index = self.memory().index();
-        search::find(&index, text.as_bytes(), search::Reading::default(), &mut marks);
+        search::find(&index, text.as_bytes(), false, &mut marks);
         let new = work.replaced(text.as_bytes(), marks, None);
         Redacted(new.map_or_else(|| text.to_owned(), |new| String::from_utf8_lossy(&new).into_owned()))
     }

@@ -13,7 +13,7 @@ use crate::{
     redact::{
         Bounds, Redacted, Redactor,
         find::{detect::MAX_CODINGS, grammar::Unparsable, walk::Places},
-        known::search::{self, Reading},
+        known::search,
         label,
         mark::{self, Mark},
     },
@@ -40,7 +40,7 @@ impl Redactor {
                 let mut marks = Vec::new();
                 self.detect_text(content, MAX_CODINGS, &mut marks);
                 let index = self.memory().index();
-                search::find(&index, content, Reading::default(), &mut marks);
+                search::find(&index, content, false, &mut marks);
                 for mark in &mut marks {
                     mark.place = None;
                 }

@@ -8,10 +8,7 @@ use super::redaction::Redaction;
 use crate::{
     exchange::{Credential, Headers, TokenFacts},
     redact::{
-        known::{
-            index::Index,
-            search::{self, Reading},
-        },
+        known::{index::Index, search},
         mark::{Id, Mark},
     },
     token::known_scheme,
@@ -77,7 +74,9 @@ impl Redaction<'_> {
             self.touched.authorization = true;
         }
         let mut marked = match head.others {
-            Fields::Plain(text) if !self.heads.get(text.clone()).is_some_and(|text| search::is_worth(index, text)) => {
+            Fields::Plain(text)
+                if !self.heads.get(text.clone()).is_some_and(|text| search::is_worth_uncoded(index, text)) =>
+            {
                 return;
             }
             Fields::Plain(_) => Vec::new(),
@@ -89,7 +88,7 @@ impl Redaction<'_> {
             let path = matches!(name.as_str(), "location" | "content-location" | "referer" | "link" | "origin");
             let covering = covering(value.as_bytes(), &marks);
             if covering.is_none() {
-                search::find(index, value.as_bytes(), Reading { path, plus: false }, &mut marks);
+                search::find(index, value.as_bytes(), path, &mut marks);
             }
             if let Some(new) = self.replaced(value.as_bytes(), marks, None) {
                 let new = HeaderValue::from_bytes(&new).unwrap_or(HeaderValue::from_static("!"));

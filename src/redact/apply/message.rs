@@ -119,7 +119,7 @@ impl Redaction<'_> {
         }
         let Some(parsed) = &reading.parsed else { return };
         body.malformed |= parsed.is_malformed();
-        if reading.plain && !search::is_worth(index, &body.content) {
+        if reading.plain && !search::is_worth_uncoded(index, &body.content) {
             return;
         }
         let mut marks = reading.body;

@@ -7,11 +7,7 @@ use crate::{
     exchange::{Target, known_method},
     redact::{
         find::fields,
-        known::{
-            index::Index,
-            marking::mark_known_fields,
-            search::{self, Reading},
-        },
+        known::{index::Index, marking::mark_known_fields, search},
         mark::Mark,
     },
 };
@@ -30,7 +26,7 @@ impl Redaction<'_> {
         if known_method(method).is_some() {
             return;
         }
-        search::find(index, method.as_str().as_bytes(), Reading::default(), &mut marks);
+        search::find(index, method.as_str().as_bytes(), false, &mut marks);
         if let Some(new) = self.replaced(method.as_str().as_bytes(), marks, None) {
             // A label is a token, as a method is.
             *method = Method::from_bytes(&new).unwrap_or_else(|_| Method::from_bytes(b"!").unwrap_or_default());
@@ -80,7 +76,7 @@ impl Redaction<'_> {
             return;
         }
         let raw = target.path();
-        search::find(index, raw.as_bytes(), Reading { path: true, plus: false }, &mut path);
+        search::find(index, raw.as_bytes(), true, &mut path);
         let mut changed = self.replaced(raw.as_bytes(), path, None);
         let mut text = changed.take().map_or_else(|| raw.to_owned(), |bytes| lossy(&bytes));
         // A secret may begin with the path's slash (a cookie that says where to return to); without it, what follows
@@ -105,7 +101,7 @@ impl Redaction<'_> {
 
     fn write_authority(&mut self, index: &Index, target: &mut Target) {
         let mut authority = Vec::new();
-        search::find(index, target.authority.as_bytes(), Reading::default(), &mut authority);
+        search::find(index, target.authority.as_bytes(), false, &mut authority);
         if let Some(new) = self.replaced(target.authority.as_bytes(), authority, None) {
             target.authority = lossy(&new).into();
             self.touched.elsewhere = true;

@@ -10,10 +10,7 @@ use crate::{
     redact::{
         find::{detect::MAX_CODINGS, fields, grammar::Parsed, steps::looked},
         kind::{self, MatchScope},
-        known::{
-            index::Index,
-            search::{self, Reading},
-        },
+        known::{index::Index, search},
         label,
         mark::Mark,
     },
@@ -57,7 +54,7 @@ impl Redaction<'_> {
         if !is_bare || self.redactor.plan.is_extended() {
             self.redactor.detect_text(text, MAX_CODINGS - 1, &mut marks);
         }
-        search::find(index, text, Reading::default(), &mut marks);
+        search::find(index, text, false, &mut marks);
         self.replaced(text, marks, None).map(|new| lossy(&new))
     }
 
@@ -70,7 +67,7 @@ impl Redaction<'_> {
     /// Replaces known secrets in a text of ours.
     pub(in crate::redact) fn rewrite(&self, index: &Index, text: &mut String) -> bool {
         let mut marks = Vec::new();
-        search::find(index, text.as_bytes(), Reading::default(), &mut marks);
+        search::find(index, text.as_bytes(), false, &mut marks);
         match self.replaced(text.as_bytes(), marks, None) {
             Some(new) => {
                 *text = lossy(&new);

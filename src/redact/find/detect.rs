@@ -4,7 +4,7 @@
 use std::{borrow::Cow, cell::LazyCell, ops::Range, sync::Arc};
 
 use super::{
-    hints, named,
+    hints, jwt, named,
     names::{self, FieldContext, JWK_PRIVATE, OAUTH},
     prefilter::Hints,
     shapes,
@@ -16,6 +16,7 @@ use crate::redact::{
     kind::{self, Kind},
     label,
     mark::{Id, Mark},
+    runs,
     view::View,
 };
 
@@ -55,6 +56,10 @@ impl Redactor {
         let Some(hints) = self.hints(text) else { return };
         self.reserve_labels(text);
         let depth = if text.len() > MAX_SEARCHED / 4 { depth.min(1) } else { depth };
+        let has_runs = self.thorough || runs::may_hold(text);
+        if has_runs {
+            jwt::find(text, |range| self.shape(text, range, Kind::Token, out));
+        }
         if hints.shape {
             shapes::find(text, |range, kind| self.shape(text, range, kind, out));
         }
@@ -74,8 +79,8 @@ impl Redactor {
             }
             return;
         }
-        if hints.shape {
-            self.detect_base64(text, depth, out);
+        if has_runs {
+            self.detect_runs(text, depth, out);
         }
         if !self.detect_lines(text, depth, out) && hints.field {
             named::find(text, &mut |range, kind| self.field(text, range, kind, out));

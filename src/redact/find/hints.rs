@@ -7,18 +7,14 @@ use std::{
 };
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
-use base64::{Engine as _, prelude::BASE64_STANDARD};
 
 use super::{
     formats::{self, FORMATS},
     header_names::HEADER_WORDS,
-    jwt,
     prefilter::{Hints, Prefilter, Suspect, Word},
     shapes,
 };
-
-/// The base64 of a data URL, and a JSON array in base64.
-const BASE64: &[&str] = &["W3s", ";base64,"];
+use crate::redact::runs;
 
 /// Parts of the names in `kind` that stand alone.
 const FIELDS: &[&str] = &[
@@ -58,17 +54,6 @@ const FIELDS: &[&str] = &[
     // An escaped name may be any name.
     "\\u",
 ];
-
-/// Parts of names that a text in base64 may hold.
-const CODED: &[&str] = &["secret", "passw", "token"];
-
-/// What base64 has of a text, wherever in it the text begins.
-fn coded(text: &str) -> [String; 3] {
-    ["", "-", "--"].map(|before| {
-        let (first, last) = ((before.len() * 8).div_ceil(6), (before.len() + text.len()) * 8 / 6);
-        BASE64_STANDARD.encode(format!("{before}{text}"))[first..last].to_owned()
-    })
-}
 
 /// Parts of names that are written in two words, in whatever manner.
 const PAIRS: &[(&str, &str)] = &[
@@ -147,7 +132,7 @@ const SHARED: &[&str] = &["key", "verifier", "middle", "national"];
 fn words() -> Vec<Word> {
     let word = |text: &str, hints| Word { text: text.to_ascii_lowercase(), ends: false, starts: false, hints };
     let listed = |texts: &[&str], hints| texts.iter().map(|text| word(text, hints)).collect::<Vec<_>>();
-    let mut words = listed(&[BASE64, jwt::WORDS, shapes::WORDS].concat(), Hints::SHAPE);
+    let mut words = listed(shapes::WORDS, Hints::SHAPE);
     for format in FORMATS {
         for literal in format.literals() {
             words.push(Word { starts: format.is_led(), ..word(literal, Hints::SHAPE) });
@@ -157,7 +142,6 @@ fn words() -> Vec<Word> {
             }
         }
     }
-    words.extend(CODED.iter().copied().flat_map(coded).map(|text| word(&text, Hints::SHAPE)));
     words.extend(listed(FIELDS, Hints::FIELD));
     words.extend(PAIRS.iter().copied().flat_map(joined).map(|text| word(&text, Hints::FIELD)));
     words.extend(listed(PEOPLE, Hints::PERSON));
@@ -176,9 +160,9 @@ static SEARCH: LazyLock<Option<(AhoCorasick, Vec<Word>)>> = LazyLock::new(|| {
     search.ok().map(|search| (search, words))
 });
 
-/// Whether there is neither a hint in a text nor a coding, which may hide one.
+/// Whether there is neither a hint in a text nor a coding, base64 and hex included, which may hide one.
 pub(in crate::redact) fn is_plain(text: &[u8]) -> bool {
-    PREFILTER.scan(text, |_, _| ControlFlow::Break(())).is_continue()
+    PREFILTER.scan(text, |_, _| ControlFlow::Break(())).is_continue() && !runs::may_hold(text)
 }
 
 /// Whether a text may hold a hint; where not, [`hints`] gives none.
@@ -205,7 +189,8 @@ pub(in crate::redact) fn suspects(
         places.push(place);
         if places.len() < MAX_SUSPECTS { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     });
-    listed.is_continue().then_some(places)
+    places.extend(runs::places(text).take(MAX_SUSPECTS));
+    (listed.is_continue() && places.len() < MAX_SUSPECTS).then_some(places)
 }
 
 /// What a text may hold; `None` where it is not worth reading.
@@ -221,9 +206,9 @@ pub(in crate::redact) fn hints(text: &[u8]) -> Option<Hints> {
         }
         if hints == Some(Hints::ALL) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
-    let Some(mut hints) = hints else { return is_coded.then(Hints::default) };
+    let Some(mut hints) = hints else { return (is_coded || runs::may_hold(text)).then(Hints::default) };
     hints.shape |= hints.person && holds_address(text);
-    (hints.shape || !is_lone_word(text)).then_some(hints)
+    (hints.shape || !is_lone_word(text) || runs::may_hold(text)).then_some(hints)
 }
 
 /// Whether a text holds an address that may have a user.
@@ -367,7 +352,8 @@ mod tests {
             };
             prop_assert!(is_seen, "{:?}", text);
             let is_coding = |at: usize| view::is_coded(&text[at..]) || label::begins(&text[at..]);
-            prop_assert_eq!(is_plain(text), !hint && !(0..text.len()).any(is_coding), "{:?}", text);
+            let is_coded = (0..text.len()).any(is_coding) || runs::may_hold(text);
+            prop_assert_eq!(is_plain(text), !hint && !is_coded, "{:?}", text);
         }
     }
 }

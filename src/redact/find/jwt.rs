@@ -5,12 +5,10 @@ use std::{io::Read, ops::Range};
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 
 use super::steps::looked;
+use crate::redact::runs::MIN_RUN;
 
-/// What a token begins with.
-pub(super) const WORDS: &[&str] = &["eyJ", "eyI", "eyA", "ewo", "ew0", "ewk"];
-
-/// Shortest header in base64url.
-const MIN_HEADER: usize = 10;
+/// Shortest header in base64url, which names an algorithm.
+const MIN_HEADER: usize = MIN_RUN;
 
 /// Every token of a text. A header may begin inside a longer word: letters that adjoin a token do not hide it.
 pub(super) fn find(text: &[u8], mut emit: impl FnMut(Range<usize>)) {

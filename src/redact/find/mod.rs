@@ -9,8 +9,8 @@ macro_rules! expression {
 }
 
 mod assigned;
-mod base64;
 mod body;
+mod coded;
 pub(super) mod detect;
 mod emit;
 pub(super) mod fields;

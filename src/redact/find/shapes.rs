@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::{formats, jwt};
+use super::formats;
 use crate::redact::{
     coding,
     kind::{self, Kind},
@@ -34,7 +34,6 @@ pub(in crate::redact) const WORDS: &[&str] =
 /// Where only the text around a value says that it is one, a value that holds a label was read before: the label took
 /// what was secret of it, and maybe the place where it ended.
 pub(in crate::redact) fn find(text: &[u8], mut emit: impl FnMut(Range<usize>, Kind)) {
-    jwt::find(text, |range| emit(range, Kind::Token));
     if let Some(pem) = &*PEM {
         pem.find_iter(text).for_each(|hit| emit(hit.range(), Kind::PrivateKey));
     }
@@ -119,7 +118,6 @@ fn is_phone(text: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
     use proptest::prelude::*;
 
     use super::*;
@@ -137,16 +135,6 @@ mod tests {
         for expression in [&PEM, &PUTTY, &SCHEME, &USERINFO] {
             assert!(expression.is_some());
         }
-    }
-
-    #[test]
-    fn a_jwt_is_known_anywhere_and_a_host_name_is_none() {
-        let header = BASE64_URL_SAFE_NO_PAD.encode(r#"{"alg":"RS256"}"#);
-        for header in [header, BASE64_URL_SAFE_NO_PAD.encode("{\n \"alg\":\"RS256\"}")] {
-            let token = format!("{header}.e30.c2ln");
-            assert_eq!(all(&format!("got x{token}. Sorry")), [(token, Kind::Token)]);
-        }
-        assert!(all("eyebrow-model.example.com").is_empty());
     }
 
     #[test]

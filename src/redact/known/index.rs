@@ -1,16 +1,12 @@
-//! Finding known secrets in a text, in one pass.
+//! Finding known secrets in a text, as they are.
 //!
-//! An [`Index`] is a [`NgramFilter`], which rules out nearly every text, and behind it a short list of
-//! multi-pattern searches, each about twice as large as the next. A new secret adds a small one and merges those of
-//! like size; each is compiled when the filter first lets a text through, so that a secret that never comes again costs
-//! no compiling. A search never waits for a new secret: it works on a snapshot.
+//! An [`Index`] is a [`NgramFilter`], which rules out nearly every text and every place of the others, and behind it
+//! a few sorted lists of secrets, each about twice as long as the next. What a text begins with at a place is the
+//! secret that precedes it in the order, or a beginning of that one. A search never waits for a new secret: it works on
+//! a snapshot.
 
-use std::{
-    ops::Range,
-    sync::{Arc, OnceLock},
-};
+use std::{ops::Range, sync::Arc};
 
-use aho_corasick::AhoCorasick;
 use base64::{
     Engine as _,
     prelude::{BASE64_STANDARD_NO_PAD, BASE64_URL_SAFE_NO_PAD},
@@ -23,15 +19,18 @@ use crate::redact::{
     kind::{self, MatchScope},
     label,
     mark::Id,
+    runs,
 };
 
-/// Secrets longer than this are found by a part of them.
-pub(super) const ANCHOR: usize = 32;
+/// So many bytes at the beginning of a longer secret are found by themselves: what an error message cut is one, too.
+pub(super) const PREFIX: usize = 32;
 
 /// The form in which a text holds a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::redact) enum Form {
     Raw,
+    Percent,
+    Escaped,
     Base64,
     Hex,
 }
@@ -40,6 +39,8 @@ impl Form {
     pub(in crate::redact) fn name(self) -> &'static str {
         match self {
             Self::Raw => "raw",
+            Self::Percent => "percent-encoded",
+            Self::Escaped => "escaped",
             Self::Base64 => "base64",
             Self::Hex => "hex",
         }
@@ -48,13 +49,11 @@ impl Form {
 
 /// What is searched for to find a secret.
 #[derive(Debug, Clone)]
-pub(in crate::redact) struct Pattern {
+pub(in crate::redact) struct Needle {
+    text: Arc<[u8]>,
     secret: Id,
     form: Form,
-    needle: Vec<u8>,
-    /// For a part of a long secret: all of it, and where the part begins.
-    whole: Option<(Arc<[u8]>, usize)>,
-    spread: MatchScope,
+    scope: MatchScope,
 }
 
 /// A secret in a text.
@@ -65,67 +64,56 @@ pub(in crate::redact) struct KnownMatch {
     pub(in crate::redact) form: Form,
 }
 
-/// Every spread secret, ready to be searched for.
+/// Every secret that is looked for by value.
 #[derive(Debug, Default)]
 pub(in crate::redact) struct Index {
     filter: NgramFilter,
-    pub(in crate::redact) levels: Vec<Arc<Level>>,
-    /// Whether some secret holds a blank, so that `+` in a query has to be read as one.
+    levels: Vec<Arc<Level>>,
+    /// Whether some secret holds a blank, so that `+` may stand for one.
     pub(in crate::redact) blanks: bool,
     /// Whether some secret holds a quote, a backslash or a control character, which JSON writes as an escape.
     pub(in crate::redact) escaped: bool,
     /// Grows with every change.
     pub(in crate::redact) generation: u64,
-    /// Every text is searched, even one that the filter rules out.
+    /// Every text is searched at every place, even where the filter rules it out.
     thorough: bool,
 }
 
-/// Patterns that are searched for together.
-#[derive(Debug)]
-pub(in crate::redact) struct Level {
-    patterns: Vec<Pattern>,
-    /// Compiled at the first search.
-    search: OnceLock<Option<AhoCorasick>>,
+/// Needles in the order of their texts.
+#[derive(Debug, Default)]
+struct Level {
+    needles: Vec<Needle>,
+    /// For each the longest other one that it begins with.
+    shorter: Vec<Option<u32>>,
 }
 
-impl Level {
-    /// `None` only beyond two billion states; what is then not found by value is still found by field.
-    fn search(&self) -> Option<&AhoCorasick> {
-        let compile = || AhoCorasick::new(self.patterns.iter().map(|pattern| &pattern.needle)).ok();
-        self.search.get_or_init(compile).as_ref()
-    }
+/// A needle beside the place that a text has in the order.
+struct Neighbour {
+    at: usize,
+    /// How many bytes it has in common with the text.
+    common: usize,
 }
 
 /// Adds what finds this text of a secret; nothing for one that is replaced in its own field only.
-pub(in crate::redact) fn patterns_of(text: &Arc<[u8]>, secret: Id, out: &mut Vec<Pattern>) {
-    let spread = kind::match_scope(text);
-    if spread == MatchScope::Field {
+pub(in crate::redact) fn needles_of(text: &Arc<[u8]>, secret: Id, out: &mut Vec<Needle>) {
+    let scope = kind::match_scope(text);
+    if scope == MatchScope::Field {
         return;
     }
-    let mut anchors: Vec<(usize, &[u8])> = Vec::new();
-    if text.len() <= ANCHOR + ANCHOR / 2 {
-        anchors.push((0, text));
-    } else {
-        // The end distinguishes tokens, the beginning finds cut ones; a JWT's beginning is its algorithm, and known by
-        // its shape. An armoured key is found by its aliases.
-        let end = text.len() - ANCHOR;
-        anchors.push((end, &text[end..]));
-        if !text.starts_with(b"ey") && !text.starts_with(b"-----") {
-            anchors.push((0, &text[..ANCHOR]));
-        }
+    out.push(Needle { text: Arc::clone(text), secret, form: Form::Raw, scope });
+    // In base64 or hex by itself, it is shorter than what is decoded.
+    if text.len() >= runs::MIN_RUN / 4 * 3 {
+        return;
     }
-    for (at, anchor) in anchors {
-        let whole = (anchor.len() < text.len()).then(|| (Arc::clone(text), at));
-        out.push(Pattern { secret, form: Form::Raw, needle: anchor.to_vec(), whole, spread });
-        for needle in base64_cores(anchor) {
-            out.push(Pattern { secret, form: Form::Base64, needle, whole: None, spread });
-        }
-        let lower = hex(anchor).into_bytes();
-        let upper = lower.to_ascii_uppercase();
-        if upper != lower {
-            out.push(Pattern { secret, form: Form::Hex, needle: upper, whole: None, spread });
-        }
-        out.push(Pattern { secret, form: Form::Hex, needle: lower, whole: None, spread });
+    let mut add = |text: &[u8], form| out.push(Needle { text: text.into(), secret, form, scope: MatchScope::Anywhere });
+    for core in base64_cores(text) {
+        add(&core, Form::Base64);
+    }
+    let digits = hex(text);
+    add(digits.as_bytes(), Form::Hex);
+    let upper = digits.to_ascii_uppercase();
+    if upper != digits {
+        add(upper.as_bytes(), Form::Hex);
     }
 }
 
@@ -154,40 +142,39 @@ impl Index {
         Self { thorough: true, ..Self::default() }
     }
 
-    /// The same with these patterns.
-    pub(in crate::redact) fn with(&self, mut patterns: Vec<Pattern>) -> Self {
+    /// The same with these needles.
+    pub(in crate::redact) fn with(&self, mut needles: Vec<Needle>) -> Self {
         let mut filter = self.filter.clone();
-        looked(self.levels.iter().map(|level| level.patterns.len()).sum());
-        let held = self.levels.iter().flat_map(|level| &level.patterns);
-        filter.add(patterns.iter().map(Pattern::bytes), held.map(Pattern::bytes));
-        let mut levels = self.levels.clone();
-        while levels.last().is_some_and(|last| last.patterns.len() <= 2 * patterns.len()) {
-            if let Some(last) = levels.pop() {
-                patterns.splice(0..0, last.patterns.iter().cloned());
-            }
-        }
-        let blanks = self.blanks || patterns.iter().any(|pattern| pattern.needle.contains(&b' '));
+        looked(self.levels.iter().map(|level| level.needles.len()).sum());
+        let held = self.levels.iter().flat_map(|level| &level.needles);
+        filter.add(needles.iter().map(Needle::beginning), held.map(Needle::beginning));
+        let blanks = self.blanks || needles.iter().any(|needle| needle.text.contains(&b' '));
         let is_escaped = |byte: &u8| *byte < b' ' || matches!(byte, b'"' | b'\\');
-        let escaped = self.escaped || patterns.iter().any(|pattern| pattern.needle.iter().any(is_escaped));
-        levels.push(Arc::new(Level { patterns, search: OnceLock::new() }));
+        let escaped = self.escaped || needles.iter().any(|needle| needle.text.iter().any(is_escaped));
+        let mut levels = self.levels.clone();
+        while levels.last().is_some_and(|last| last.needles.len() <= 2 * needles.len()) {
+            needles.extend(levels.pop().into_iter().flat_map(|last| last.needles.clone()));
+        }
+        levels.push(Arc::new(Level::of(needles)));
         Self { filter, levels, blanks, escaped, generation: self.generation + 1, thorough: self.thorough }
     }
 
-    /// The same without the patterns of other secrets than these.
+    /// The same without the needles of other secrets than these.
     pub(in crate::redact) fn only(&self, keep: impl Fn(Id) -> bool) -> Self {
-        let patterns: Vec<Pattern> = self
-            .levels
-            .iter()
-            .flat_map(|level| &level.patterns)
-            .filter(|pattern| keep(pattern.secret))
-            .cloned()
-            .collect();
+        let held = self.levels.iter().flat_map(|level| &level.needles);
+        let needles: Vec<Needle> = held.filter(|needle| keep(needle.secret)).cloned().collect();
         let empty = Self { generation: self.generation, thorough: self.thorough, ..Self::default() };
-        if patterns.is_empty() { Self { generation: self.generation + 1, ..empty } } else { empty.with(patterns) }
+        if needles.is_empty() { Self { generation: self.generation + 1, ..empty } } else { empty.with(needles) }
     }
 
     pub(in crate::redact) fn is_empty(&self) -> bool {
         self.levels.is_empty()
+    }
+
+    /// How many lists are searched.
+    #[cfg(test)]
+    pub(super) fn depth(&self) -> usize {
+        self.levels.len()
     }
 
     /// Whether anything in the text may be a secret; no false "no" for text without codings.
@@ -195,93 +182,157 @@ impl Index {
         self.thorough || self.filter.touches(text)
     }
 
-    /// Every secret in the text as it stands (no coding undone). `path` says that the text is a path or holds one: a
-    /// base64 text then ends at a slash, and words are not replaced.
+    /// Every secret in the text as it stands (no coding undone); in a path, words are not replaced.
+    ///
+    /// Secrets that begin alike are compared with the text at each place that begins like them. Beyond so much of that
+    /// the rest of the text is one secret.
     pub(in crate::redact) fn search(&self, text: &[u8], path: bool, out: &mut Vec<KnownMatch>) {
-        if !self.touches(text) {
+        /// Bytes that are compared for each byte of the text, and for any text.
+        const COMPARED: usize = 32;
+        const COMPARED_ANYWAY: usize = 1 << 14;
+        if self.is_empty() || !self.touches(text) {
             return;
         }
         let mut labels: Option<Vec<Range<usize>>> = None;
-        for level in &self.levels {
-            let Some(search) = level.search() else { continue };
-            // In a text that repeats itself the same part of it is hit again and again; it is grown once.
-            let mut grown = [0..0, 0..0, 0..0];
-            for hit in search.find_overlapping_iter(text) {
-                looked(hit.range().len());
-                let pattern = &level.patterns[hit.pattern().as_usize()];
+        let mut left = COMPARED_ANYWAY + COMPARED * text.len();
+        // Where what was found last ends: what begins inside of it is no cut secret.
+        let mut until = 0;
+        for at in 0..text.len() {
+            if !self.thorough && !self.filter.begins(&text[at..]) {
+                continue;
+            }
+            let mut matches: Vec<(&Needle, usize)> =
+                self.levels.iter().filter_map(|level| level.begins(text, at, path, &mut left)).collect();
+            if left == 0 {
+                let secret = matches.first().map(|(needle, _)| *needle).or(self.levels[0].needles.first());
+                let rest =
+                    |needle: &Needle| KnownMatch { range: at..text.len(), secret: needle.secret, form: Form::Raw };
+                out.extend(secret.map(rest));
+                return;
+            }
+            let is_whole = |(needle, end): &(&Needle, usize)| at + needle.text.len() == *end;
+            if at < until || matches.iter().any(is_whole) {
+                matches.retain(is_whole);
+            }
+            for (needle, end) in matches {
+                until = until.max(end);
                 let labels = labels.get_or_insert_with(|| label::find(text).map(|(range, _)| range).collect());
-                let before = labels.partition_point(|label| label.start <= hit.start());
-                if before.checked_sub(1).is_some_and(|last| hit.end() <= labels[last].end) {
-                    continue;
-                }
-                let known = &mut grown[pattern.form as usize];
-                match pattern.range(text, hit.start()..hit.end(), path) {
-                    Some(Extent::Exact(range)) => {
-                        out.push(KnownMatch { range, secret: pattern.secret, form: pattern.form });
-                    }
-                    Some(Extent::Grown(_)) if known.start <= hit.start() && hit.end() <= known.end => {}
-                    Some(Extent::Grown(part)) => {
-                        let range = grow(text, hit.start()..hit.end(), part);
-                        known.clone_from(&range);
-                        out.push(KnownMatch { range, secret: pattern.secret, form: pattern.form });
-                    }
-                    None => {}
+                let before = labels.partition_point(|label| label.start <= at);
+                if before.checked_sub(1).is_none_or(|last| end > labels[last].end) {
+                    let range = needle.form.grown(text, at..end);
+                    out.push(KnownMatch { range, secret: needle.secret, form: needle.form });
                 }
             }
         }
     }
 }
 
-/// How far a secret reaches around a hit.
-enum Extent {
-    /// So far.
-    Exact(Range<usize>),
-    /// As far as there are such bytes.
-    Grown(fn(u8) -> bool),
-}
-
-impl Pattern {
-    fn bytes(&self) -> &[u8] {
-        &self.needle
+impl Level {
+    fn of(mut needles: Vec<Needle>) -> Self {
+        needles.sort_by(|one, other| one.text.cmp(&other.text));
+        let mut shorter = Vec::with_capacity(needles.len());
+        let mut around: Vec<usize> = Vec::new();
+        for (at, needle) in needles.iter().enumerate() {
+            while around.pop_if(|outer| !needle.text.starts_with(&needles[*outer].text)).is_some() {}
+            shorter.push(around.last().and_then(|outer| u32::try_from(*outer).ok()));
+            around.push(at);
+        }
+        Self { needles, shorter }
     }
 
-    /// How far the secret reaches around a hit; `None` if the hit does not count.
-    fn range(&self, text: &[u8], hit: Range<usize>, path: bool) -> Option<Extent> {
-        match self.form {
-            Form::Raw => {
-                let spoken = |at: usize| text.get(at).is_some_and(u8::is_ascii_alphanumeric);
-                let adjoined = spoken(hit.end) || (hit.start > 0 && spoken(hit.start - 1));
-                match self.spread {
-                    MatchScope::Field => return None,
-                    MatchScope::Word if adjoined || path => return None,
-                    MatchScope::Bounded if adjoined => return None,
-                    _ => {}
-                }
-                let Some((whole, at)) = &self.whole else { return Some(Extent::Exact(hit)) };
-                let start = hit.start.checked_sub(*at);
-                let whole = start
-                    .map(|start| start..start + whole.len())
-                    .filter(|range| text.get(range.clone()) == Some(&**whole));
-                Some(whole.map_or(Extent::Grown(is_token_byte), Extent::Exact))
+    /// The last needle that does not come after the text, and the one behind it.
+    fn around(&self, text: &[u8], left: &mut usize) -> [Option<Neighbour>; 2] {
+        // What both neighbours have in common with the text, all between them have.
+        let mut compare = |at: usize, known: usize| {
+            let needle = &self.needles[at].text;
+            let (one, other) = (&text[known..], needle.get(known..).unwrap_or_default());
+            let blocks = one.chunks_exact(16).zip(other.chunks_exact(16)).take_while(|(one, other)| one == other);
+            let start = 16 * blocks.count();
+            let bytes = one[start..].iter().zip(&other[start..]).take_while(|(one, other)| one == other);
+            let common = known + start + bytes.count();
+            // A line of the cache at a time.
+            looked((common - known) / 64 + 1);
+            *left = left.saturating_sub(common - known + 1);
+            // A needle that the text begins with does not come after it.
+            let is_after = needle.get(common).is_some_and(|byte| text.get(common).is_none_or(|other| byte > other));
+            (is_after, Neighbour { at, common })
+        };
+        let last = self.needles.len() - 1;
+        let (is_after, mut after) = compare(last, 0);
+        if !is_after {
+            return [Some(after), None];
+        }
+        let (is_after, mut before) = compare(0, 0);
+        if is_after {
+            return [None, Some(before)];
+        }
+        while after.at - before.at > 1 {
+            match compare(before.at.midpoint(after.at), before.common.min(after.common)) {
+                (true, found) => after = found,
+                (false, found) => before = found,
             }
-            Form::Base64 if path && !text[hit].contains(&b'/') => Some(Extent::Grown(is_base64_but_slash)),
-            Form::Base64 => Some(Extent::Grown(|byte| is_base64_but_slash(byte) || byte == b'/')),
-            Form::Hex => Some(Extent::Grown(|byte| byte.is_ascii_hexdigit())),
+        }
+        [Some(before), Some(after)]
+    }
+
+    /// The longest needle with which the text goes on at a place, and where it ends; or the beginning of one.
+    fn begins(&self, text: &[u8], at: usize, path: bool, left: &mut usize) -> Option<(&Needle, usize)> {
+        let rest = &text[at..];
+        let [before, after] = self.around(rest, left);
+        let mut candidate = before.as_ref().map(|before| before.at);
+        while let Some(held) = candidate.and_then(|held| self.needles.get(held)) {
+            if rest.starts_with(&held.text) && held.counts(text, at..at + held.text.len(), path) {
+                return Some((held, at + held.text.len()));
+            }
+            *left = left.saturating_sub(1);
+            candidate = candidate.and_then(|held| self.shorter[held]).map(|shorter| shorter as usize);
+        }
+        let Neighbour { at: cut, common } = before.into_iter().chain(after).max_by_key(|found| found.common)?;
+        let cut = &self.needles[cut];
+        (common >= PREFIX && cut.is_known_cut()).then(|| (cut, at + common + token_bytes(&rest[common..])))
+    }
+}
+
+impl Needle {
+    fn beginning(&self) -> &[u8] {
+        &self.text[..self.text.len().min(PREFIX)]
+    }
+
+    /// Whether a beginning of it may be it: a JWT's is its algorithm, and an armoured key's its armour.
+    fn is_known_cut(&self) -> bool {
+        !self.text.starts_with(b"ey") && !self.text.starts_with(b"-----")
+    }
+
+    /// Whether it counts where it stands.
+    fn counts(&self, text: &[u8], range: Range<usize>, path: bool) -> bool {
+        let spoken = |at: usize| text.get(at).is_some_and(u8::is_ascii_alphanumeric);
+        let adjoined = spoken(range.end) || (range.start > 0 && spoken(range.start - 1));
+        match self.scope {
+            MatchScope::Field => false,
+            MatchScope::Word => !adjoined && !path,
+            MatchScope::Bounded => !adjoined,
+            MatchScope::Anywhere => true,
         }
     }
 }
 
-fn is_base64_but_slash(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'_' | b'=')
+impl Form {
+    /// All of the letters that a secret in base64 or hex is a part of.
+    fn grown(self, text: &[u8], range: Range<usize>) -> Range<usize> {
+        let part: fn(&u8) -> bool = match self {
+            Self::Base64 => |byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'_' | b'='),
+            Self::Hex => u8::is_ascii_hexdigit,
+            Self::Raw | Self::Percent | Self::Escaped => return range,
+        };
+        let before = text[..range.start].iter().rev().take_while(|byte| part(byte)).count();
+        let after = text[range.end..].iter().take_while(|byte| part(byte)).count();
+        range.start - before..range.end + after
+    }
 }
 
-fn is_token_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'+' | b'=')
-}
-
-/// The range, extended both ways over the bytes that `part` accepts; never into a label.
-fn grow(text: &[u8], range: Range<usize>, part: impl Fn(u8) -> bool) -> Range<usize> {
-    let before = text[..range.start].iter().rev().take_while(|byte| part(**byte)).count();
-    let after = text[range.end..].iter().take_while(|byte| part(**byte)).count();
-    range.start - before..range.end + after
+/// How many bytes of a token a text begins with.
+fn token_bytes(text: &[u8]) -> usize {
+    text.iter()
+        .take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'+' | b'='))
+        .count()
 }

@@ -2,10 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{
-    index::Index,
-    search::{self, Reading},
-};
+use super::{index::Index, search};
 use crate::{
     exchange::Body,
     redact::{
@@ -39,7 +36,7 @@ impl Redactor {
                 Grammar::Multipart(parts) => {
                     for part in parts {
                         let mut marks = Vec::new();
-                        search::find(index, &content[part.head.clone()], Reading::default(), &mut marks);
+                        search::find(index, &content[part.head.clone()], false, &mut marks);
                         let heads = marks.len();
                         let place: Arc<str> = field_place(&part.name).into();
                         self.mark_known_parsed(index, &part.inside, &content[part.body.clone()], &mut marks);
@@ -52,7 +49,7 @@ impl Redactor {
                 }
                 Grammar::Lines | Grammar::Bytes | Grammar::Mended(_) | Grammar::Nearly => {
                     let before = out.len();
-                    search::find(index, content, Reading::default(), out);
+                    search::find(index, content, false, out);
                     mark::in_whole(&mut out[before..]);
                 }
             }
@@ -68,11 +65,8 @@ pub(in crate::redact) fn mark_known_fields(index: &Index, text: &[u8], fields: &
     for field in fields {
         for (part, is_name) in [(&field.name, true), (&field.value, false)] {
             let (raw, range) = (part.raw(text), part.range());
-            if part.view.as_ref().is_some_and(|view| !search::is_worth_decoded(index, raw, view)) {
-                continue;
-            }
             let mut marks = Vec::new();
-            search::find(index, raw, Reading { plus: true, ..Reading::default() }, &mut marks);
+            search::find(index, raw, false, &mut marks);
             if marks.is_empty() {
                 continue;
             }

@@ -95,6 +95,14 @@ impl NgramFilter {
         }
     }
 
+    /// Whether a needle may stand at the beginning of the text.
+    #[inline]
+    pub(in crate::redact) fn begins(&self, text: &[u8]) -> bool {
+        let [long, middle, short] = self.present;
+        (long || middle) && text.first_chunk::<8>().is_some_and(|first| self.holds(gram(first)))
+            || short && text.get(..CLASSES[2].least).is_some_and(|first| self.holds(gram(first)))
+    }
+
     fn hold(&mut self, (slot, fingerprint): (usize, u32)) {
         for at in (slot..self.slots.len()).chain(0..slot) {
             match self.slots[at].load(Ordering::Relaxed) {

@@ -2,7 +2,7 @@
 
 use std::{cell::LazyCell, ops::Range, sync::Arc};
 
-use super::index::{Index, KnownMatch};
+use super::index::{Form, Index, KnownMatch};
 use crate::json::{Document, Kind as JsonKind, Node};
 use crate::redact::{
     Bounds, Hit, Redactor,
@@ -13,75 +13,75 @@ use crate::redact::{
     kind::{self, MatchScope},
     label,
     mark::Mark,
+    runs::{self, Coding},
     view::{self, View},
 };
 
 /// How many codings are undone one inside the other.
 const MAX_DEPTH: usize = 3;
 
-/// In longer texts only one.
-const MAX_DECODED: usize = 1 << 18;
-
-/// How a text is read.
-#[derive(Debug, Clone, Copy, Default)]
-pub(in crate::redact) struct Reading {
-    /// It is a path or may hold one.
-    pub(in crate::redact) path: bool,
-    /// `+` is a space (queries, forms).
-    pub(in crate::redact) plus: bool,
-}
-
-/// Known secrets in a text, any coding undone. Ranges are those of `text`.
-pub(in crate::redact) fn find(index: &Index, text: &[u8], reading: Reading, out: &mut Vec<Mark>) {
-    let blanks = reading.plus && index.blanks && memchr::memchr(b'+', text).is_some();
-    if blanks || is_worth(index, text) {
-        let mut found = Vec::new();
-        let depth = if text.len() > MAX_DECODED { 1 } else { MAX_DEPTH };
-        find_at(index, text, reading, depth, &mut found);
-        // A secret that is there as it is comes before one that is coded in it.
-        found.sort_by_key(|found| found.form);
-        out.extend(found.into_iter().map(|found| Mark::part(found.range, found.secret)));
+/// Known secrets in a text, any coding undone; `path` says that it is a path or may hold one. Ranges are those of
+/// `text`.
+pub(in crate::redact) fn find(index: &Index, text: &[u8], path: bool, out: &mut Vec<Mark>) {
+    if is_worth(index, text) {
+        out.extend(all(index, text, path).into_iter().map(|found| Mark::part(found.range, found.secret)));
     }
 }
 
-fn find_at(index: &Index, text: &[u8], reading: Reading, depth: usize, out: &mut Vec<KnownMatch>) {
-    index.search(text, reading.path, out);
+/// Every known secret in a text; one that is there as it is comes before one that is coded in it.
+pub(super) fn all(index: &Index, text: &[u8], path: bool) -> Vec<KnownMatch> {
+    let mut found = Vec::new();
+    find_at(index, text, path, MAX_DEPTH, &mut found);
+    found.sort_by_key(|found| found.form);
+    found
+}
+
+fn find_at(index: &Index, text: &[u8], path: bool, depth: usize, out: &mut Vec<KnownMatch>) {
+    index.search(text, path, out);
     if depth == 0 {
         return;
     }
-    let plus = reading.plus && index.blanks;
-    for view in [View::percent(text, plus), View::unescape(text), View::entities(text)].into_iter().flatten() {
+    let blanks = index.blanks && memchr::memchr(b'+', text).is_some();
+    for (view, form) in [
+        (View::percent(text, false), Form::Percent),
+        (blanks.then(|| View::percent(text, true)).flatten(), Form::Percent),
+        (View::unescape(text), Form::Escaped),
+        (View::entities(text), Form::Escaped),
+    ] {
+        let Some(view) = view else { continue };
         let mut inner = Vec::new();
-        find_at(index, &view.text, Reading { plus: false, ..reading }, depth - 1, &mut inner);
-        out.extend(inner.into_iter().map(|found| KnownMatch { range: view.source(&found.range), ..found }));
+        find_at(index, &view.text, path, depth - 1, &mut inner);
+        let outer = |found: KnownMatch| KnownMatch { range: view.source(&found.range), form, ..found };
+        out.extend(inner.into_iter().map(outer));
     }
+    runs::decode(text, |decoded| {
+        let mut inner = Vec::new();
+        find_at(index, &decoded.plain, path, depth - 1, &mut inner);
+        let form = match decoded.coding {
+            Coding::Base64 => Form::Base64,
+            Coding::Hex => Form::Hex,
+        };
+        let outer = |found: KnownMatch| KnownMatch { range: decoded.source(text, &found.range), form, ..found };
+        out.extend(inner.into_iter().map(outer));
+    });
 }
 
 /// Whether [`find`] could find anything.
 pub(in crate::redact) fn is_worth(index: &Index, text: &[u8]) -> bool {
-    if index.is_empty() {
-        return false;
-    }
-    index.touches(text) || memchr::memchr3_iter(b'%', b'\\', b'&', text).any(|at| hides(index, &text[at..]))
+    !index.is_empty()
+        && (is_worth_uncoded(index, text)
+            || memchr::memchr2_iter(b'%', b'&', text).any(|at| view::is_coded(&text[at..]))
+            || runs::may_hold(text))
 }
 
-/// The same for a part of a form, percent-encoded, of which `view` shows what it stands for.
-pub(in crate::redact) fn is_worth_decoded(index: &Index, text: &[u8], view: &View) -> bool {
-    // A `+` is a space there, and itself in what `find` looks at.
-    let is_another = !index.blanks && memchr::memchr(b'+', text).is_some();
-    is_another
-        || index.touches(text)
-        || memchr::memchr2_iter(b'\\', b'&', text).any(|at| hides(index, &text[at..]))
-        || is_worth(index, &view.text)
-}
-
-/// Whether a text begins with a coding in which a secret may stand otherwise than as it is.
-fn hides(index: &Index, text: &[u8]) -> bool {
-    match text {
-        // Other escapes are those of bytes that no secret may hold.
-        [b'\\', next, ..] => index.escaped || matches!(next, b'u' | b'/'),
-        _ => view::is_coded(text),
-    }
+/// The same of a text in which nothing is percent-encoded, an entity, or a text in base64 or hex.
+pub(in crate::redact) fn is_worth_uncoded(index: &Index, text: &[u8]) -> bool {
+    // Other escapes are those of bytes that no secret holds.
+    let is_escape = |at: usize| index.escaped || matches!(text.get(at + 1), Some(b'u' | b'/'));
+    !index.is_empty()
+        && (index.touches(text)
+            || index.blanks && memchr::memchr(b'+', text).is_some()
+            || memchr::memchr_iter(b'\\', text).any(is_escape))
 }
 
 impl Redactor {
@@ -93,14 +93,16 @@ impl Redactor {
     pub fn scan(&self, bytes: &[u8]) -> Vec<Hit> {
         let index = self.memory().index();
         let memory = self.memory();
-        let mut hits: Vec<Hit> = scan(&index, bytes)
+        // Read as a path: a word that may stand in a path is no proof of a secret.
+        let found = if is_worth(&index, bytes) { all(&index, bytes, true) } else { Vec::new() };
+        let mut hits: Vec<Hit> = found
             .into_iter()
-            .map(|(found, form)| {
+            .map(|found| {
                 let secret = memory.secret(found.secret);
                 Hit {
                     offset: found.range.start,
                     kind: secret.kind.name(),
-                    form,
+                    form: found.form.name(),
                     label: label::text(secret.kind, secret.number, Bounds::default()),
                 }
             })
@@ -170,7 +172,7 @@ fn mark_known_string(index: &Index, node: Node<'_>, place: Option<&dyn Fn() -> S
     let start = node.span().start + 1;
     let mut found = Vec::new();
     // The text itself first; what its escapes stand for comes from the view.
-    find(index, inner, Reading::default(), &mut found);
+    find(index, inner, false, &mut found);
     let escapes = LazyCell::new(|| escapes(inner));
     found.retain(|mark| !cuts(&escapes, mark.range.start) && !cuts(&escapes, mark.range.end));
     if found.is_empty() {
@@ -202,33 +204,4 @@ fn escapes(inner: &[u8]) -> Vec<Range<usize>> {
 fn cuts(escapes: &[Range<usize>], edge: usize) -> bool {
     let before = escapes.partition_point(|escape| escape.start < edge);
     before.checked_sub(1).is_some_and(|last| edge < escapes[last].end)
-}
-
-/// Every known secret in bytes of a file, with its form.
-pub(in crate::redact) fn scan(index: &Index, bytes: &[u8]) -> Vec<(KnownMatch, &'static str)> {
-    let mut out = Vec::new();
-    if index.is_empty() {
-        return out;
-    }
-    // Read as a path: a word that may stand in a path is no proof of a secret.
-    let reading = Reading { path: true, plus: false };
-    let mut raw = Vec::new();
-    index.search(bytes, true, &mut raw);
-    out.extend(raw.into_iter().map(|found| {
-        let form = found.form.name();
-        (found, form)
-    }));
-    let views = [
-        (View::percent(bytes, false), "percent-encoded"),
-        (index.blanks.then(|| View::percent(bytes, true)).flatten(), "percent-encoded"),
-        (View::unescape(bytes), "escaped"),
-        (View::entities(bytes), "escaped"),
-    ];
-    for (view, form) in views {
-        let Some(view) = view else { continue };
-        let mut found = Vec::new();
-        find_at(index, &view.text, reading, MAX_DEPTH - 1, &mut found);
-        out.extend(found.into_iter().map(|found| (KnownMatch { range: view.source(&found.range), ..found }, form)));
-    }
-    out
 }

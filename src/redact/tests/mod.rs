@@ -1,6 +1,7 @@
 //! Redaction of exchanges, by example.
 
 mod bodies;
+mod coded;
 mod credentials;
 mod linear;
 mod notations;

@@ -71,7 +71,8 @@ fn base64(text: &str, dice: &mut Dice<'_>) -> String {
 fn coded(secret: &str, dice: &mut Dice<'_>) -> String {
     match dice.roll(6) {
         0 => percent(secret, dice),
-        1 => base64(secret, dice),
+        // In a path, base64 of other characters may begin like any other segment.
+        1 if secret.is_ascii() => base64(secret, dice),
         2 => hex(secret.as_bytes()),
         3 => {
             let inner = escaped(secret, dice);

@@ -1,0 +1,357 @@
+//! Text in base64 or hex inside another text.
+//!
+//! Every run of sixteen letters of base64 (either alphabet) or more is looked at, in all four ways to begin with a
+//! letter. Where eight visible ASCII bytes in a row come out, or where the run begins like a text in UTF-8, it is
+//! decoded and read; other runs hold no text. Digits in hex are read alike.
+
+use std::{borrow::Cow, ops::Range};
+
+use super::find::steps::looked;
+
+/// Shortest run that is looked at.
+pub(in crate::redact) const MIN_RUN: usize = 16;
+
+/// What a run is taken for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::redact) enum Coding {
+    Base64,
+    Hex,
+}
+
+/// A text that stands in another one in base64 or hex.
+pub(in crate::redact) struct Decoded {
+    pub(in crate::redact) plain: Vec<u8>,
+    pub(in crate::redact) coding: Coding,
+    /// The run, with its padding and the breaks of its lines.
+    place: Range<usize>,
+    /// The letters before the first that counts, where a `/` may separate words rather than stand for six bits.
+    skipped: Option<usize>,
+}
+
+impl Decoded {
+    /// What stands in the source for a part of the text: all of the run, or of the words that the part is in.
+    pub(in crate::redact) fn source(&self, source: &[u8], part: &Range<usize>) -> Range<usize> {
+        let Some(skipped) = self.skipped else { return self.place.clone() };
+        let first = self.place.start + skipped;
+        let (start, end) = (first + part.start / 3 * 4, (first + part.end.div_ceil(3) * 4).min(self.place.end));
+        let is_word = |byte: &&u8| **byte != b'/';
+        let before = source[self.place.start..start].iter().rev().take_while(is_word).count();
+        let after = source[end..self.place.end].iter().take_while(is_word).count();
+        start - before..end + after
+    }
+}
+
+/// Passes on every text that stands in another one in base64 or hex.
+pub(in crate::redact) fn decode(text: &[u8], mut found: impl FnMut(&Decoded)) {
+    let mut at = 0;
+    while let Some(run) = next(text, at) {
+        let (letters, end) = unwrapped(text, &run);
+        let padding = text[end..].iter().take(2).take_while(|byte| **byte == b'=').count();
+        let place = run.start..end + padding;
+        at = place.end;
+        let has_words = end == run.end && memchr::memchr(b'/', &letters).is_some();
+        for first in alignments(&letters) {
+            let skipped = has_words.then_some(first);
+            let plain = from_base64(&letters[first..]);
+            found(&Decoded { plain, coding: Coding::Base64, place: place.clone(), skipped });
+        }
+        for place in pieces(text, &run, |byte| byte != b'/').filter(|_| has_words) {
+            for first in alignments(&text[place.clone()]) {
+                let plain = from_base64(&text[place.start + first..place.end]);
+                found(&Decoded { plain, coding: Coding::Base64, place: place.clone(), skipped: None });
+            }
+        }
+        for place in pieces(text, &run, |byte| byte.is_ascii_hexdigit()) {
+            for plain in hex_texts(&text[place.clone()]) {
+                found(&Decoded { plain, coding: Coding::Hex, place: place.clone(), skipped: None });
+            }
+        }
+    }
+}
+
+/// Whether [`decode`] may pass on anything.
+pub(in crate::redact) fn may_hold(text: &[u8]) -> bool {
+    places(text).next().is_some()
+}
+
+/// The runs of which [`decode`] may pass on anything.
+pub(in crate::redact) fn places(text: &[u8]) -> impl Iterator<Item = Range<usize>> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        loop {
+            let run = next(text, at)?;
+            at = run.end;
+            if shows_text(&text[run.clone()]) {
+                return Some(run);
+            }
+        }
+    })
+}
+
+/// Visible bytes in a row that show a text: fewer come by accident.
+const VISIBLE: usize = 8;
+
+fn is_visible(byte: u8) -> bool {
+    (b' '..=b'~').contains(&byte)
+}
+
+/// The next run behind `at`: all the letters that stand together.
+fn next(text: &[u8], mut at: usize) -> Option<Range<usize>> {
+    // Of a run that begins here or later, no letter of the first sixteen is missing.
+    while let Some(probe) = text.get(at + MIN_RUN - 1) {
+        if !is_letter(*probe) {
+            at += MIN_RUN;
+            continue;
+        }
+        let before = text[at..at + MIN_RUN - 1].iter().rev().take_while(|byte| is_letter(**byte)).count();
+        let start = at + MIN_RUN - 1 - before;
+        let after = text[at + MIN_RUN..].iter().take_while(|byte| is_letter(**byte)).count();
+        let end = at + MIN_RUN + after;
+        if end - start >= MIN_RUN {
+            looked(end - start);
+            return Some(start..end);
+        }
+        at = end + 1;
+    }
+    None
+}
+
+/// The letters of a run, over the line breaks of lines that are as long as the first; and where they end.
+fn unwrapped<'t>(text: &'t [u8], run: &Range<usize>) -> (Cow<'t, [u8]>, usize) {
+    /// Shortest line that is broken: PEM has 64 letters, MIME 76.
+    const MIN_LINE: usize = 60;
+    let mut letters = Cow::Borrowed(&text[run.clone()]);
+    let mut end = run.end;
+    if run.len() < MIN_LINE || !run.len().is_multiple_of(4) {
+        return (letters, end);
+    }
+    loop {
+        let rest = &text[end..];
+        let Some(line) = rest.strip_prefix(b"\r\n").or_else(|| rest.strip_prefix(b"\n")) else { break };
+        let length = line.iter().take_while(|byte| is_letter(**byte)).count();
+        if length == 0 || length > run.len() {
+            break;
+        }
+        letters.to_mut().extend_from_slice(&line[..length]);
+        end = text.len() - line.len() + length;
+        if length < run.len() {
+            break;
+        }
+    }
+    (letters, end)
+}
+
+/// The parts of a run between bytes that are none of them, if they are long enough to be looked at.
+fn pieces(text: &[u8], run: &Range<usize>, part: impl Fn(u8) -> bool) -> impl Iterator<Item = Range<usize>> {
+    let mut at = run.start;
+    let end = run.end;
+    std::iter::from_fn(move || {
+        while at < end {
+            let start = at;
+            let length = text[start..end].iter().take_while(|byte| part(**byte)).count();
+            at = start + length + 1;
+            if length >= MIN_RUN {
+                return Some(start..start + length);
+            }
+        }
+        None
+    })
+}
+
+/// Whether letters may be base64 or hex of a text.
+fn shows_text(letters: &[u8]) -> bool {
+    visible_groups(letters) != 0
+        || begins_like_text(&head(letters))
+        || pieces(letters, &(0..letters.len()), |byte| byte.is_ascii_hexdigit())
+            .any(|piece| hex_texts(&letters[piece]).next().is_some())
+        || memchr::memchr(b'/', letters).is_some()
+            && pieces(letters, &(0..letters.len()), |byte| byte != b'/')
+                .any(|piece| begins_like_text(&head(&letters[piece])))
+}
+
+/// How many letters to skip so that the rest is base64 of a text.
+fn alignments(letters: &[u8]) -> impl Iterator<Item = usize> {
+    let groups = visible_groups(letters) | u8::from(begins_like_text(&head(letters)));
+    (0..4).filter(move |first| groups >> first & 1 == 1)
+}
+
+/// For each of the four ways to begin whether two groups of four letters in a row stand for six visible bytes, as any
+/// eight visible bytes have them.
+fn visible_groups(letters: &[u8]) -> u8 {
+    // High bits of three bytes, and what carries into them from a visible one.
+    const HIGH: u32 = 0x80_8080;
+    const BELOW_BLANK: u32 = 0x60_6060;
+    looked(letters.len());
+    let (mut group, mut history, mut found) = (0_u32, 0_u32, 0_u8);
+    for (at, letter) in letters.iter().enumerate() {
+        group = (group << 6 | u32::from(SEXTETS[usize::from(*letter)])) & 0xff_ffff;
+        let is_visible = group & HIGH == 0 && (group + BELOW_BLANK) & HIGH == HIGH;
+        history = history << 1 | u32::from(is_visible && at >= 3);
+        if history & 0b1_0001 == 0b1_0001 {
+            found |= 1 << ((at + 1) % 4);
+        }
+    }
+    found
+}
+
+/// The bytes that the first letters stand for.
+fn head(letters: &[u8]) -> Vec<u8> {
+    from_base64(&letters[..letters.len().min(MIN_RUN)])
+}
+
+/// Whether bytes begin like a text in UTF-8, with characters other than controls.
+fn begins_like_text(bytes: &[u8]) -> bool {
+    let bytes = &bytes[..bytes.len().min(VISIBLE)];
+    let is_text = match std::str::from_utf8(bytes) {
+        Ok(_) => true,
+        Err(error) => error.error_len().is_none() && error.valid_up_to() > 0,
+    };
+    is_text && bytes.iter().all(|byte| *byte >= b' ' || byte.is_ascii_whitespace())
+}
+
+/// Undoes base64 of either alphabet; letters at the end that make no byte do not count.
+fn from_base64(letters: &[u8]) -> Vec<u8> {
+    looked(letters.len());
+    let mut plain = Vec::with_capacity(letters.len() / 4 * 3 + 2);
+    for group in letters.chunks(4) {
+        let bits = group.iter().fold(0_u32, |bits, letter| bits << 6 | u32::from(SEXTETS[usize::from(*letter)]));
+        let bits = bits << (6 * (4 - group.len()));
+        plain.extend_from_slice(&bits.to_be_bytes()[1..=group.len().saturating_sub(1)]);
+    }
+    plain
+}
+
+/// The texts that digits stand for, which may begin with the first or the second.
+fn hex_texts(digits: &[u8]) -> impl Iterator<Item = Vec<u8>> {
+    let is_text = |plain: &Vec<u8>| {
+        begins_like_text(plain) || plain.windows(VISIBLE).any(|bytes| bytes.iter().copied().all(is_visible))
+    };
+    (0..2).map(|first| from_hex(&digits[first..])).filter(is_text)
+}
+
+fn from_hex(digits: &[u8]) -> Vec<u8> {
+    let digit = |byte: &u8| char::from(*byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok()).unwrap_or(0);
+    digits.chunks_exact(2).map(|two| digit(&two[0]) << 4 | digit(&two[1])).collect()
+}
+
+/// Whether a byte is a letter of base64.
+#[inline]
+fn is_letter(byte: u8) -> bool {
+    SEXTETS[usize::from(byte)] != NONE
+}
+
+const NONE: u8 = u8::MAX;
+
+/// What each letter of base64 stands for, in either alphabet (RFC 4648, sections 4 and 5).
+const SEXTETS: [u8; 256] = {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut sextets = [NONE; 256];
+    let mut value = 0_u8;
+    while value < 64 {
+        sextets[LETTERS[value as usize] as usize] = value;
+        value += 1;
+    }
+    sextets[b'-' as usize] = 62;
+    sextets[b'_' as usize] = 63;
+    sextets
+};
+
+#[cfg(test)]
+mod tests {
+    use base64::{Engine as _, prelude::*};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::hex::hex;
+
+    fn all(text: &str) -> Vec<(String, String)> {
+        let mut out = Vec::new();
+        decode(text.as_bytes(), |found| {
+            let place = found.source(text.as_bytes(), &(0..found.plain.len()));
+            out.push((text[place].to_owned(), String::from_utf8_lossy(&found.plain).into_owned()));
+        });
+        out
+    }
+
+    #[test]
+    fn a_text_in_base64_is_decoded_wherever_it_begins_and_whatever_adjoins_it() {
+        let plain = "password: hunter22, and more";
+        for coded in [BASE64_STANDARD.encode(plain), BASE64_URL_SAFE_NO_PAD.encode(plain), hex(plain.as_bytes())] {
+            for before in ["", "(", "v1.", "x", "ab-", "abc_"] {
+                for after in ["", ")", "."] {
+                    let text = format!("{before}{coded}{after}");
+                    assert!(all(&text).iter().any(|(_, text)| text.contains(plain)), "{text}: {:?}", all(&text));
+                }
+            }
+        }
+        let coded = BASE64_STANDARD.encode(plain);
+        let (mut places, path) = (Vec::new(), format!("/p/{coded}/q"));
+        decode(path.as_bytes(), |found| {
+            if let Some(at) = memchr::memmem::find(&found.plain, b"hunter22") {
+                places.push(&path[found.source(path.as_bytes(), &(at..at + 8))]);
+            }
+        });
+        assert!(!places.is_empty() && places.iter().all(|place| coded.starts_with(place)), "{places:?}");
+    }
+
+    #[test]
+    fn base64_that_is_broken_into_lines_is_one_text() {
+        let plain = "-----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKCAQEAu1SU1LfVLPHCozMxH2Mo4lgOEePzNm0tRgeLezV6ffAt0gun\n-----END RSA PRIVATE KEY-----\n";
+        let coded = BASE64_STANDARD.encode(plain);
+        for (width, line) in [(64, "\n"), (76, "\n"), (76, "\r\n")] {
+            let lines: Vec<&str> =
+                coded.as_bytes().chunks(width).map(|line| std::str::from_utf8(line).unwrap()).collect();
+            let wrapped = lines.join(line);
+            assert!(all(&format!("key: {wrapped}\n\nmore")).contains(&(wrapped, plain.to_owned())));
+        }
+    }
+
+    #[test]
+    fn identifiers_hashes_and_words_are_no_text() {
+        for text in [
+            "rlp_1a2b3c4d5e6f7g8h9i0j",
+            "3f0c2a7e-1b2c-4d5e-8f90-a1b2c3d4e5f6",
+            "/api/v2/rate-limit-policies",
+            "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+            "urn:ietf:params:oauth:grant-type:jwt-bearer",
+            "2026-01-02T03:04:05.678Z",
+            "application/x-www-form-urlencoded",
+        ] {
+            assert!(!may_hold(text.as_bytes()), "{text}: {:?}", all(text));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_in_base64_or_hex_is_passed_by(
+            noise in proptest::collection::vec(any::<u8>(), 0..20),
+            plain in "[ -~]{12,40}|[a-zé😀ß ]{12,30}",
+            before in "[ -~é]{0,40}[ .:\"]|",
+            after in "[ .:\"][ -~é]{0,40}|",
+            coding in 0..3_usize,
+        ) {
+            // What is not ASCII shows itself at the beginning only.
+            let noise = if plain.is_ascii() { noise } else { Vec::new() };
+            let held = [&noise, plain.as_bytes()].concat();
+            let coded = match coding {
+                0 => BASE64_STANDARD.encode(&held),
+                1 => BASE64_URL_SAFE_NO_PAD.encode(&held),
+                _ => hex(&held),
+            };
+            let text = format!("{before}{coded}{after}");
+            prop_assert!(may_hold(text.as_bytes()), "{}", text);
+            let mut is_found = false;
+            decode(text.as_bytes(), |found| {
+                is_found |= memchr::memmem::find(&found.plain, plain.as_bytes()).is_some();
+            });
+            prop_assert!(is_found, "{}", text);
+        }
+
+        #[test]
+        fn what_is_decoded_was_announced(text in "[A-Za-z0-9+/_-]{0,80}|[0-9a-f]{0,80}|[ -~]{0,80}") {
+            let mut found = false;
+            decode(text.as_bytes(), |_| found = true);
+            prop_assert!(!found || may_hold(text.as_bytes()), "{}", text);
+        }
+    }
+}
