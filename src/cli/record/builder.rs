@@ -23,13 +23,14 @@ use crate::{
     plural::plural,
     recording::{
         self, Check, FixturePath, FoldOptions, FoldSource, Folded, Journal, JournalContext, Keep, Prove, Renew,
-        Renewal, Staged, Take, Unrecorded, WriteError, fold,
+        Renewal, SetAside, Staged, Take, Unrecorded, WriteError, fold,
     },
     redact::Redactor,
     report::{Proof, Reason},
 };
 
 const NOT_FOLDED: &str = "NOT FOLDED into the fixture";
+const HOLDS_SECRETS: &str = "the fixture would hold a secret";
 const NOT_FINISHED: &str = "FOLDED, and not finished";
 
 /// What makes a fixture of a journal, and proves it.
@@ -77,6 +78,9 @@ pub(in crate::cli) struct Proven {
 pub(in crate::cli) enum FoldError {
     /// Nothing was replaced; the exchanges are in the journal.
     NotFolded(Failure),
+    /// The new fixture would have held secrets, at these places. Nothing was replaced; the exchanges are in the
+    /// journal.
+    HoldsSecrets(Vec<String>),
     /// The fixture holds the exchanges; what failed came after that.
     Unfinished(WriteError),
 }
@@ -98,14 +102,35 @@ impl FoldError {
     pub(in crate::cli) fn reason(&self) -> Reason {
         match self {
             Self::NotFolded(failure) => Reason::new("not-folded", NOT_FOLDED, error_chain(&**failure)),
+            Self::HoldsSecrets(_) => Reason::shown("not-folded", HOLDS_SECRETS),
             Self::Unfinished(error) => Reason::new("not-finished", NOT_FINISHED, error_chain(error)),
         }
+    }
+
+    /// The proof that failed, if that is what it is.
+    pub(in crate::cli) fn proof(&self) -> Option<Proof> {
+        let Self::HoldsSecrets(problems) = self else { return None };
+        Some(Proof { good: false, problems: problems.clone(), note: None })
+    }
+
+    /// The journals that hold the exchanges still. One whose fixture would hold a secret gets another name, so that the
+    /// next recording does not fold it; in a trail it stays.
+    pub(in crate::cli) fn keep(&self, journal: &pipeline::SharedJournal, in_trail: bool) -> Vec<PathBuf> {
+        let journal = journal.lock().unwrap_or_else(PoisonError::into_inner);
+        if matches!(self, Self::HoldsSecrets(_))
+            && !in_trail
+            && let Ok(kept) = SetAside::Failed.put(journal.path())
+        {
+            return vec![kept];
+        }
+        journal.segments()
     }
 
     /// The lines for the summary: the state of the disk, and where the exchanges are, if any was written.
     pub(in crate::cli) fn rows(&self, journals: &[PathBuf]) -> Rows {
         let (state, still) = match self {
             Self::NotFolded(failure) => ((NOT_FOLDED, error_chain(&**failure)), "the exchanges are still in"),
+            Self::HoldsSecrets(_) => ((NOT_FOLDED, HOLDS_SECRETS.to_owned()), "the exchanges are still in"),
             Self::Unfinished(error) => ((NOT_FINISHED, error_chain(error)), "the exchanges are also still in"),
         };
         let files = filled(journals);
@@ -220,14 +245,24 @@ impl FixtureBuilder {
         renew: Renew<'_>,
         before: &Verdicts,
     ) -> Result<Proven, FoldError> {
-        let found = RefCell::new(None);
+        let (found, secrets) = (RefCell::new(None), RefCell::new(Vec::new()));
         let journals = journal.segments();
         let prove = |staged: &Staged| {
-            let problems = proof::prove(staged, &journals, before, &self.contract, &self.options, &self.redactor);
+            let held = proof::secrets(staged, &self.redactor).map_err(WriteError::Check)?;
+            if !held.is_empty() {
+                *secrets.borrow_mut() = held;
+                return Err(WriteError::Check(HOLDS_SECRETS.into()));
+            }
+            let problems = proof::prove(staged, &journals, before, &self.contract, &self.options);
             *found.borrow_mut() = Some(problems.map_err(WriteError::Check)?);
             Ok(())
         };
-        let folded = self.fold(journal, earlier, renew, Some(&prove))?;
+        let folded = self.fold(journal, earlier, renew, Some(&prove));
+        let secrets = secrets.take();
+        if !secrets.is_empty() {
+            return Err(FoldError::HoldsSecrets(secrets));
+        }
+        let folded = folded?;
         let unproven = "still marked unproven: contrail cannot scan for secrets that a killed process saw (--overwrite starts over)";
         let note = folded.unproven.then(|| unproven.to_owned());
         let missing = folded.unrecorded.as_ref().map(Unrecorded::sentence);

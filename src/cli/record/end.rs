@@ -198,9 +198,11 @@ impl Ending<'_> {
 
     /// The exchanges are still in the journal.
     fn not_folded(&self, error: &FoldError, journal: &SharedJournal, trail: summary::Rows) -> End {
-        let left = journal.lock().unwrap_or_else(PoisonError::into_inner).segments();
+        let left = error.keep(journal, self.args.trail.trail.is_some());
         let mut rows = error.rows(&left);
-        let undone = vec![error.reason()];
+        let proof = error.proof();
+        // A failed proof is a reason of its own.
+        let undone = if proof.is_some() { Vec::new() } else { vec![error.reason()] };
         rows.extend(trail);
         if let FoldError::Unfinished(_) = error {
             return End { rows, undone, ..End::default() };
@@ -213,7 +215,7 @@ impl Ending<'_> {
             let source = self.args.trail.folder().map_or(files, |folder| quoted(&folder));
             format!("remove the cause, then contrail pack {source} --out ANOTHER.har")
         };
-        End { rows, next: Some(next), undone, fate: Fate::NotFolded, ..End::default() }
+        End { rows, next: Some(next), proof, undone, fate: Fate::NotFolded }
     }
 
     /// Keeps the old fixture, since the command was cut short, and the new recording beside it.

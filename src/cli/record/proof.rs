@@ -60,20 +60,57 @@ pub(super) fn prove(
     before: &Verdicts,
     contract: &Arc<Contract>,
     options: &CheckOptions,
-    redactor: &Redactor,
 ) -> Result<Replayed, Failure> {
-    let mut problems = scanned(fixture, redactor)?;
-    problems.extend(verified(fixture.har(), journals, before, contract, options)?);
+    let mut problems = verified(fixture.har(), journals, before, contract, options)?;
     let replayed = replayed(fixture.har(), &fixture.place().display().to_string(), contract)?;
     problems.extend(replayed.problems);
     Ok(Replayed { problems, ..replayed })
 }
 
-/// Looks for every secret that went by.
-fn scanned(fixture: &Staged, redactor: &Redactor) -> Result<Vec<String>, Failure> {
+/// The places of a fixture where a secret that went by still stands: the entry and the part of it, or else the byte of
+/// the file.
+pub(super) fn secrets(fixture: &Staged, redactor: &Redactor) -> Result<Vec<String>, Failure> {
+    let in_files = in_files(fixture, redactor)?;
+    if in_files.is_empty() {
+        return Ok(in_files);
+    }
+    let mut found = Vec::new();
+    for entry in recording::open(fixture.har())? {
+        let Entry { exchange, index, .. } = entry?;
+        let request = &exchange.request;
+        let mut look = |place: &str, bytes: &[u8]| {
+            for hit in redactor.scan(bytes) {
+                found.push(format!(
+                    "entry {index} ({}): {place} holds a secret ({}, {}) at byte {}",
+                    *redactor.text(&format!("{} {}", request.method, request.target.path_and_query)),
+                    hit.kind,
+                    hit.form,
+                    hit.offset
+                ));
+            }
+        };
+        look("the request's target", request.target.path_and_query.as_bytes());
+        let response = exchange.response.as_ref().map(|response| ("response", &response.headers, &response.body));
+        for (side, headers, body) in
+            [Some(("request", &request.headers, &request.body)), response].into_iter().flatten()
+        {
+            for (name, value) in headers.iter() {
+                let place = format!("the {side}'s header field `{}`", *redactor.text(name.as_str()));
+                look(&format!("the name of {place}"), name.as_str().as_bytes());
+                look(&place, value.as_bytes());
+            }
+            look(&format!("the {side}'s body"), &body.content);
+        }
+    }
+    // What stands in no message: notes, names of files.
+    Ok(if found.is_empty() { in_files } else { found })
+}
+
+/// The bytes of the files where a secret stands.
+fn in_files(fixture: &Staged, redactor: &Redactor) -> Result<Vec<String>, Failure> {
     /// Bytes that are searched at a time; a longer line is searched whole.
     const BLOCK: usize = 1 << 20;
-    let mut problems = Vec::new();
+    let mut found = Vec::new();
     let mut files: Vec<(PathBuf, &Path)> = fixture.files().map(|(file, place)| (place, file)).collect();
     files.sort();
     for (place, file) in files {
@@ -86,18 +123,13 @@ fn scanned(fixture: &Staged, redactor: &Redactor) -> Result<Vec<String>, Failure
                 break;
             }
             for hit in redactor.scan(&block) {
-                problems.push(format!(
-                    "{} holds a secret ({}, {}) at byte {}; keep it to yourself and report it",
-                    place.display(),
-                    hit.kind,
-                    hit.form,
-                    offset + hit.offset
-                ));
+                let (kind, form, offset) = (hit.kind, hit.form, offset + hit.offset);
+                found.push(format!("{} holds a secret ({kind}, {form}) at byte {offset}", place.display()));
             }
             offset += block.len();
         }
     }
-    Ok(problems)
+    Ok(found)
 }
 
 /// Compares the verdicts of verification with the live ones.

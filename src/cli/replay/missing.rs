@@ -149,8 +149,9 @@ impl Missing {
         let proven = match folded {
             Ok(proven) => proven,
             Err(error) => {
-                let left = self.journal.lock().unwrap_or_else(PoisonError::into_inner).segments();
-                return Ok(Added { rows: error.rows(&left), undone: Some(error.reason()), ..Added::default() });
+                let (rows, proof) = (error.rows(&error.keep(&self.journal, false)), error.proof());
+                let undone = proof.is_none().then(|| error.reason());
+                return Ok(Added { rows, proof, undone });
             }
         };
         if proven.folded.nothing {

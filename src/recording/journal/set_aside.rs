@@ -1,7 +1,7 @@
 //! Journals beside a fixture under other names, which only who names them reads.
 //!
 //! `PATH.before.journal`: of a killed run, while `--overwrite` records in its place. `PATH.failed.journal`: of a run
-//! whose command failed. Further ones have a number: `PATH.failed-2.journal`.
+//! whose command or whose proof failed. Further ones have a number: `PATH.failed-2.journal`.
 
 use std::{
     fs, io,
@@ -13,7 +13,7 @@ use std::{
 pub enum SetAside {
     /// A recording is to replace what a killed run left in it.
     Before,
-    /// The command of its recording failed, or was stopped.
+    /// The command of its recording failed, or was stopped; or its fixture would have held a secret.
     Failed,
 }
 

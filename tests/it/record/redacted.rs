@@ -421,3 +421,31 @@ fn a_journal_that_is_being_written_is_not_redacted_in_place() {
     assert_eq!(workspace.read("fx.journal"), before);
     assert_ne!(running.finish().status, 2);
 }
+
+#[test]
+fn a_fixture_that_would_hold_a_secret_is_not_written_and_its_place_is_named() {
+    let workspace = Workspace::new();
+    let secret = "zq0a7580k3b9wx2";
+    for fixture in ["rec", "rec.har"] {
+        let record = workspace.start("record", &["--out", fixture]);
+        // Names of header fields are kept.
+        let headers = [("Authorization", &*format!("Bearer {secret}")), (secret, "1")];
+        call(record.address, "GET", TEMPLATES, &headers, b"");
+        let ran = record.finish();
+        assert_eq!(ran.status, 1, "{}", ran.stderr);
+        assert_line(
+            &ran.stderr,
+            "  entry 0 (GET /api/v2/connection-profiles/templates): the name of the request's header field `!token-1!` holds a \
+             secret (token, raw) at byte 0",
+        );
+        let kept = format!("the exchanges are still in: {fixture}.failed.journal");
+        assert_line(&ran.stderr, &kept);
+        assert!(!workspace.path().join("rec/rec.har").exists() && !workspace.path().join("rec.har").exists());
+        assert!(!workspace.path().join(format!("{fixture}.journal")).exists());
+        assert!(!ran.stderr.contains(secret));
+        // What is left can be packed, without the client's odd field.
+        let packed =
+            workspace.run(&["pack", &format!("{fixture}.failed.journal"), "--out", &format!("x-{fixture}.har")]);
+        assert_eq!(packed.status, 0, "{}", packed.stderr);
+    }
+}
