@@ -152,6 +152,12 @@ pub(in crate::redact) fn match_scope(secret: &[u8]) -> MatchScope {
     }
 }
 
+/// Whether a password is none, and what stands before it the secret: it is missing, too short to be one, or a word that
+/// services ask for in its place.
+pub(in crate::redact) fn is_constant(password: &[u8]) -> bool {
+    match_scope(password) == MatchScope::Field || matches!(password, b"x-oauth-basic" | b"api_token")
+}
+
 /// Whether a value looks drawn at random rather than written: long, without blanks, letters and digits mixed, no instant
 /// (RFC 3339).
 pub(in crate::redact) fn is_opaque(value: &[u8]) -> bool {

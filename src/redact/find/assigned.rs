@@ -1,8 +1,14 @@
-//! Values after a name and a sign: `name=value`, `"name": "value"`, `name is value`; and arguments of commands.
+//! Values after a name and a sign: `name=value`, `"name": "value"`, `name is value`, `--name value`.
+//!
+//! One reader for any text and for text that claims to be JSON and is not, which it reads more boldly: there a sign or a
+//! quote may be missing, and what is masked needlessly is lost in a body that nobody can parse. A value reaches to the
+//! end of its longest reading. What a shorter reading takes for it is learned, too.
+
+use std::{cell::Cell, ops::Range};
 
 use super::{
     emit::Emit,
-    names::{self, FieldContext},
+    names::{self, FieldContext, JWK_PRIVATE, OAUTH},
     steps::looked,
 };
 use crate::redact::{
@@ -10,114 +16,21 @@ use crate::redact::{
     label,
 };
 
-expression!(
-    AUTHORIZATION,
-    r#"(?i-u)authorization\\?["']?\s{0,3}[:=]\s{0,3}\\?["']?[a-z][a-z0-9-]{1,30}[ \t]+([a-z0-9._~+/=-]{8,})"#
-);
-expression!(
-    FIELD,
-    r#"(?-u)([A-Za-z][A-Za-z0-9_.-]{1,60})(?:(?:\\?["'])?\]?\s{0,20}(=>|:=|={1,3}|:)|\s{1,3}(is:?|was:?)[\s"'`])"#
-);
-// Searched only after the name of a secret: a value may reach to the end of the text.
-expression!(
-    VALUE,
-    concat!(
-        r"\A(?-u)\s{0,20}",
-        // What YAML writes before a value: a block's sign, a tag, an anchor, an item's dash.
-        r"(?:(?:[|>][0-9+-]{0,2}|[!&][A-Za-z!]{1,40}|-)\s{1,20})?",
-        r#"(?:"""((?s:.*?))"""|[bBrRuU]{0,2}\\?"((?:[^"\\]|\\[^"])*)\\?"|[bBrRuU]{0,2}'([^']*)'|([^\s"'&;,<>(){}\\]+))"#
-    )
-);
-// An option's name shows it; its value has to look random, since a manual writes `--password VALUE`.
-expression!(OPTION, r#"(?-u)(?:\A|[\s"'])--?([A-Za-z][A-Za-z0-9_-]*)[ \t]+["']?([^\s"'-][^\s"']+)"#);
 // curl's user and password.
 expression!(USER, r#"(?-u)\s(?:-[A-Za-z]{0,6}[uU][ \t]*|--(?:proxy-)?user[ \t=]+)["']?[^\s:"']+:([^\s"'$<{][^\s"']*)"#);
 
-/// The credential behind `Authorization:` in a text, of any scheme.
-pub(super) fn find_authorization(text: &[u8], emit: &mut Emit<'_>) {
-    let Some(authorization) = &*AUTHORIZATION else { return };
-    let values = authorization.captures_iter(text).filter_map(|hit| hit.get(1));
-    for value in values.filter(|value| kind::is_opaque(value.as_bytes()) && !label::holds(value.as_bytes())) {
-        emit(value.range(), Kind::Credential);
-    }
-}
+/// How often a byte may be looked at on the way to the end of a value, on average; beyond it, the rest is one secret.
+const MAX_LOOKS: usize = 16;
 
-/// Values after a name and a sign: `name=value`, `"name": "value"`; and after `name is`, where they look random.
-pub(super) fn find(text: &[u8], emit: &mut Emit<'_>) {
-    /// Longest that stands before a value in YAML.
-    const MAX_PREFIX: usize = 64;
-    let (Some(field), Some(expression)) = (&*FIELD, &*VALUE) else { return };
-    let mut from = 0;
-    // The end of an unquoted value that is not opaque. No part of it up to this end is opaque either.
-    let mut plain_until = 0;
-    while let Some(hit) = field.captures_at(text, from) {
-        let Some(name) = hit.get(1) else { break };
-        let (Some(sign), is_prose) = (hit.get(2).or_else(|| hit.get(3)), hit.get(3).is_some()) else { break };
-        looked(sign.end() - from);
-        from = sign.end();
-        let name = std::str::from_utf8(name.as_bytes()).unwrap_or_default();
-        // `.` joins names in properties files (`app.client.secret=`); the last one counts.
-        let last = name.rsplit('.').next().unwrap_or_default();
-        let assigned = sign.as_bytes() == b"=";
-        let place = if assigned { FieldContext::Parameter } else { FieldContext::Text };
-        let Some(kind) = names::by_name(last, place).or_else(|| names::by_name(name, place)) else { continue };
-        let bare = kind == Kind::Code && last.eq_ignore_ascii_case("code") || kind == Kind::ApiKey && last == "key";
-        if (bare || !assigned) && from + MAX_PREFIX < plain_until {
-            continue;
-        }
-        let Some(hit) = expression.captures(&text[from..]) else {
-            looked(if opens_quote(&text[from..]) { text.len() - from } else { MAX_PREFIX });
-            continue;
-        };
-        let quoted = hit.get(1).or_else(|| hit.get(2)).or_else(|| hit.get(3));
-        let Some(value) = quoted.or_else(|| hit.get(4)) else { continue };
-        looked(value.end());
-        let mut range = from + value.start()..from + value.end();
-        if quoted.is_none() && text.get(range.end) == Some(&b'&') {
-            let end = beyond_ampersand(text, range.end, assigned);
-            // The first piece may be all of it.
-            if end > range.end && kind::is_opaque(&text[range.clone()]) && !label::holds(&text[range.clone()]) {
-                emit(range.clone(), kind);
-            }
-            range.end = end;
-        }
-        if is_prose {
-            range.start += usize::from(value.as_bytes().starts_with(b"`"));
-            range.end -= text[range.clone()].iter().rev().take_while(|byte| b".?!`".contains(byte)).count();
-            range.end = range.end.max(range.start);
-        }
-        let value = &text[range.clone()];
-        let telling = kind::is_opaque(value);
-        if value.is_empty() || ((bare || is_prose) && !telling) || (!assigned && quoted.is_none() && !telling) {
-            if quoted.is_none() {
-                plain_until = range.end;
-            }
-            continue;
-        }
-        if !label::holds(value) {
-            emit(range.clone(), kind);
-            if let Some(end) = second_half(text, range.end).filter(|_| quoted.is_none()) {
-                emit(range.start..end, kind);
-                range.end = end;
-            }
-        }
-        from = range.end;
-    }
-}
+/// What may separate a value without quotes from what follows, or be a part of it.
+const DELIMITERS: &[u8] = b"&;,<>(){}[]|\\";
 
-/// Secrets among the arguments of a command: `--password VALUE`, `curl -u user:password`.
-pub(super) fn find_arguments(text: &[u8], emit: &mut Emit<'_>) {
-    let (Some(option), Some(user)) = (&*OPTION, &*USER) else { return };
-    for hit in option.captures_iter(text) {
-        let (Some(name), Some(value)) = (hit.get(1), hit.get(2)) else { continue };
-        let name = std::str::from_utf8(name.as_bytes()).unwrap_or_default();
-        if let Some(kind) = names::by_name(name, FieldContext::Text)
-            && kind::is_opaque(value.as_bytes())
-            && !label::holds(value.as_bytes())
-        {
-            emit(value.range(), kind);
-        }
-    }
+/// What may follow a value in quotes.
+const ENDS: &[u8] = b",}]);>&<";
+
+/// Passwords among the arguments of curl.
+pub(super) fn find_curl(text: &[u8], emit: &mut Emit<'_>) {
+    let Some(user) = &*USER else { return };
     if memchr::memmem::find(text, b"curl").is_none() {
         return;
     }
@@ -129,45 +42,389 @@ pub(super) fn find_arguments(text: &[u8], emit: &mut Emit<'_>) {
     }
 }
 
-/// Whether a value begins with a quote: its end may be anywhere, or nowhere.
-fn opens_quote(text: &[u8]) -> bool {
-    let begin = text.iter().take(20).position(|byte| !byte.is_ascii_whitespace()).unwrap_or_default();
-    let value = &text[begin..];
-    matches!(value.strip_prefix(b"\\").unwrap_or(value), [b'"' | b'\'', ..])
-}
-
-/// The end of a value with an `&` in it: no piece of it is a field of a form (`&name=`) or an entity (`&name;`). After
-/// a `=`, where a form is likelier, each piece has to look random.
-fn beyond_ampersand(text: &[u8], mut end: usize, assigned: bool) -> usize {
-    /// Shortest piece that looks random.
-    const MIN_RANDOM: usize = 8;
-    let ends = |byte: &u8| byte.is_ascii_whitespace() || b"\"'&;,<>(){}\\=".contains(byte);
-    while let Some(rest) = text[end..].strip_prefix(b"&") {
-        let length = rest.iter().position(ends).unwrap_or(rest.len());
-        looked(length);
-        let piece = &rest[..length];
-        let is_random = length >= MIN_RANDOM
-            && piece.iter().any(u8::is_ascii_digit)
-            && piece.iter().any(u8::is_ascii_alphabetic)
-            && !label::holds(piece);
-        if length == 0 || matches!(rest.get(length), Some(b'=' | b';')) || (assigned && !is_random) {
-            break;
+/// Values after a name and a sign. `nearly` are the names that `--redact` adds, of text that claims to be JSON and is
+/// not.
+pub(super) fn find(text: &[u8], nearly: Option<&[&str]>, emit: &mut Emit<'_>) {
+    let holds = |name: &str| nearly.is_some() && memchr::memmem::find(text, name.as_bytes()).is_some();
+    let (has_key_type, has_oauth) = (holds("kty"), OAUTH.iter().any(|name| holds(name)));
+    let reading = Reading { text, nearly, has_key_type, has_oauth, looks: Cell::new(0), plain: Cell::new((0, false)) };
+    let mut at = 0;
+    while let Some(start) = text[at..].iter().position(|byte| is_name(*byte)).map(|skipped| at + skipped) {
+        let name = start..skip(text, start, is_name);
+        looked(name.end - at);
+        at = name.end;
+        let Some(sign) = reading.sign(&name) else { continue };
+        let Some(kind) = reading.kind(&name, &sign) else { continue };
+        if reading.looks.get() > text.len() * MAX_LOOKS {
+            emit(start..text.len(), Kind::Secret);
+            return;
         }
-        end += 1 + length;
+        let Some(Value { range, shorter }) = reading.value(&name, &sign, kind) else { continue };
+        // What is personal may stay, and its end is a guess.
+        if kind.is_personal() {
+            emit(range, kind);
+            continue;
+        }
+        at = range.end.max(at);
+        if !label::holds(&text[range.clone()]) {
+            shorter.into_iter().filter(|shorter| !shorter.is_empty()).for_each(|shorter| emit(shorter, kind));
+            emit(range, kind);
+        }
     }
-    end
 }
 
-/// The end of a value that goes on behind a `;`, as it does in an INI file: what follows looks random and ends the
-/// word.
-fn second_half(text: &[u8], at: usize) -> Option<usize> {
-    let rest = text[at..].strip_prefix(b";")?;
-    let ends = |byte: &u8| byte.is_ascii_whitespace() || b"\"'&;,<>(){}\\=".contains(byte);
-    let length = rest.iter().position(ends).unwrap_or(rest.len());
-    looked(length);
-    let ends_word = rest.get(length).is_none_or(u8::is_ascii_whitespace);
-    let half = &rest[..length];
-    (ends_word && kind::is_opaque(half) && !label::holds(half)).then_some(at + 1 + length)
+fn is_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'@')
+}
+
+/// Whether a name ends like the header field of a credential.
+fn is_authorization(name: &[u8]) -> bool {
+    name.to_ascii_lowercase().ends_with(b"authorization")
+}
+
+fn is_quote(byte: u8) -> bool {
+    matches!(byte, b'"' | b'\'' | b'`')
+}
+
+pub(super) fn skip(text: &[u8], at: usize, what: impl Fn(u8) -> bool) -> usize {
+    at + text[at..].iter().take_while(|byte| what(**byte)).count()
+}
+
+/// Past what YAML writes before a value: a block's sign, a tag, an anchor, an item's dash.
+fn after_yaml(text: &[u8], at: usize) -> usize {
+    let end = match text.get(at) {
+        Some(b'|' | b'>') => skip(text, at + 1, |byte| byte.is_ascii_digit() || matches!(byte, b'+' | b'-')),
+        Some(b'!' | b'&') => skip(text, at + 1, |byte| byte.is_ascii_alphanumeric() || byte == b'!'),
+        Some(b'-') => at + 1,
+        _ => return at,
+    };
+    let next = skip(text, end, |byte| byte.is_ascii_whitespace());
+    if next > end { next } else { at }
+}
+
+/// What stands between a name and its value.
+struct Sign<'t> {
+    /// Nothing or a word where it is empty.
+    sign: &'t [u8],
+    /// The name stands in quotes.
+    quoted: bool,
+    /// Where the value may begin.
+    value: usize,
+}
+
+/// A value by its longest reading.
+struct Value {
+    range: Range<usize>,
+    /// What other readings take for a secret inside of it.
+    shorter: Vec<Range<usize>>,
+}
+
+struct Reading<'t> {
+    text: &'t [u8],
+    /// Of text that is nearly JSON: the names that `--redact` adds.
+    nearly: Option<&'t [&'t str]>,
+    has_key_type: bool,
+    has_oauth: bool,
+    /// How many bytes were looked at on the way to the end of values.
+    looks: Cell<usize>,
+    /// The end of a value without quotes that does not look random, and whether a `=` is before it: no part of it up to
+    /// this end looks random either.
+    plain: Cell<(usize, bool)>,
+}
+
+impl<'t> Reading<'t> {
+    /// Counts the bytes from `at` to `end`, and gives `end`.
+    fn looked(&self, at: usize, end: usize) -> usize {
+        looked(end.saturating_sub(at));
+        self.looks.set(self.looks.get() + end.saturating_sub(at));
+        end
+    }
+
+    /// Past white space, and comments where the text is nearly JSON.
+    fn blank(&self, mut at: usize) -> usize {
+        loop {
+            at = skip(self.text, at, |byte| byte.is_ascii_whitespace());
+            let rest = &self.text[at..];
+            let end = match rest {
+                [b'/', b'*', ..] if self.nearly.is_some() => memchr::memmem::find(rest, b"*/").map(|end| end + 2),
+                [b'/', b'/', ..] if self.nearly.is_some() => memchr::memchr(b'\n', rest).map(|end| end + 1),
+                _ => return at,
+            };
+            self.looked(at, at + end.unwrap_or(rest.len()));
+            match end {
+                Some(end) => at += end,
+                None => return at,
+            }
+        }
+    }
+
+    fn sign(&self, name: &Range<usize>) -> Option<Sign<'t>> {
+        let text = self.text;
+        let bare = skip(text, name.end, |byte| byte == b'\\');
+        let quoted = text.get(bare).copied().is_some_and(is_quote);
+        let mut at = self.blank(bare + usize::from(quoted));
+        let between: &[u8] = if self.nearly.is_some() { b"\"'`][{},\\" } else { b"]" };
+        let odd = self.blank(skip(text, at, |byte| between.contains(&byte) || byte.is_ascii_whitespace()));
+        if matches!(text.get(odd), Some(b':' | b'=')) {
+            at = odd;
+        }
+        if matches!(text.get(at), Some(b':' | b'=')) {
+            let end = skip(text, at, |byte| matches!(byte, b':' | b'=' | b'>'));
+            return Some(Sign { sign: &text[at..end], quoted, value: self.blank(end) });
+        }
+        let word = |value| Some(Sign { sign: b"", quoted, value });
+        if self.nearly.is_some() {
+            // The colon is missing.
+            let value = skip(text, at, |byte| byte == b'\\');
+            let begins = text.get(value).is_some_and(|byte| is_quote(*byte) || matches!(byte, b'{' | b'['));
+            let apart = quoted || is_quote(text[at - 1]) || self.in_braces(name.start);
+            return if begins && apart { word(at) } else { None };
+        }
+        if at == name.end {
+            return None;
+        }
+        let rest = &text[at..];
+        let is = [&b"is"[..], b"was"].into_iter().find(|word| rest.starts_with(word));
+        if let Some(is) = is {
+            let end = at + is.len() + usize::from(rest.get(is.len()) == Some(&b':'));
+            if text.get(end).is_some_and(|byte| byte.is_ascii_whitespace() || is_quote(*byte)) {
+                return word(self.blank(end));
+            }
+        }
+        // An option of a command.
+        if text[name.start] == b'-' && rest.first() != Some(&b'-') { word(at) } else { None }
+    }
+
+    fn kind(&self, name: &Range<usize>, sign: &Sign<'_>) -> Option<Kind> {
+        /// More than any name of a secret has.
+        const MAX_NAME: usize = 64;
+        let run = std::str::from_utf8(&self.text[name.clone()]).unwrap_or_default();
+        // `.` joins names in properties files (`app.client.secret=`); the last one counts.
+        let last = run.rsplit('.').next().unwrap_or_default();
+        let place = if sign.sign == b"=" { FieldContext::Parameter } else { FieldContext::Text };
+        let by_name = |name: &str| {
+            if self.nearly.is_some_and(|named| named.contains(&name)) {
+                return Some(Kind::Custom);
+            }
+            names::by_name(name, place).or_else(|| {
+                self.nearly?;
+                let private = self.has_key_type && JWK_PRIVATE.contains(&name);
+                let code = name.eq_ignore_ascii_case("code");
+                private.then_some(Kind::PrivateKey).or(code.then_some(Kind::Code)).or_else(|| names::personal(name))
+            })
+        };
+        let whole = || {
+            // A name of several words, or with other characters.
+            let before = self.text[..name.start].iter().rev().take(MAX_NAME);
+            let length = before.take_while(|byte| !is_quote(**byte) && !matches!(byte, b'\n' | b'{' | b',')).count();
+            by_name(&String::from_utf8_lossy(&self.text[name.start - length..name.end]))
+        };
+        let listed = by_name(last).or_else(|| by_name(run));
+        let listed = listed.or_else(|| is_authorization(run.as_bytes()).then_some(Kind::Credential));
+        listed.or_else(|| (sign.quoted || self.nearly.is_some()).then(whole).flatten())
+    }
+
+    /// The value after a sign; `None` where it shows nothing.
+    fn value(&self, name: &Range<usize>, sign: &Sign<'_>, kind: Kind) -> Option<Value> {
+        let text = self.text;
+        let is_bold = self.nearly.is_some();
+        let last = text[name.clone()].rsplit(|byte| *byte == b'.').next().unwrap_or_default();
+        // `code` is mostly the name of an error, and `key` of a member.
+        let is_vague = kind == Kind::Code && last.eq_ignore_ascii_case(b"code") && !self.has_oauth
+            || kind == Kind::ApiKey && last.eq_ignore_ascii_case(b"key");
+        let is_assigned = if is_bold { sign.sign.contains(&b'=') } else { sign.sign == b"=" };
+        let is_structured = is_assigned || is_bold && (sign.quoted || self.in_braces(name.start));
+        // In prose it has to look random.
+        let has_to_tell = is_vague || sign.sign.is_empty() && !is_bold;
+
+        let at = self.blank(after_yaml(text, sign.value));
+        let slashed = skip(text, at, |byte| byte == b'\\' || is_bold && byte.is_ascii_whitespace());
+        let prefix = text[slashed..].iter().take(2).take_while(|byte| b"bBrRuU".contains(byte)).count();
+        let opens = |at: usize| text.get(at).is_some_and(|byte| is_quote(*byte) && (is_bold || *byte != b'`'));
+        let value = if opens(slashed + prefix) {
+            let slashes = text[at..slashed].iter().rev().take_while(|byte| **byte == b'\\').count();
+            self.string(slashed + prefix, slashes)
+        } else if is_bold && matches!(text.get(slashed), Some(b'{' | b'[')) {
+            if kind.is_personal() {
+                return None;
+            }
+            self.container(slashed)
+        } else {
+            let at = if is_authorization(&text[name.clone()]) { self.after_scheme(at, sign) } else { at };
+            let value = self.bare(at, sign, has_to_tell || !is_structured)?;
+            let counted = text[name.clone()].to_ascii_lowercase().ends_with(b"tokens")
+                && text[value.range.clone()].iter().all(|byte| byte.is_ascii_digit() || *byte == b'.');
+            return Some(value).filter(|_| !counted);
+        };
+        let held = text[value.range.clone()].trim_ascii();
+        (!held.is_empty() && (!has_to_tell || kind::is_opaque(held))).then_some(value)
+    }
+
+    /// A string whose opening quote is at `at`, behind `slashes` backslashes. It ends at a quote of its kind; where the
+    /// text is nearly JSON, at one that a value may end with.
+    fn string(&self, at: usize, slashes: usize) -> Value {
+        let text = self.text;
+        let (quote, inner) = (text[at], at + 1);
+        let three = [quote; 3];
+        if text[at..].starts_with(&three) {
+            let inner = at + three.len();
+            let end = memchr::memmem::find(&text[inner..], &three).map_or(text.len(), |end| inner + end);
+            return Value { range: inner..self.looked(at, end), shorter: Vec::new() };
+        }
+        let (mut end, mut first, mut from) = (None, None, inner);
+        while let Some(found) = memchr::memchr(quote, &text[from..]).map(|found| from + found) {
+            let before = text[inner..found].iter().rev().take_while(|byte| **byte == b'\\').count();
+            let closes = if slashes == 0 { before % 2 == 0 } else { before <= slashes };
+            // YAML doubles a quote in a string.
+            let is_double = slashes == 0 && found > inner && text.get(found + 1) == Some(&quote);
+            if closes && if self.nearly.is_some() { self.ends_value(found + 1) } else { !is_double } {
+                end = Some(found - before.min(slashes));
+                break;
+            }
+            // The name of a member: what opens its object is missing, so nothing says where that ends.
+            let names = |at: usize| text.get(self.blank(at)) == Some(&b':');
+            if self.nearly.is_some() && closes && from == inner && names(found + 1) {
+                break;
+            }
+            first = first.or(Some(found - before));
+            from = found + 1 + usize::from(closes && is_double && self.nearly.is_none());
+        }
+        self.looked(at, end.unwrap_or(text.len()));
+        // Nothing closes it: its line does.
+        let line = || memchr::memchr2(b'\r', b'\n', &text[inner..]).filter(|_| self.nearly.is_none());
+        let end = end.unwrap_or_else(|| line().map_or(text.len(), |line| inner + line));
+        let shorter = first.filter(|first| *first < end).map(|first| inner..first);
+        Value { range: inner..end, shorter: shorter.into_iter().collect() }
+    }
+
+    /// The object or array that begins at `at`, whether its strings are read as such or not; strings in it that look
+    /// random are known where they come again.
+    fn container(&self, at: usize) -> Value {
+        let end = self.looked(at, self.balanced(at, false).max(self.balanced(at, true)));
+        let (mut shorter, mut last) = (Vec::new(), None);
+        for quote in memchr::memchr3_iter(b'"', b'\'', b'`', &self.text[at..end]).map(|quote| at + quote) {
+            if let Some(start) = last.replace(quote + 1).filter(|start| kind::is_opaque(&self.text[*start..quote])) {
+                shorter.push(start..quote);
+            }
+        }
+        Value { range: at..end, shorter }
+    }
+
+    fn balanced(&self, at: usize, strings: bool) -> usize {
+        let mut open = 0_usize;
+        let mut inside = None;
+        let mut escaped = false;
+        for (offset, byte) in self.text[at..].iter().enumerate() {
+            if std::mem::take(&mut escaped) {
+                continue;
+            }
+            match (byte, inside) {
+                (b'\\', _) => escaped = strings,
+                (byte, Some(quote)) if *byte == quote => inside = None,
+                (byte, None) if strings && is_quote(*byte) => inside = Some(*byte),
+                (b'{' | b'[', None) => open += 1,
+                (b'}' | b']', None) => {
+                    open -= 1;
+                    if open == 0 {
+                        return at + offset + 1;
+                    }
+                }
+                _ => {}
+            }
+        }
+        self.text.len()
+    }
+
+    /// A value without a quote before it. It goes on beyond what may separate it from another, unless another field
+    /// follows, a tag or an entity.
+    fn bare(&self, at: usize, sign: &Sign<'_>, has_to_tell: bool) -> Option<Value> {
+        let (text, is_bold, is_assigned) = (self.text, self.nearly.is_some(), sign.sign == b"=");
+        let (plain_until, was_assigned) = self.plain.get();
+        if has_to_tell && !is_bold && at < plain_until && is_assigned == was_assigned {
+            return None;
+        }
+        let (mut end, mut piece) = (at, None);
+        while let Some(byte) = text.get(end).copied() {
+            let is_blank = matches!(byte, b'\n' | b'\r') || byte.is_ascii_whitespace() && !is_bold;
+            if is_blank || is_quote(byte) && self.ends_value(end + 1) {
+                break;
+            }
+            if !DELIMITERS.contains(&byte) {
+                end += 1;
+                continue;
+            }
+            let next = skip(text, end, |byte| DELIMITERS.contains(&byte) || is_bold && matches!(byte, b' ' | b'\t'));
+            if self.begins_field(end..next, sign) {
+                break;
+            }
+            piece = piece.or(Some(end));
+            end = next;
+        }
+        let until = self.looked(at, end);
+        let trim =
+            |end: usize, what: &[u8]| end - text[at..end].iter().rev().take_while(|byte| what.contains(byte)).count();
+        end = trim(end, b" \t,;&\\");
+        let is_open = text[at..end].iter().find(|byte| **byte != b'$').is_some_and(|byte| b"<({".contains(byte));
+        if !is_bold && is_open && text[at..end].last().is_some_and(|byte| b">)}".contains(byte)) {
+            return None; // it stands for a value
+        }
+        let start = at + usize::from(text.get(at) == Some(&b'`') && end > at);
+        end = trim(end, b" \t,;&\\<>(){}[]|");
+        end = trim(end, if sign.sign.is_empty() { b".?!`" } else { b"`" }).max(start);
+        let value = &text[start..end];
+        let literals: [&[u8]; 7] = [b"null", b"true", b"false", b"None", b"True", b"False", b"undefined"];
+        if value.is_empty() || literals.contains(&value) {
+            return None;
+        }
+        let tells = |range: Range<usize>| !(has_to_tell || is_open && !is_bold) || kind::is_opaque(&text[range]);
+        if !tells(start..end) {
+            self.plain.set((until, is_assigned));
+            return None;
+        }
+        let piece = piece.filter(|piece| (start..end).contains(piece) && tells(start..*piece));
+        Some(Value { range: start..end, shorter: piece.map(|piece| start..piece).into_iter().collect() })
+    }
+
+    /// Whether another field begins behind these delimiters, or they begin a tag that closes or an entity.
+    fn begins_field(&self, delimiters: Range<usize>, sign: &Sign<'_>) -> bool {
+        let (text, is_bold) = (self.text, self.nearly.is_some());
+        let start = skip(text, delimiters.end, |byte| matches!(byte, b'#' | b'/' | b'\\') || is_quote(byte));
+        let end = skip(text, start, is_name);
+        let after = skip(text, end, |byte| byte == b'\\' || is_quote(byte));
+        let after = if is_bold { self.blank(after) } else { after };
+        self.looked(delimiters.start, after);
+        let delimiters = &text[delimiters];
+        start < end
+            && match text.get(after) {
+                Some(b'=') => is_bold || delimiters.ends_with(b"&") || sign.sign.contains(&b'='),
+                Some(b':') => is_bold || sign.sign.contains(&b':'),
+                Some(b';') => delimiters.ends_with(b"&"),
+                Some(b'>') => text[..start].ends_with(b"</"),
+                _ => false,
+            }
+    }
+
+    /// Whether what stands at `at`, behind a quote, can follow a value.
+    fn ends_value(&self, at: usize) -> bool {
+        let at = skip(self.text, at, |byte| byte == b'\\');
+        let next = if self.nearly.is_some() { self.blank(at) } else { at };
+        let next = self.text.get(next);
+        next.is_none_or(|byte| ENDS.contains(byte) || self.nearly.is_none() && byte.is_ascii_whitespace())
+    }
+
+    /// Past the scheme of a credential, where what follows it looks random.
+    fn after_scheme(&self, at: usize, sign: &Sign<'_>) -> usize {
+        let scheme = skip(self.text, at, |byte| byte.is_ascii_alphanumeric() || byte == b'-');
+        let next = skip(self.text, scheme, |byte| matches!(byte, b' ' | b'\t'));
+        let follows = at < scheme && scheme < next && self.bare(next, sign, true).is_some();
+        if follows { next } else { at }
+    }
+
+    /// Whether an unquoted name at `at` stands in an object and not in a string of it, as far as what is before it
+    /// shows.
+    fn in_braces(&self, at: usize) -> bool {
+        self.text[..at].trim_ascii_end().last().is_some_and(|byte| matches!(byte, b'{' | b','))
+    }
 }
 
 #[cfg(test)]
@@ -175,7 +432,10 @@ mod tests {
     use super::*;
 
     fn found(text: &str) -> Vec<&str> {
-        super::super::emit::found(text, find_arguments)
+        super::super::emit::found(text, |text, emit| {
+            find(text, None, emit);
+            find_curl(text, emit);
+        })
     }
 
     #[test]
@@ -206,6 +466,48 @@ mod tests {
     fn an_argument_that_holds_a_label_was_read_before() {
         for text in ["curl -u me:!password-1! x", "--password !password-1!x0123456"] {
             assert!(found(text).is_empty(), "{text}");
+        }
+    }
+
+    /// Asserts that `text` is masked to `expected`, where `@` stands for the label.
+    fn masks(text: &str, expected: &str) {
+        let masked = crate::redact::Redactor::default().text(text).into_inner();
+        let label = masked.find('!').zip(masked.rfind('!')).map(|(start, end)| masked[start..=end].to_owned());
+        assert_eq!(label.map_or_else(|| masked.clone(), |label| masked.replace(&label, "@")), expected, "{text}");
+    }
+
+    #[test]
+    fn a_value_is_masked_to_the_end_of_its_longest_reading() {
+        for (text, expected) in [
+            (r#"<script>S={"password":"Xk9mT2vL\"qB7nR4wZ8","a":1}"#, r#"<script>S={"password":"@","a":1}"#),
+            (r"<script>S={'password':'Xk9mT2vL\'qB7nR4wZ8'}", "<script>S={'password':'@'}"),
+            ("password: 'Xk9mT2vL''qB7nR4wZ8'\nb: 1", "password: '@'\nb: 1"),
+            ("token = '''Xk9mT2vL'qB7nR4wZ8'''\n", "token = '''@'''\n"),
+            ("token = \"\"\"Xk9mT2vL\"qB7nR4wZ8\"\"\"\n", "token = \"\"\"@\"\"\"\n"),
+            ("password: \"Xk9mT2vL,qB7nR4wZ8", "password: \"@"),
+            ("f(password=Xk9mT2vL)qB7nR4wZ8, b=1)", "f(password=@, b=1)"),
+            ("{user=me, password=Xk9mT2vL{qB7nR4wZ8}", "{user=me, password=@}"),
+            ("https://h/?token=Xk9mT2vL&qB7nR4wZ8&b=1", "https://h/?token=@&b=1"),
+            ("Pwd=Xk9mT2vL;qB7nR4wZ8;User=b", "Pwd=@;User=b"),
+            ("token=Xk9mT2vL,qB7nR4wZ8,user=b", "token=@,user=b"),
+            ("{token:Xk9mT2vL,qB7nR4wZ8,user:b}", "{token:@,user:b}"),
+            ("<p>token=Xk9mT2vL<qB7nR4wZ8</p>", "<p>token=@</p>"),
+            ("say \"token=Xk9mT2vL'qB7nR4wZ8\", it", "say \"token=@\", it"),
+        ] {
+            masks(text, expected);
+        }
+        for special in "!#$%&()*+,-./:;<=>?@[]^_`{|}~\\'\"".chars() {
+            let text = format!("db.user=app\ndb.password=Xk9mT2vL{special}qB7nR4wZ8\nb=1");
+            masks(&text, "db.user=app\ndb.password=@\nb=1");
+            let text = format!("say password: Xk9mT2vL{special}qB7nR4wZ8 to it");
+            masks(&text, "say password: @ to it");
+        }
+    }
+
+    #[test]
+    fn what_stands_for_a_value_is_none() {
+        for text in ["password=${DB_PASSWORD_2}", "token=<your-token-1234>", "secret={{ secret_1 }}", "token=null"] {
+            assert!(found(text).is_empty(), "{text}: {:?}", found(text));
         }
     }
 }

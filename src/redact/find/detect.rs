@@ -23,8 +23,8 @@ use crate::redact::{
 /// How many codings are undone one inside the other: JSON in a form in a URL in JSON.
 pub(in crate::redact) const MAX_CODINGS: usize = 4;
 
-/// Longest body that is searched for personal data by shape, and longest JSON inside a string that is looked into.
-pub(super) const MAX_SEARCHED: usize = 1 << 20;
+/// Longest body that is searched for personal data by shape.
+const MAX_SEARCHED: usize = 1 << 20;
 
 impl Redactor {
     pub(in crate::redact) fn learn(&self, text: &[u8], kind: Kind) -> Option<Id> {
@@ -115,14 +115,14 @@ impl Redactor {
         }
     }
 
-    /// The password of a Basic credential is a secret by itself; the user is, where there is no password.
+    /// The password of a Basic credential is a secret by itself; the user is, where there is no password, or where it
+    /// looks random and the password does not count.
     pub(in crate::redact) fn learn_basic(&self, encoded: &[u8]) {
         if let Some((user, password)) = coding::basic(encoded) {
-            if password.is_empty() {
+            if password.is_empty() || kind::is_opaque(&user) && kind::is_constant(&password) {
                 self.learn(&user, Kind::ApiKey);
-            } else {
-                self.learn(&password, Kind::Password);
             }
+            self.learn(&password, Kind::Password);
         }
     }
 

@@ -165,15 +165,6 @@ pub(in crate::redact) fn is_plain(text: &[u8]) -> bool {
     PREFILTER.scan(text, |_, _| ControlFlow::Break(())).is_continue() && !runs::may_hold(text)
 }
 
-/// Whether a text may hold a hint; where not, [`hints`] gives none.
-pub(in crate::redact) fn may_hint(text: &[u8]) -> bool {
-    let word = |_, suspect: Suspect<'_>| match suspect {
-        Suspect::Word(_) => ControlFlow::Break(()),
-        Suspect::Coding => ControlFlow::Continue(()),
-    };
-    PREFILTER.scan(text, word).is_break()
-}
-
 /// The places of a text that may hold a hint or hide one, but for those that `shows_nothing` denies; `None` if they are
 /// too many to be worth a list.
 pub(in crate::redact) fn suspects(
@@ -274,6 +265,15 @@ mod tests {
             false => vec![word.text],
         };
         words().into_iter().flat_map(ends).collect()
+    }
+
+    /// Whether a text may hold a hint; where not, [`hints`] gives none.
+    fn may_hint(text: &[u8]) -> bool {
+        let word = |_, suspect: Suspect<'_>| match suspect {
+            Suspect::Word(_) => ControlFlow::Break(()),
+            Suspect::Coding => ControlFlow::Continue(()),
+        };
+        PREFILTER.scan(text, word).is_break()
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{detect::MAX_SEARCHED, walk::Places};
+use super::walk::Places;
 use crate::json::Document;
 use crate::redact::{Redactor, mark::Mark};
 
@@ -55,7 +55,7 @@ impl Redactor {
         out: &mut Vec<Mark>,
         source: impl Fn(Range<usize>) -> Range<usize>,
     ) -> bool {
-        if text.len() > MAX_SEARCHED || !matches!(text.trim_ascii_start().first(), Some(b'{' | b'[')) {
+        if !matches!(text.trim_ascii_start().first(), Some(b'{' | b'[')) {
             return false;
         }
         let Ok(document) = Document::parse(text.to_vec()) else { return false };

@@ -8,10 +8,9 @@ pub(in crate::redact) fn find(text: &[u8], emit: &mut Emit<'_>) {
     if !text.iter().any(|byte| matches!(byte, b'=' | b':' | b'<' | b'/' | b'\t'..=b'\r' | b' ')) {
         return;
     }
-    assigned::find_authorization(text, emit);
-    assigned::find(text, emit);
+    assigned::find(text, None, emit);
     tags::find(text, emit);
-    assigned::find_arguments(text, emit);
+    assigned::find_curl(text, emit);
     paths::find(text, emit);
 }
 
@@ -43,7 +42,7 @@ mod tests {
         let halves = ["Abc123Def456", "Abc123Def456&ghi789JKL"];
         assert_eq!(fields("login failed for password=Abc123Def456&ghi789JKL"), halves);
         assert_eq!(fields("token: Abc123Def456&ghi789JKL&user=me"), halves);
-        assert_eq!(fields("password=Abc123Def456&verbose&x=1"), ["Abc123Def456"]);
+        assert_eq!(fields("password=Abc123Def456&verbose&x=1"), ["Abc123Def456", "Abc123Def456&verbose"]);
         assert_eq!(fields("token: Abc123Def456&quot;"), ["Abc123Def456"]);
         assert_eq!(fields("Server=x;Password=ab;Database=db1"), ["ab"]);
         for prose in [

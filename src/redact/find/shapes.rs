@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::formats;
+use super::{formats, steps::looked};
 use crate::redact::{
     coding,
     kind::{self, Kind},
@@ -12,19 +12,10 @@ use crate::redact::{
 
 expression!(
     PEM,
-    r"(?-u)-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|\z)"
+    r"(?-u)-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\z)"
 );
-expression!(PUTTY, r"(?-u)Private-Lines: [0-9]{1,4}\r?\n((?:[A-Za-z0-9+/=]+(?:\r?\n|\z))+)");
+expression!(PUTTY, r"(?-u)Private-Lines: [0-9]+\r?\n((?:[A-Za-z0-9+/=]+(?:\r?\n|\z))+)");
 expression!(SCHEME, r"(?i-u)\b(bearer|basic|dpop|token|negotiate|ntlm)[ \t]+([A-Za-z0-9._~+/!-]{8,}=*)");
-// Up to the last `@` before the path, as the URL standard reads it; a lone part is a user, or a token in its place.
-// Other readers take a `/` for a part of the password.
-expression!(
-    USERINFO,
-    concat!(
-        r#"(?i-u)[a-z0-9+.-]://(?:[^/\s:@"'<>]{0,100}:([^/\s"'<>]{1,200})|([^/\s:@"'<>]{12,200})"#,
-        r#"|[^/\s:@"'<>\[]{0,100}:([^/\s"'<>@]{1,100}/[^\s"'<>@]{0,200}))@"#
-    )
-);
 /// Texts of which each of these shapes holds one.
 pub(in crate::redact) const WORDS: &[&str] =
     &["PRIVATE KEY", "private-lines", "bearer", "basic", "negotiate ", "ntlm "];
@@ -46,7 +37,9 @@ pub(in crate::redact) fn find(text: &[u8], mut emit: impl FnMut(Range<usize>, Ki
         for hit in scheme.captures_iter(text) {
             let (Some(name), Some(value)) = (hit.get(1), hit.get(2)) else { continue };
             if name.as_bytes().eq_ignore_ascii_case(b"basic") {
-                if coding::basic(value.as_bytes()).is_some_and(|(_, password)| !password.is_empty()) {
+                let is_credential =
+                    |(user, password): (Vec<u8>, Vec<u8>)| !password.is_empty() || kind::is_opaque(&user);
+                if coding::basic(value.as_bytes()).is_some_and(is_credential) {
                     emit(value.range(), Kind::Basic);
                 }
             } else if kind::is_opaque(value.as_bytes()) && !label::holds(value.as_bytes()) {
@@ -54,21 +47,56 @@ pub(in crate::redact) fn find(text: &[u8], mut emit: impl FnMut(Range<usize>, Ki
             }
         }
     }
-    if let Some(userinfo) = &*USERINFO {
-        for hit in userinfo.captures_iter(text) {
-            let (password, user) = (hit.get(1), hit.get(2).filter(|user| kind::is_opaque(user.as_bytes())));
-            // What precedes the slash is a port.
-            let has_port = |value: &[u8]| value.split(|byte| *byte == b'/').next().is_some_and(is_number);
-            let password = password.or_else(|| hit.get(3).filter(|password| !has_port(password.as_bytes())));
-            if let Some(secret) = password.or(user).filter(|secret| !label::holds(secret.as_bytes())) {
-                emit(secret.range(), if password.is_some() { Kind::Password } else { Kind::Token });
-            }
-        }
-    }
+    find_users(text, emit);
 }
 
-fn is_number(text: &[u8]) -> bool {
-    text.iter().all(u8::is_ascii_digit)
+/// Users and passwords before the `@` of an address: up to the last `@` before the path, as the URL standard reads it.
+/// Other readers take a `/` for a part of the password. A user is a secret if it looks random and has no password, or
+/// one that is no secret.
+fn find_users(text: &[u8], mut emit: impl FnMut(Range<usize>, Kind)) {
+    let mut from = 0;
+    // Where the address ends, and where the next `@` is; they hold for every address before them.
+    let (mut end, mut at_sign) = (0, 0);
+    while let Some(start) = memchr::memmem::find(&text[from..], b"://").map(|found| from + found + 3) {
+        from = start;
+        let has_scheme = text[..start - 3].last().is_some_and(|b| b.is_ascii_alphanumeric() || b"+.-".contains(b));
+        if at_sign < start {
+            let Some(next) = memchr::memchr(b'@', &text[start..]).map(|next| start + next) else { return };
+            at_sign = next;
+        }
+        if end < start {
+            let ends = |byte: &u8| byte.is_ascii_whitespace() || b"\"<>".contains(byte);
+            end = start + text[start..].iter().position(ends).unwrap_or(text.len() - start);
+            looked(end - start);
+        }
+        if !has_scheme || at_sign > end {
+            continue;
+        }
+        let host = memchr::memchr(b'/', &text[start..end]).map_or(end, |path| start + path);
+        let last = memchr::memrchr(b'@', &text[start..host]).map_or(at_sign, |last| start + last);
+        let user =
+            start..text[start..host.min(last)].iter().position(|b| b":@'".contains(b)).map_or(last, |at| start + at);
+        looked(last - start);
+        let is_password = text.get(user.end) == Some(&b':') && user.end < last;
+        let password = user.end + usize::from(is_password)..last;
+        // A port, with something of another address behind it.
+        let digits = text[password.clone()].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let has_port = digits > 0 && matches!(text[password.start + digits], b'/' | b'\'');
+        let in_path = last > host;
+        if has_port || in_path && (!is_password || text[user.clone()].contains(&b'[')) || text[user.end] == b'\'' {
+            continue;
+        }
+        from = last;
+        let mut found = |range: Range<usize>, kind| {
+            if !range.is_empty() && !label::holds(&text[range.clone()]) {
+                emit(range, kind);
+            }
+        };
+        if kind::is_opaque(&text[user.clone()]) && kind::is_constant(&text[password.clone()]) {
+            found(user, Kind::Token);
+        }
+        found(password, Kind::Password);
+    }
 }
 
 /// Personal data in a text by its shape.
@@ -118,10 +146,11 @@ fn is_phone(text: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use base64::{Engine as _, prelude::BASE64_STANDARD};
     use proptest::prelude::*;
 
     use super::*;
-    use crate::redact::find::hints::hints;
+    use crate::redact::find::{hints::hints, steps::holds_linear};
 
     fn all(text: &str) -> Vec<(String, Kind)> {
         let mut out = Vec::new();
@@ -132,7 +161,7 @@ mod tests {
 
     #[test]
     fn every_expression_compiles() {
-        for expression in [&PEM, &PUTTY, &SCHEME, &USERINFO] {
+        for expression in [&PEM, &PUTTY, &SCHEME] {
             assert!(expression.is_some());
         }
     }
@@ -164,8 +193,41 @@ mod tests {
             "a sk-8",
             "http://h:80/a@b",
             "http://[::1]:80/a@b",
+            "['http://h:80','a@b']",
+            "['http://host-0123456','ann@b']",
         ] {
             assert!(all(prose).is_empty(), "{prose}");
+        }
+    }
+
+    #[test]
+    fn a_user_and_a_password_before_a_host_are_secrets_whatever_their_length() {
+        let token = "9f8e7d6c5b4a39281706abcd";
+        for password in ["", "x", "x-oauth-basic", "api_token"] {
+            let found = all(&format!("see https://{token}:{password}@h/x, or https://h/y"));
+            let expected = [token, password].map(str::to_owned).into_iter().filter(|text| !text.is_empty());
+            assert_eq!(found.into_iter().map(|(text, _)| text).collect::<Vec<_>>(), expected.collect::<Vec<_>>());
+            let coded = BASE64_STANDARD.encode(format!("{token}:{password}"));
+            assert_eq!(all(&format!("basic {coded}"))[0].0, coded);
+        }
+        let long = "Xk9mT2vLqB7nR4wZ8".repeat(100);
+        for (text, secret) in [
+            (format!("https://{long}@h/x"), &*long),
+            (format!("https://AWS:{long}@h/x"), &long),
+            (format!("https://{}:hunter2@h/x", "user".repeat(100)), "hunter2"),
+            (format!("https://me:{long}/x@h/x"), &format!("{long}/x")),
+            ("https://me:it's@h/x".to_owned(), "it's"),
+            ("https://client-0123456:hunter2@h/x".to_owned(), "hunter2"),
+            ("a://b c://me:hunter2@h".to_owned(), "hunter2"),
+        ] {
+            assert_eq!(all(&text).into_iter().map(|(text, _)| text).collect::<Vec<_>>(), [secret], "{text}");
+        }
+    }
+
+    #[test]
+    fn addresses_are_read_in_time_that_grows_with_the_text_and_no_faster() {
+        for piece in ["a://", "a://b:c/", "a://b@", "a://b:80/x@", "a://b:c/d@", "a://'@", "://"] {
+            holds_linear(piece, |text| find(text, |_, _| {}));
         }
     }
 

@@ -12,13 +12,17 @@ use crate::redact::{kind::Kind, label};
 expression!(
     ELEMENT,
     concat!(
-        r"(?-u)<(?:[A-Za-z0-9_.-]{1,60}:)?([A-Za-z][A-Za-z0-9_.-]{1,60})(?:\s[^<>]*)?>",
-        r"\s*(?:<!--[^<>]*-->\s*|<value>\s*)?(?:<!\[CDATA\[([^\]]{1,4096})\]\]>|([^<>]+)<)"
+        r"(?-u)<(?:[A-Za-z0-9_.-]+:)?([A-Za-z][A-Za-z0-9_.-]+)(?:\s[^<>]*)?>",
+        r"\s*(?:<!--[^<>]*-->\s*|<value>\s*)?"
     )
 );
-expression!(TAG, r"(?-u)<(?:[A-Za-z0-9_.-]{1,60}:)?([A-Za-z][A-Za-z0-9_.-]{0,60})\s([^<>]+)>([^<>]*)");
-expression!(ENTRY, r"(?-u)<key>([^<>]{1,200})</key>\s*<[a-z]{1,20}>([^<>]*)</");
-expression!(ATTRIBUTE, r#"(?-u)([A-Za-z_:-]{1,60})\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))"#);
+expression!(
+    TAG,
+    r#"(?-u)<(?:[A-Za-z0-9_.-]+:)?([A-Za-z][A-Za-z0-9_.-]*)\s((?:[^<>"']|"[^"]*"|'[^']*')+|[^<>]+)>([^<>]*)"#
+);
+expression!(ENTRY, r"(?-u)<key>([^<>]+)</key>\s*<[a-z]+>([^<>]*)</");
+expression!(ATTRIBUTE, r#"(?-u)([A-Za-z_:-]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))"#);
+
 /// Secrets in the content and the attributes of tags.
 pub(super) fn find(text: &[u8], emit: &mut Emit<'_>) {
     if memchr::memchr(b'<', text).is_none() {
@@ -30,26 +34,40 @@ pub(super) fn find(text: &[u8], emit: &mut Emit<'_>) {
 
 /// `<name>value</name>`.
 fn find_elements(text: &[u8], emit: &mut Emit<'_>) {
+    const CDATA: &[u8] = b"<![CDATA[";
     let Some(element) = &*ELEMENT else { return };
     let mut from = 0;
+    // Where the next section ends, whose beginning is before that.
+    let mut section_end = 0;
     while let Some(hit) = element.captures_at(text, from) {
-        let (Some(name), Some(value)) = (hit.get(1), hit.get(2).or_else(|| hit.get(3))) else { break };
-        looked(value.end() - from);
+        let (Some(tag), Some(name)) = (hit.get(0), hit.get(1)) else { break };
+        looked(tag.end() - from);
         // What is inside of it may be an element, too.
         from = name.end();
         let name = std::str::from_utf8(name.as_bytes()).unwrap_or_default();
-        // `Bearer <token>` in prose, with words up to another such place.
-        let is_prose = || {
-            let stands_for_token = hit.get(0).is_some_and(|tag| text[..tag.start()].ends_with(b"Bearer "));
-            let is_closed = hit.get(2).is_some() || text[value.end()..].starts_with(b"</");
-            stands_for_token && !is_closed && value.as_bytes().trim_ascii().iter().any(u8::is_ascii_whitespace)
+        let Some(kind) = names::by_name(name, FieldContext::Text) else { continue };
+        let start = tag.end();
+        let section = text[start..].strip_prefix(CDATA).map(|_| start + CDATA.len());
+        let range = if let Some(start) = section {
+            if section_end < start {
+                let end = memchr::memmem::find(&text[start..], b"]]>").map_or(text.len(), |end| start + end);
+                looked(end - start);
+                section_end = end;
+            }
+            start..section_end
+        } else {
+            let Some(length) = memchr::memchr(b'<', &text[start..]) else { continue };
+            looked(length);
+            start..start + length
         };
-        if let Some(kind) = names::by_name(name, FieldContext::Text)
-            && !value.as_bytes().trim_ascii().is_empty()
-            && !is_prose()
-            && !label::holds(value.as_bytes())
-        {
-            emit(value.range(), kind);
+        let value = &text[range.clone()];
+        let is_closed = section.is_some() || text[range.end..].starts_with(b"</");
+        // In prose, `<` and `>` compare, and `Bearer <token>` stands for one.
+        let is_prose = !is_closed
+            && (memchr::memchr(b'>', value).is_some()
+                || text[..tag.start()].ends_with(b"Bearer ") && value.trim_ascii().iter().any(u8::is_ascii_whitespace));
+        if !value.trim_ascii().is_empty() && !is_prose && !label::holds(value) {
+            emit(range, kind);
         }
     }
 }
@@ -95,6 +113,40 @@ fn find_named(text: &[u8], emit: &mut Emit<'_>) {
         let (Some(name), Some(value)) = (hit.get(1), hit.get(2)) else { continue };
         if let Some(kind) = kind_of(name.as_bytes()) {
             found(value.range(), kind);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::steps::holds_linear, *};
+
+    #[test]
+    fn the_content_of_an_element_is_a_secret_whatever_its_length_and_what_is_in_it() {
+        let long = "Xk9mT2vL]q B7nR4wZ8 ".repeat(1000);
+        for (text, expected) in [
+            (format!("<clientSecret><![CDATA[{long}]]></clientSecret>"), &*long),
+            (format!("<a><clientSecret id=\"x\">{long}</clientSecret></a>"), &long),
+            ("<pin><![CDATA[a</pin>b]]></pin>".to_owned(), "a</pin>b"),
+            ("<password>Xk9>mT2</password>".to_owned(), "Xk9>mT2"),
+            ("<input name=\"password\" value=\"Xk9>m<T2\">".to_owned(), "Xk9>m<T2"),
+            ("<input name='password' value='Xk9>m<T2'>".to_owned(), "Xk9>m<T2"),
+        ] {
+            assert!(super::super::emit::found(&text, find).contains(&expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn sections_that_nothing_closes_are_read_in_time_that_grows_with_them_and_no_faster() {
+        for piece in [
+            "<token><![CDATA[",
+            "<token><![CDATA[<pin>x</pin>",
+            "<token>a>",
+            "<a b=\"",
+            "<a b='<a b=\"",
+            "<a b='<token c>",
+        ] {
+            holds_linear(piece, |text| find(text, &mut |_, _| {}));
         }
     }
 }

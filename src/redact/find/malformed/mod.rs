@@ -4,11 +4,9 @@
 //! value reaches as far as any of these readings takes it. What is masked needlessly is lost in a body that nobody can
 //! parse; what is not masked is a secret on the disk.
 
-mod extent;
-mod members;
 mod parts;
 
-use super::emit::Emit;
+use super::{assigned, emit::Emit};
 use crate::redact::{Redactor, label, mark::Mark, view::View};
 
 /// In longer texts only one coding is undone.
@@ -43,7 +41,7 @@ pub(in crate::redact) fn is_text(content: &[u8]) -> bool {
 }
 
 fn find(text: &[u8], named: &[&str], emit: &mut Emit<'_>) {
-    members::find(text, named, emit);
+    assigned::find(text, Some(named), emit);
     parts::find(text, named, emit);
 }
 

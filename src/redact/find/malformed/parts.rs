@@ -1,13 +1,16 @@
 //! Parts of a multipart body that is not whole.
 
-use super::extent::{MAX_NAME, skip};
 use crate::redact::{
     find::{
+        assigned::skip,
         emit::Emit,
         names::{self, FieldContext},
     },
     kind::Kind,
 };
+
+/// Longest name of a part.
+const MAX_NAME: usize = 200;
 
 /// Parts of a multipart body that is not whole: from the end of the first head with a telling name on, all of it. Where
 /// a part ends, readers differ.

@@ -27,7 +27,7 @@ fn a_secret_in_text_that_is_nearly_json_is_found_by_its_name() {
         ("{a: 1, password: hunter2}", "{a: 1, password: #}"),
         ("{\"password\": /* the */ \"s3\" // x\n}", "{\"password\": /* the */ \"#\" // x\n}"),
         ("{'token' => 's3', 'pin' => 12}", "{'token' => '#', 'pin' => #}"),
-        ("{u'password': u's3', 'b': 1}", "{u'password': #', 'b': 1}"),
+        ("{u'password': u's3', 'b': 1}", "{u'password': u'#', 'b': 1}"),
         // Quotes and colons that are missing.
         (r#"{"password:"s3","a":1}"#, r##"{"password:"#","a":1}"##),
         (r#"{"password":s3,x","a":1}"#, r#"{"password":#","a":1}"#),
