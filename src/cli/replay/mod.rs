@@ -229,7 +229,9 @@ fn load(args: &Args, names: Names, terms: &Arc<Pending>) -> Result<Replay, Failu
             work,
             |worked| {
                 builder.push(worked.unwrap_or_else(|(mut entry, entry_ref, redact)| {
-                    relabel.iter().for_each(|relabel| relabel(&mut entry));
+                    if let Some(relabel) = &relabel {
+                        relabel(&mut entry);
+                    }
                     preparer.prepare(*entry, redact, entry_ref)
                 }));
                 Ok::<(), ReadError>(())
