@@ -17,6 +17,7 @@ use crate::{
         find::{
             detect::{MAX_CODINGS, is_listed_value, listed_kind},
             grammar::{Parsed, Unparsable},
+            header_names,
             names::{self, FieldContext},
             walk::{Places, Token, Walk},
         },
@@ -193,7 +194,7 @@ impl Redactor {
                 match HeaderName::from_bytes(name.trim().as_bytes()) {
                     Ok(name) => marks = self.detect_header(&name, text.as_bytes()),
                     // No field has such a name; some other tool wrote it.
-                    Err(_) => match names::by_listed_name(name) {
+                    Err(_) => match header_names::by_listed_name(name) {
                         Some(kind) => {
                             let whole = |id| Mark::value(0..text.len(), id);
                             marks.extend(self.learn(text.as_bytes(), kind).map(whole));
@@ -211,7 +212,7 @@ impl Redactor {
             }
             Pairs::Parameters => {
                 let kind = names::by_name(name, FieldContext::Parameter)
-                    .filter(|_| !name.eq_ignore_ascii_case("key") || kind::is_opaque(text.as_bytes()))
+                    .filter(|_| !names::is_vague(name) || kind::is_opaque(text.as_bytes()))
                     .or_else(|| self.plan.is_key_parameter(name).then_some(Kind::ApiKey));
                 match kind {
                     Some(kind) => {

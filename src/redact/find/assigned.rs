@@ -229,9 +229,9 @@ impl<'t> Reading<'t> {
         let text = self.text;
         let is_bold = self.nearly.is_some();
         let last = text[name.clone()].rsplit(|byte| *byte == b'.').next().unwrap_or_default();
-        // `code` is mostly the name of an error, and `key` of a member.
+        // `code` is mostly the name of an error.
         let is_vague = kind == Kind::Code && last.eq_ignore_ascii_case(b"code") && !self.has_oauth
-            || kind == Kind::ApiKey && last.eq_ignore_ascii_case(b"key");
+            || std::str::from_utf8(last).is_ok_and(names::is_vague);
         let is_assigned = if is_bold { sign.sign.contains(&b'=') } else { sign.sign == b"=" };
         let is_structured = is_assigned || is_bold && (sign.quoted || self.in_braces(name.start));
         // In prose it has to look random.

@@ -4,7 +4,7 @@
 use std::{borrow::Cow, cell::LazyCell, ops::Range, sync::Arc};
 
 use super::{
-    hints, jwt, named,
+    header_names, hints, jwt, named,
     names::{self, FieldContext, JWK_PRIVATE, OAUTH},
     prefilter::Hints,
     shapes,
@@ -248,7 +248,7 @@ impl<'r, 'd> Reading<'r, 'd, '_> {
                     (holds_text && is_value).then(|| *listed).flatten()
                 })
                 .or_else(|| (text == "auth" && is_basic(value)).then_some(Kind::Basic));
-            let field = kind.map(|kind| Inherited { kind, all: true, below: false });
+            let field = kind.map(|kind| Inherited { kind, all: !names::is_vague(&text), below: false });
             // The values of a secret of Kubernetes have any name.
             let is_data = matches!(&*text, "data" | "stringData") && *is_secret;
             let data = is_data.then_some(Inherited { kind: Kind::Secret, all: true, below: true });
@@ -359,7 +359,7 @@ pub(in crate::redact) fn listed_kind(node: Node<'_>) -> Option<Kind> {
         .filter_map(|(_, value)| last_text(value));
     names.into_iter().find_map(|name| {
         let last = name.rsplit(['/', ':', '.']).next().unwrap_or_default();
-        names::by_listed_name(&name).or_else(|| names::by_listed_name(last))
+        header_names::by_listed_name(&name).or_else(|| header_names::by_listed_name(last))
     })
 }
 
@@ -373,7 +373,7 @@ fn paired_kind(node: Node<'_>) -> Option<Kind> {
     let mut items = node.items();
     let (name, value) = (items.next()?, items.next()?);
     let is_pair = items.next().is_none() && name.kind() == JsonKind::String && value.kind() == JsonKind::String;
-    is_pair.then(|| names::by_listed_name(&name.as_str()?)).flatten()
+    is_pair.then(|| header_names::by_listed_name(&name.as_str()?)).flatten()
 }
 
 /// User and password in base64, as a registry's `auth` has them.

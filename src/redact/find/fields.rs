@@ -4,6 +4,7 @@ use std::{borrow::Cow, ops::Range, sync::Arc};
 
 use super::{
     detect::{MAX_CODINGS, is_listed_name, is_listed_value},
+    header_names,
     names::{self, FieldContext},
 };
 use crate::{
@@ -91,7 +92,7 @@ pub(super) fn by_field(name: &str, value: &[u8]) -> Option<Kind> {
     let is_nested = name.trim_end_matches("[]") != last;
     // A nested field is a member of an object: there the word in `code` is the name of an error.
     let context = if is_nested && is_word(value) { FieldContext::Member } else { FieldContext::Parameter };
-    names::by_name(last, context)
+    names::by_name(last, context).filter(|_| !names::is_vague(last) || kind::is_opaque(value))
 }
 
 /// Whether a value is written rather than drawn at random: words of one case, joined by `_` or `-`.
@@ -132,7 +133,6 @@ impl Redactor {
             let before = out.len();
             let last = last_name(&name);
             let kind = by_field(&name, value)
-                .filter(|_| !last.eq_ignore_ascii_case("key") || kind::is_opaque(value))
                 .or_else(|| pairs.kind(last, value, || fields.get(at + 1).copied(), text))
                 .or_else(|| {
                     let is_named = form && self.plan.has_pointers() && self.plan.names_place(&field_place(&name));
@@ -193,7 +193,7 @@ impl Pairs {
         text: &[u8],
     ) -> Option<Kind> {
         let name = pair_name(name);
-        let kind_of = |value: &[u8]| std::str::from_utf8(value).ok().and_then(names::by_listed_name);
+        let kind_of = |value: &[u8]| std::str::from_utf8(value).ok().and_then(header_names::by_listed_name);
         if is_listed_name(name.as_bytes()) {
             self.name = (!self.names_follow).then(|| (name.to_owned(), kind_of(value)));
             return None;

@@ -20,7 +20,7 @@ impl Redactor {
     /// Secrets of a header field by its name, its scheme, its shape.
     pub(in crate::redact) fn detect_header(&self, name: &HeaderName, value: &[u8]) -> Vec<Mark> {
         let mut marks = Vec::new();
-        match self.header_kind(name) {
+        match self.header_kind(name, value) {
             None if name == header::SEC_WEBSOCKET_PROTOCOL => self.detect_protocols(value, &mut marks),
             None => {
                 // Text of a client's or a server's own making; most names hold nothing else.
@@ -100,11 +100,13 @@ impl Redactor {
     }
 
     /// What the name of a header field states about its value.
-    fn header_kind(&self, name: &HeaderName) -> Option<Kind> {
+    fn header_kind(&self, name: &HeaderName, value: &[u8]) -> Option<Kind> {
         if self.plan.names_header(name) {
             return Some(Kind::Custom);
         }
-        header_names::by_header(name.as_str()).or_else(|| self.plan.is_key_header(name).then_some(Kind::ApiKey))
+        header_names::by_header(name.as_str())
+            .or_else(|| self.plan.is_key_header(name).then_some(Kind::ApiKey))
+            .or_else(|| header_names::by_value(name.as_str(), value))
     }
 
     /// Queries and fragments of the addresses in a text.

@@ -25,6 +25,8 @@ mod malformed;
 mod multipart;
 mod named;
 pub(super) mod names;
+#[cfg(test)]
+mod page;
 mod paths;
 mod prefilter;
 mod shapes;

@@ -1,11 +1,12 @@
-//! Which names of fields say that the value is a secret, and of which kind.
+//! Which names say that the value beside them is a secret, and of which kind: one list, from which the searches by
+//! name, the quick look and `docs/redaction.md` are made.
 
 use std::sync::LazyLock;
 
 use ahash::AHashMap;
 
-use super::header_names::by_header;
 use crate::redact::kind::Kind;
+use Counts::{End, Header, Never, Parameter, Random, RandomParameter, Segment, Whole};
 
 /// Where a name stands; a few names mean a secret only in some places.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,21 +19,160 @@ pub(in crate::redact) enum FieldContext {
     Text,
 }
 
+/// How names count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::redact) enum Counts {
+    /// As a whole name.
+    Whole,
+    /// As a whole name or its end, before any digits: `db_password2`.
+    End,
+    /// As a whole name, if the value looks random.
+    Random,
+    /// As a whole name of a [`FieldContext::Parameter`].
+    Parameter,
+    /// As one of a parameter, if the value looks random.
+    RandomParameter,
+    /// As a part of a header field's name.
+    Header,
+    /// As a segment of a path before the value, or the first word of one.
+    Segment,
+    /// Never, though its end is another one's.
+    Never,
+}
+
+/// Names of one sort.
+#[cfg_attr(not(test), allow(dead_code))] // the page prints all of it
+pub(in crate::redact) struct Names {
+    pub(in crate::redact) kind: Kind,
+    pub(in crate::redact) counts: Counts,
+    /// As a user writes them; they are compared without case, `-`, `_` and blanks.
+    pub(in crate::redact) names: &'static str,
+    /// What the quick look searches for: each name contains one of these. A blank stands for any sign between two
+    /// words, a full stop for the end of a word.
+    pub(in crate::redact) hints: &'static str,
+    /// Who calls a secret so.
+    pub(in crate::redact) source: &'static str,
+}
+
+const fn of(kind: Kind, counts: Counts, names: &'static str, hints: &'static str, source: &'static str) -> Names {
+    Names { kind, counts, names, hints, source }
+}
+
+/// Of the ends of a name and the parts of a header field's, the first one counts.
+#[rustfmt::skip]
+pub(in crate::redact) const NAMES: &[Names] = &[
+    of(Kind::ClientSecret, End, "client_secret", "secret", "RFC 6749, section 2.3.1"),
+    of(Kind::Password, End, "password passwords", "pass word,passwords", "RFC 6749, section 4.3.2"),
+    of(Kind::Password, End, "password_confirmation password_confirm password_hash password_digest",
+        "pass word", "Rails (`has_secure_password`), Devise"),
+    of(Kind::Password, End, "passphrase", "pass phrase", "OpenSSH"),
+    of(Kind::Password, End, "passwd pwd", "passwd,pwd", "POSIX, JDBC, ODBC"),
+    of(Kind::Password, Whole, "pass smtp_pass db_pass passcode pin", "pass.,passcode,pin.", "Nodemailer (`auth.pass`), Okta (`passCode`)"),
+    of(Kind::ApiKey, End, "secret_key secret_access_key", "secret", "AWS, Stripe"),
+    of(Kind::Secret, End, "secret secrets secret_value", "secret", "AWS, Vault, Stripe"),
+    of(Kind::Secret, Whole, "secret_string", "secret", "AWS Secrets Manager"),
+    of(Kind::Secret, Random, "secret_id", "secret", "Vault, AppRole"),
+    of(Kind::Token, End, "token tokens token_value", "token", "RFC 6749, section 5.1"),
+    of(Kind::Token, End, "jwt", "jwt.", "RFC 7519"),
+    of(Kind::Token, Whole, "id_token_hint bearer", "tokenhint,token_hint,token-hint,bearer",
+        "OpenID Connect; RFC 6750"),
+    of(Kind::Assertion, End, "assertion", "assertion", "RFC 7521, section 4.2"),
+    of(Kind::Assertion, Whole, "saml_response wresult", "saml,wresult", "SAML 2.0, WS-Federation"),
+    of(Kind::ApiKey, End, "api_key api_keys subscription_key access_key account_key",
+        "api key,subscription key,access key,account key", "OpenAPI; AWS; Azure"),
+    of(Kind::ApiKey, End, "app_key application_key auth_key license_key service_key functions_key write_key server_key",
+        "app key,application key,auth key,license key,service key,functions key,write key,server key",
+        "Datadog, Cloudflare, New Relic, Supabase, Azure Functions, Segment, Firebase"),
+    of(Kind::PrivateKey, End, "private_key private_key_pem signing_key encryption_key hmac_key master_key session_key \
+        shared_key", "private key,signing key,encryption key,hmac key,master key,session key,shared key",
+        "Google service accounts; Laravel, Rails, Parse"),
+    of(Kind::PrivateKey, Whole, "pfx p12", "pfx,p12.", "RFC 7292"),
+    of(Kind::Credential, Whole, "authorization http_authorization proxy_authorization", "authorization",
+        "RFC 9110, section 11.6.2; CGI"),
+    of(Kind::Credential, Whole, "credential credentials", "credential", "Google, WebAuthn"),
+    of(Kind::Credential, Whole, "connection_string database_url", "connection string,database url", "Azure, Heroku"),
+    of(Kind::Credential, Whole, "oauth_signature", "signature.", "RFC 5849, section 3.4"),
+    of(Kind::Credential, Whole, "x_auth x_session x_session_id", "x auth,x session", "OpenStack, session headers of frameworks"),
+    of(Kind::Token, Whole, "dpop", "dpop", "RFC 9449"),
+    of(Kind::Cookie, Whole, "cookie cookies set_cookie session_cookie jsessionid", "cookie,jsessionid",
+        "RFC 6265; Jakarta Servlet"),
+    of(Kind::Credential, Random, "session_id sid", "sessionid,session_id,session-id,sid.", "Express, Django, Flask"),
+    of(Kind::Code, End, "authorization_code auth_code verification_code reset_code invite_code mfa_code otp_code \
+        sms_code recovery_code backup_code otp", "code.,otp.", "RFC 6238; Okta, Cognito, Keycloak"),
+    of(Kind::Code, End, "recovery_codes backup_codes", "recovery,backup", "GitHub, Keycloak"),
+    of(Kind::Code, Whole, "binding_code device_code user_code oob_code", "code.", "RFC 8628, section 3.2; Firebase"),
+    of(Kind::Code, Whole, "code_verifier oauth_verifier", "code verifier,oauth verifier",
+        "RFC 7636, section 4.1; RFC 5849, section 2.2"),
+    of(Kind::Code, Parameter, "code ticket invitation", "code.,ticket.,invitation.", "RFC 6749, section 4.1.2; CAS"),
+    of(Kind::Credential, Parameter, "auth sig signature x_amz_signature x_goog_signature", "auth.,sig.,signature.",
+        "Firebase; Azure SAS, AWS and Google signed URLs"),
+    of(Kind::ApiKey, RandomParameter, "key", "key.", "Google APIs"),
+    of(Kind::Credential, Header, "authorization", "authorization", "RFC 9110, section 11.6.2"),
+    of(Kind::Cookie, Header, "cookie", "cookie", "RFC 6265"),
+    of(Kind::Password, Header, "password passwd", "passw", "as in forms"),
+    of(Kind::Secret, Header, "secret", "secret", "Telegram, Cloudflare Access"),
+    of(Kind::ApiKey, Header, "apikey api-key subscription-key access-key", "apikey,-key", "OpenAPI; Azure"),
+    of(Kind::Credential, Header, "credential passphrase", "credential,passphrase", "Coinbase"),
+    of(Kind::Token, Header, "token csrf xsrf", "token,srf", "Django, Angular"),
+    of(Kind::Assertion, Header, "assertion", "assertion", "Google IAP, Cloudflare Access"),
+    of(Kind::Code, Segment,
+        "activate activation change_password confirm confirmation forgot_password invitation invite \
+        magic magic_link password_reset reset reset_password set_password ticket verification verify",
+        "/activat,/confirm,/invit,/magic,/reset,/ticket,/verif,passw", "Django, Devise"),
+    of(Kind::Token, Never, "next_token page_token next_page_token previous_page_token prev_page_token \
+        continuation_token cursor_token sync_token next_sync_token starting_token", "", "Google, AWS, Azure: pagers"),
+    of(Kind::Token, Never, "max_tokens total_tokens prompt_tokens completion_tokens", "", "OpenAI: counts"),
+    of(Kind::Secret, Never, "has_secret has_password reset_password forgot_password change_password", "",
+        "settings and actions"),
+];
+
+impl Names {
+    pub(in crate::redact) fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.names.split_whitespace()
+    }
+
+    pub(in crate::redact) fn hints(&self) -> impl Iterator<Item = &'static str> {
+        self.hints.split(',').filter(|hint| !hint.is_empty())
+    }
+}
+
+/// The names that count as these do, without their signs.
+pub(in crate::redact) fn counted(counts: Counts) -> impl Iterator<Item = (String, Kind)> {
+    let rows = NAMES.iter().filter(move |names| names.counts == counts);
+    rows.flat_map(|row| row.names().map(|name| (name.replace(['-', '_'], ""), row.kind)))
+}
+
 /// What the name of a field states about its value; names are compared without case, `-`, `_` and blanks.
 pub(in crate::redact) fn by_name(name: &str, place: FieldContext) -> Option<Kind> {
     let mut short = [0; MAX_NAME];
+    let is_numbered = name.ends_with(|last: char| last.is_ascii_digit());
     let name = folded(name, &mut short);
-    match LISTED.get(name) {
-        Some(Listed::Secret(kind)) => Some(*kind),
-        Some(Listed::Parameter(kind)) if place == FieldContext::Parameter => Some(*kind),
-        Some(Listed::Harmless) => None,
+    match WHOLE.get(name) {
+        Some((Counts::Parameter | Counts::RandomParameter, kind)) if place == FieldContext::Parameter => Some(*kind),
+        Some((Counts::Whole | Counts::End | Counts::Random, kind)) => Some(*kind),
+        Some((Counts::Never, _)) => None,
         _ => {
-            let last = name.last();
-            let is_end = |suffix: &[u8]| suffix.last() == last && name.ends_with(suffix);
-            SUFFIXES.iter().find(|(suffix, _)| is_end(suffix.as_bytes())).map(|(_, kind)| *kind)
+            // The number of a label is none of the name.
+            let digits = name.iter().rev().take_while(|byte| byte.is_ascii_digit() && is_numbered).count();
+            let (name, last) = (&name[..name.len() - digits], name[..name.len() - digits].last());
+            let is_end = |end: &str| end.as_bytes().last() == last && name.ends_with(end.as_bytes());
+            ENDS.iter().find(|(end, _)| is_end(end)).map(|(_, kind)| *kind)
         }
     }
 }
+
+/// Whether a value under a name of [`by_name`] is one only if it looks random.
+pub(in crate::redact) fn is_vague(name: &str) -> bool {
+    let mut short = [0; MAX_NAME];
+    matches!(WHOLE.get(folded(name, &mut short)), Some((Counts::Random | Counts::RandomParameter, _)))
+}
+
+static WHOLE: LazyLock<AHashMap<Vec<u8>, (Counts, Kind)>> = LazyLock::new(|| {
+    let all = [Parameter, RandomParameter, Random, End, Whole, Never].into_iter();
+    all.flat_map(|counts| counted(counts).map(move |(name, kind)| (name.into_bytes(), (counts, kind)))).collect()
+});
+
+static ENDS: LazyLock<Vec<(String, Kind)>> = LazyLock::new(|| counted(End).collect());
 
 /// The letters and digits of a name, in lower case.
 fn folded<'a>(name: &str, short: &'a mut [u8; MAX_NAME]) -> &'a [u8] {
@@ -64,136 +204,8 @@ const FOLDED: [u8; 256] = {
     folded
 };
 
-/// What a whole name means.
-enum Listed {
-    Secret(Kind),
-    /// Only as a [`FieldContext::Parameter`].
-    Parameter(Kind),
-    Harmless,
-}
-
-static LISTED: LazyLock<AHashMap<&'static [u8], Listed>> = LazyLock::new(|| {
-    let parameters = PARAMETERS.iter().map(|(name, kind)| (name.as_bytes(), Listed::Parameter(*kind)));
-    let harmless = HARMLESS.iter().map(|name| (name.as_bytes(), Listed::Harmless));
-    let secrets = NAMES.iter().map(|(name, kind)| (name.as_bytes(), Listed::Secret(*kind)));
-    parameters.chain(harmless).chain(secrets).collect()
-});
-
-/// How much of a name's end is looked at, without its separators; longer than every name below.
-const MAX_NAME: usize = 64;
-
-const NAMES: &[(&str, Kind)] = &[
-    ("accountkey", Kind::ApiKey),
-    ("accesskey", Kind::ApiKey),
-    ("appkey", Kind::ApiKey),
-    ("assertion", Kind::Assertion),
-    ("authkey", Kind::ApiKey),
-    ("authorization", Kind::Credential),
-    ("authorizationcode", Kind::Code),
-    ("bearer", Kind::Token),
-    ("bindingcode", Kind::Code),
-    ("codeverifier", Kind::Code),
-    ("connectionstring", Kind::Credential),
-    ("cookie", Kind::Cookie),
-    ("cookies", Kind::Cookie),
-    ("credential", Kind::Credential),
-    ("credentials", Kind::Credential),
-    ("databaseurl", Kind::Credential),
-    ("devicecode", Kind::Code),
-    ("encryptionkey", Kind::PrivateKey),
-    ("hmackey", Kind::PrivateKey),
-    ("idtokenhint", Kind::Token),
-    ("jsessionid", Kind::Cookie),
-    ("jwt", Kind::Token),
-    ("licensekey", Kind::ApiKey),
-    ("logintoken", Kind::Token),
-    ("masterkey", Kind::PrivateKey),
-    ("mfacode", Kind::Code),
-    ("oauthsignature", Kind::Credential),
-    ("oauthverifier", Kind::Code),
-    ("oobcode", Kind::Code),
-    ("otp", Kind::Code),
-    ("otpcode", Kind::Code),
-    ("pass", Kind::Password),
-    ("passcode", Kind::Password),
-    ("passwd", Kind::Password),
-    ("pfx", Kind::PrivateKey),
-    ("pin", Kind::Password),
-    ("proxyauthorization", Kind::Credential),
-    ("pwd", Kind::Password),
-    ("recoverycode", Kind::Code),
-    ("recoverycodes", Kind::Code),
-    ("samlresponse", Kind::Assertion),
-    ("secretaccesskey", Kind::ApiKey),
-    ("secretstring", Kind::Secret),
-    ("servicekey", Kind::ApiKey),
-    ("sessioncookie", Kind::Cookie),
-    ("sessionkey", Kind::PrivateKey),
-    ("setcookie", Kind::Cookie),
-    ("sharedkey", Kind::PrivateKey),
-    ("smtppass", Kind::Password),
-    ("totp", Kind::Code),
-    ("usercode", Kind::Code),
-    ("verificationcode", Kind::Code),
-    ("wresult", Kind::Assertion),
-];
-
-/// Names that mean a secret in a query or a form. In JSON `code` is mostly an error's name, `signature` is public.
-const PARAMETERS: &[(&str, Kind)] = &[
-    ("auth", Kind::Credential),
-    ("code", Kind::Code),
-    ("ticket", Kind::Code),
-    ("invitation", Kind::Code),
-    ("sig", Kind::Credential),
-    ("signature", Kind::Credential),
-    ("xamzsignature", Kind::Credential),
-    ("xgoogsignature", Kind::Credential),
-    ("key", Kind::ApiKey),
-];
-
-const SUFFIXES: &[(&str, Kind)] = &[
-    ("clientsecret", Kind::ClientSecret),
-    ("password", Kind::Password),
-    ("passwords", Kind::Password),
-    ("passwd", Kind::Password),
-    ("passphrase", Kind::Password),
-    ("secret", Kind::Secret),
-    ("secrets", Kind::Secret),
-    ("assertion", Kind::Assertion),
-    ("apikey", Kind::ApiKey),
-    ("apikeys", Kind::ApiKey),
-    ("subscriptionkey", Kind::ApiKey),
-    ("secretkey", Kind::ApiKey),
-    ("secretaccesskey", Kind::ApiKey),
-    ("privatekey", Kind::PrivateKey),
-    ("privatekeypem", Kind::PrivateKey),
-    ("signingkey", Kind::PrivateKey),
-    ("token", Kind::Token),
-    ("tokens", Kind::Token),
-];
-
-/// Names with a telling end and a harmless value: what a pager passes on, and settings.
-const HARMLESS: &[&str] = &[
-    "nexttoken",
-    "pagetoken",
-    "nextpagetoken",
-    "previouspagetoken",
-    "prevpagetoken",
-    "continuationtoken",
-    "cursortoken",
-    "synctoken",
-    "nextsynctoken",
-    "startingtoken",
-    "hassecret",
-    "haspassword",
-    "resetpassword",
-    "forgotpassword",
-    "changepassword",
-    "maxtokens",
-    "totaltokens",
-    "prompttokens",
-    "completiontokens",
-];
+/// How much of a name's end is looked at, without its separators; longer than every name above.
+pub(super) const MAX_NAME: usize = 64;
 
 /// Members of a JSON Web Key (RFC 7518, section 6) that are private; they count beside a member `kty`.
 pub(in crate::redact) const JWK_PRIVATE: &[&str] = &["d", "p", "q", "dp", "dq", "qi", "k"];
@@ -202,55 +214,77 @@ pub(in crate::redact) const JWK_PRIVATE: &[&str] = &["d", "p", "q", "dp", "dq", 
 pub(in crate::redact) const OAUTH: &[&str] =
     &["grant_type", "redirect_uri", "code_verifier", "client_secret", "session_state"];
 
-/// The kind of a value, from a name that is the value beside it: `{"key": "x-api-key", "value": …}`.
-pub(in crate::redact) fn by_listed_name(name: &str) -> Option<Kind> {
-    let is_field =
-        || name.len() <= MAX_NAME && (memchr::memchr(b'-', name.as_bytes()).is_some() || name.starts_with("x_"));
-    by_name(name, FieldContext::Member).or_else(|| by_header(&name.to_ascii_lowercase()).filter(|_| is_field()))
-}
+/// Names of personal data, which `--redact personal` masks.
+#[rustfmt::skip]
+pub(in crate::redact) const PEOPLE: &[Names] = &[
+    of(Kind::Email, Whole, "email email_address mail user_email recipient", "mail,recipient",
+        "OpenID Connect, section 5.1"),
+    of(Kind::Phone, Whole, "phone phone_number mobile mobile_number telephone msisdn", "phone,mobile,msisdn",
+        "OpenID Connect, section 5.1"),
+    of(Kind::Person, Whole,
+        "given_name family_name first_name last_name middle_name full_name nickname birthdate birthday \
+        date_of_birth street_address postal_address resident_address ssn national_id passport_number",
+        "givenname,given_name,given-name,familyname,family_name,family-name,firstname,first_name,first-name,lastname,\
+        last_name,last-name,middlename,middle_name,middle-name,fullname,full_name,full-name,nickname,birth,address,ssn,\
+        nationalid,national_id,national-id,passport", "OpenID Connect, section 5.1"),
+];
 
 /// What the name of a field states about a person.
 pub(in crate::redact) fn personal(name: &str) -> Option<Kind> {
     let mut short = [0; MAX_NAME];
-    Some(match folded(name, &mut short) {
-        b"email" | b"emailaddress" | b"mail" | b"useremail" | b"recipient" => Kind::Email,
-        b"phone" | b"phonenumber" | b"mobile" | b"mobilenumber" | b"telephone" | b"msisdn" => Kind::Phone,
-        b"givenname" | b"familyname" | b"firstname" | b"lastname" | b"middlename" | b"fullname" | b"nickname"
-        | b"birthdate" | b"birthday" | b"dateofbirth" | b"streetaddress" | b"postaladdress" | b"residentaddress"
-        | b"ssn" | b"nationalid" | b"passportnumber" => Kind::Person,
-        _ => return None,
-    })
+    PERSONAL.get(folded(name, &mut short)).copied()
 }
 
-/// Every name and end of a name that means a secret in JSON.
-#[cfg(test)]
-pub(in crate::redact) fn all_names() -> impl Iterator<Item = &'static str> {
-    NAMES.iter().chain(SUFFIXES).map(|(name, _)| *name).chain(["kty", "code"])
-}
+static PERSONAL: LazyLock<AHashMap<Vec<u8>, Kind>> = LazyLock::new(|| {
+    let names = PEOPLE.iter().flat_map(|row| row.names().map(|name| (name.replace('_', "").into_bytes(), row.kind)));
+    names.collect()
+});
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::redact::find::{header_names::by_header, hints::hints};
+
+    /// A name as JSON, a form and a header field write it.
+    fn spellings(name: &str) -> [String; 4] {
+        let mut camel = String::new();
+        for word in name.split(['_', '-']) {
+            let (first, rest) = word.split_at(usize::from(!camel.is_empty()));
+            camel += &(first.to_ascii_uppercase() + rest);
+        }
+        [name.to_owned(), camel, name.replace('_', "-"), name.to_ascii_uppercase()]
+    }
 
     #[test]
-    fn names_of_secrets_are_known_in_any_spelling() {
-        for (name, kind) in [
-            ("client_secret", Kind::ClientSecret),
-            ("clientSecret", Kind::ClientSecret),
-            ("Client-Secret", Kind::ClientSecret),
-            ("password", Kind::Password),
-            ("new_password", Kind::Password),
-            ("refresh_token", Kind::Token),
-            ("access_token", Kind::Token),
-            ("id_token", Kind::Token),
-            ("subject_token", Kind::Token),
-            ("token", Kind::Token),
-            ("client_assertion", Kind::Assertion),
-            ("signing_key", Kind::PrivateKey),
-            ("private_key", Kind::PrivateKey),
-            ("webhookSecret", Kind::Secret),
-        ] {
-            assert_eq!(by_name(name, FieldContext::Member), Some(kind), "{name}");
+    fn every_name_counts_where_its_row_says_and_the_quick_look_sees_it() {
+        let is_seen = |text: String| hints(text.as_bytes()).is_some_and(|hints| hints.field || hints.person);
+        for row in NAMES.iter().chain(PEOPLE) {
+            assert!(!row.source.is_empty());
+            let is_person = row.kind.is_personal();
+            for name in row.names().flat_map(spellings) {
+                let (member, parameter) =
+                    (by_name(&name, FieldContext::Member), by_name(&name, FieldContext::Parameter));
+                let kind = Some(row.kind);
+                match row.counts {
+                    Whole if is_person => assert_eq!(personal(&name), kind, "{name}"),
+                    Whole | End | Random => assert_eq!((member, parameter), (kind, kind), "{name}"),
+                    Parameter | RandomParameter => assert_eq!((member, parameter), (None, kind), "{name}"),
+                    Header if name.contains(char::is_uppercase) => continue,
+                    Header => assert_eq!(by_header(&format!("x-{name}-x")), kind, "{name}"),
+                    Never => assert_eq!((member, parameter), (None, None), "{name}"),
+                    Segment => {}
+                }
+                assert_eq!(is_vague(&name), matches!(row.counts, Random | RandomParameter), "{name}");
+                if row.counts == End {
+                    assert_eq!(by_name(&format!("my_{name}2"), FieldContext::Member), kind, "{name}");
+                }
+                let is_hinted = match row.counts {
+                    Never => true,
+                    Segment => is_seen(format!("/{name}/x")) || name.contains(char::is_uppercase),
+                    _ => is_seen(format!("{{\"{name}\":\"x\"}}")) && is_seen(format!("a=b&{name}=x")),
+                };
+                assert!(is_hinted, "{name}");
+            }
         }
     }
 
@@ -299,16 +333,6 @@ mod tests {
         ] {
             assert_eq!(by_name(name, FieldContext::Member), None, "{name}");
             assert_eq!(by_name(name, FieldContext::Parameter), None, "{name}");
-        }
-    }
-
-    #[test]
-    fn a_listed_name_tells_as_a_header_field_or_a_member_would() {
-        for name in ["x-api-key", "Authorization", "Api_Key", "client_secret", "X-Auth", "cookie"] {
-            assert!(by_listed_name(name).is_some(), "{name}");
-        }
-        for name in ["token_endpoint_auth_method", "tokenType", "id", "Content-Type", "Idempotency-Key"] {
-            assert_eq!(by_listed_name(name), None, "{name}");
         }
     }
 

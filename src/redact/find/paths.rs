@@ -1,35 +1,21 @@
 //! Secrets in a path, by the segment before them: `/token/…`, `/reset/…`, `/invite/…`.
 
+use std::sync::LazyLock;
+
+use ahash::AHashMap;
+
 use super::{
     emit::Emit,
-    names::{self, FieldContext},
+    names::{self, Counts, FieldContext},
     steps::looked,
 };
 use crate::redact::{kind::Kind, label};
 
 /// Segments before a code that opens something.
-const BEFORE_CODES: &[&str] = &[
-    "activate",
-    "activation",
-    "changepassword",
-    "confirm",
-    "confirmation",
-    "forgotpassword",
-    "invitation",
-    "invite",
-    "magic",
-    "magiclink",
-    "passwordreset",
-    "reset",
-    "resetpassword",
-    "setpassword",
-    "ticket",
-    "verification",
-    "verify",
-];
+static BEFORE_CODES: LazyLock<AHashMap<String, Kind>> = LazyLock::new(|| names::counted(Counts::Segment).collect());
 
 /// Segments that look random behind one with a name that announces one. What follows a plural (`/tokens/…`) is an
-/// identifier.
+/// identifier. Between the two may stand the id of whom the code is for: `/reset/MQ/…`.
 pub(super) fn find(text: &[u8], emit: &mut Emit<'_>) {
     // The kind of secret that the last segment announces, and where that segment ends.
     let mut announced: Option<(Kind, usize)> = None;
@@ -47,6 +33,8 @@ pub(super) fn find(text: &[u8], emit: &mut Emit<'_>) {
         {
             emit(start..start + value.len(), kind);
             announced = None;
+        } else if let Some((kind, _)) = announced.filter(|(_, end)| *end == slash).filter(|_| is_id(segment)) {
+            announced = Some((kind, end));
         } else {
             announced = kind_after(segment).map(|kind| (kind, end));
         }
@@ -67,10 +55,18 @@ fn kind_after(name: &[u8]) -> Option<Kind> {
     }
     let short: String =
         name.bytes().filter(u8::is_ascii_alphabetic).map(|byte| char::from(byte.to_ascii_lowercase())).collect();
-    if BEFORE_CODES.contains(&short.as_str()) {
-        return Some(Kind::Code);
-    }
-    names::by_name(name, FieldContext::Member).filter(|_| !short.ends_with('s'))
+    let is_plural = short.ends_with('s');
+    let ends_word = |at: &usize| name.as_bytes().get(*at).is_none_or(|byte| !byte.is_ascii_lowercase());
+    let first = (1..=name.len()).find(ends_word).map(|end| name[..end].to_ascii_lowercase());
+    let code = BEFORE_CODES.get(&short).or_else(|| BEFORE_CODES.get(&first?).filter(|_| !is_plural));
+    code.copied().or_else(|| names::by_name(name, FieldContext::Member).filter(|_| !is_plural))
+}
+
+/// Whether a segment may be a short id, of digits or in base64, rather than a word.
+fn is_id(segment: &[u8]) -> bool {
+    (1..=8).contains(&segment.len())
+        && segment.iter().all(u8::is_ascii_alphanumeric)
+        && !segment.iter().all(u8::is_ascii_lowercase)
 }
 
 /// Whether a segment looks drawn at random: a word of it mixes letters and digits, or it is a UUID. The name of a file
@@ -117,6 +113,9 @@ mod tests {
                 assert_eq!(found(&format!("{before}{secret}{after}")), [secret], "{before}{after}");
             }
         }
+        for before in ["/reset/MQ/", "/reset/42/", "/verify-email/", "/confirmEmail/", "/password-reset/Mjg0/"] {
+            assert_eq!(found(&format!("{before}{secret}/")), [secret], "{before}");
+        }
         assert_eq!(found("/verify/3f0c2a7e-1b2c-4d5e-8f90-a1b2c3d4e5f6").len(), 1);
     }
 
@@ -126,6 +125,8 @@ mod tests {
             "/oauth/token/",
             "/oauth/token/introspect",
             "/tokens/BYOvfZ8UzDzV8fUkkibj",
+            "/reset-policies/BYOvfZ8UzDzV8fUkkibj",
+            "/reset/settings/BYOvfZ8UzDzV8fUkkibj",
             "/refresh-tokens/rtk_8s7df6s8df7a",
             "/secrets/BYOvfZ8UzDzV8fUkkibj",
             "/rate-limit-policies/rlp_1a2b3c4d5e6f7g",

@@ -63,7 +63,7 @@ impl BitOrAssign for Hints {
 }
 
 /// A word to look for, in any case.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::redact) struct Word {
     pub(in crate::redact) text: String,
     /// It counts only before one of [`ENDINGS`].
@@ -373,9 +373,8 @@ impl Word {
 /// Whether a text ends within a word.
 fn goes_on(text: &[u8]) -> bool {
     match text {
-        [.., b'\\', _] => false,
+        [.., b'\\', _] | [] => false,
         [.., last] => last.is_ascii_alphanumeric() || *last == b'_',
-        [] => false,
     }
 }
 

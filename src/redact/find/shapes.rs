@@ -20,6 +20,9 @@ expression!(SCHEME, r"(?i-u)\b(bearer|basic|dpop|token|negotiate|ntlm)[ \t]+([A-
 pub(in crate::redact) const WORDS: &[&str] =
     &["PRIVATE KEY", "private-lines", "bearer", "basic", "negotiate ", "ntlm "];
 
+/// Texts of which each telephone number and address holds one.
+pub(in crate::redact) const PERSONAL_WORDS: &[&str] = &["@", "\"+"];
+
 /// Secrets in a text by their shape, as it stands (no coding undone).
 ///
 /// Where only the text around a value says that it is one, a value that holds a label was read before: the label took

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::{
     emit::Emit,
+    header_names,
     names::{self, FieldContext},
     steps::looked,
 };
@@ -81,7 +82,7 @@ fn find_named(text: &[u8], emit: &mut Emit<'_>) {
     let (Some(tag), Some(attribute), Some(entry)) = (&*TAG, &*ATTRIBUTE, &*ENTRY) else { return };
     let kind_of = |name: &[u8]| {
         let name = std::str::from_utf8(name).ok()?;
-        names::by_listed_name(name).or_else(|| names::by_name(name, FieldContext::Parameter))
+        header_names::by_listed_name(name).or_else(|| names::by_name(name, FieldContext::Parameter))
     };
     let mut found = |range: Range<usize>, kind: Kind| {
         let value = &text[range.clone()];

@@ -3,6 +3,7 @@
 mod bodies;
 mod coded;
 mod credentials;
+mod harmless;
 mod linear;
 mod notations;
 mod properties;
