@@ -357,7 +357,7 @@ impl<'t> Reading<'t> {
             if self.begins_field(end..next, sign) {
                 break;
             }
-            piece = piece.or(Some(end));
+            piece = piece.or(Some(end).filter(|_| !b"[]|".contains(&byte)));
             end = next;
         }
         let until = self.looked(at, end);
@@ -369,8 +369,10 @@ impl<'t> Reading<'t> {
             return None; // it stands for a value
         }
         let start = at + usize::from(text.get(at) == Some(&b'`') && end > at);
-        end = trim(end, b" \t,;&\\<>(){}[]|");
-        end = trim(end, if sign.sign.is_empty() { b".?!`" } else { b"`" }).max(start);
+        end = trim(end, b" \t,;:.&\\<>(){}[]|\"'`").max(start);
+        if sign.sign.is_empty() {
+            end = trim(end, b".?!`").max(start);
+        }
         let value = &text[start..end];
         let literals: [&[u8]; 7] = [b"null", b"true", b"false", b"None", b"True", b"False", b"undefined"];
         if value.is_empty() || literals.contains(&value) {
@@ -493,6 +495,7 @@ mod tests {
             ("{token:Xk9mT2vL,qB7nR4wZ8,user:b}", "{token:@,user:b}"),
             ("<p>token=Xk9mT2vL<qB7nR4wZ8</p>", "<p>token=@</p>"),
             ("say \"token=Xk9mT2vL'qB7nR4wZ8\", it", "say \"token=@\", it"),
+            ("f(token=Xk9mT2vL[qB7nR4wZ8]): it", "f(token=@]): it"),
         ] {
             masks(text, expected);
         }
@@ -506,7 +509,8 @@ mod tests {
 
     #[test]
     fn what_stands_for_a_value_is_none() {
-        for text in ["password=${DB_PASSWORD_2}", "token=<your-token-1234>", "secret={{ secret_1 }}", "token=null"] {
+        for text in ["password=${DB_PASSWORD_2}", "token=<your-token-1234>", "secret={{ secret_1 }}", "f(token=None):"]
+        {
             assert!(found(text).is_empty(), "{text}: {:?}", found(text));
         }
     }

@@ -119,4 +119,12 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn json_on_a_line_of_any_length_is_read() {
+        let long = "a".repeat((1 << 20) + 1);
+        let text = format!("{{}}\n{{\"a\":\"{long}\",\"name\":\"Authorization\",\"value\":\"Xk9mT2vL\"}}\n");
+        let kept = Redactor::default().text(&text).into_inner();
+        assert!(kept.ends_with("\"value\":\"!credential-1!\"}\n"), "{}", &kept[kept.len() - 60..]);
+    }
 }

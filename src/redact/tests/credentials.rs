@@ -40,6 +40,27 @@ fn every_header_that_carries_a_credential_is_replaced_and_its_scheme_stays() {
 }
 
 #[test]
+fn a_user_before_a_constant_password_is_a_secret_wherever_it_comes() {
+    use base64::{Engine as _, prelude::BASE64_STANDARD};
+    let token = "9f8e7d6c5b4a39281706abcd";
+    for password in ["x-oauth-basic", "x", ""] {
+        let coded = BASE64_STANDARD.encode(format!("{token}:{password}"));
+        for fields in [
+            [("authorization", format!("Basic {coded}")), ("x-note", format!("is {token}"))],
+            [("x-note", format!("is {token}")), ("x-remote", format!("https://{token}:{password}@git.example/x.git"))],
+        ] {
+            let fields = fields.each_ref().map(|(name, value)| (*name, &**value));
+            let redacted = sent(&redact(exchange("/x", (&fields, ""), (&[], ""))));
+            assert!(!redacted.contains(token) && !redacted.contains(&coded[..30]), "{redacted}");
+        }
+    }
+    // The user of a client is its public name.
+    let coded = BASE64_STANDARD.encode("client0123456789:hunter22");
+    let fields = [("authorization", &*format!("Basic {coded}")), ("x-note", "client0123456789")];
+    assert!(sent(&redact(exchange("/x", (&fields, ""), (&[], "")))).contains("x-note: client0123456789"));
+}
+
+#[test]
 fn the_api_keys_of_a_contract_are_replaced_by_their_fields() {
     let plan = Plan::default().with_api_keys(["X-Acme", "Authorization", "Cookie"], ["k"]);
     let made = exchange(
