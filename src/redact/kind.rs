@@ -18,10 +18,11 @@ pub(in crate::redact) enum Kind {
     Email,
     Phone,
     Person,
+    Card,
 }
 
 impl Kind {
-    pub(in crate::redact) const ALL: [Self; 15] = [
+    pub(in crate::redact) const ALL: [Self; 16] = [
         Self::Token,
         Self::ClientSecret,
         Self::Password,
@@ -37,6 +38,7 @@ impl Kind {
         Self::Email,
         Self::Phone,
         Self::Person,
+        Self::Card,
     ];
 
     pub(in crate::redact) const fn name(self) -> &'static str {
@@ -56,6 +58,7 @@ impl Kind {
             Self::Email => "email",
             Self::Phone => "phone",
             Self::Person => "person",
+            Self::Card => "card",
         }
     }
 
@@ -65,7 +68,7 @@ impl Kind {
 
     /// Personal data, which is masked only under `--redact personal`.
     pub(in crate::redact) fn is_personal(self) -> bool {
-        matches!(self, Self::Email | Self::Phone | Self::Person)
+        matches!(self, Self::Email | Self::Phone | Self::Person | Self::Card)
     }
 }
 

@@ -48,7 +48,7 @@ impl Plan {
     ///   everything below it if it is an object or an array; `*` stands for any one name or index;
     /// - `header:NAME`: the whole value of that header field, both ways;
     /// - `regex:…`: what the expression matches in any decoded text (its first group, if it has one);
-    /// - `personal`: e-mail addresses, telephone numbers, names and the like.
+    /// - `personal`: e-mail addresses, telephone numbers, names, numbers of cards and the like.
     ///
     /// # Errors
     ///
@@ -141,7 +141,7 @@ impl Plan {
 
     /// Whether a document has to be read though nothing in it hints at a secret.
     pub(super) fn is_extended(&self) -> bool {
-        self.has_pointers() || !self.expressions.is_empty()
+        self.personal || self.has_pointers() || !self.expressions.is_empty()
     }
 
     pub(super) fn has_pointers(&self) -> bool {

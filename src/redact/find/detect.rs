@@ -73,6 +73,9 @@ impl Redactor {
         if hints.person && text.len() < MAX_SEARCHED {
             shapes::find_personal(text, |range, kind| self.person(&text[range.clone()], kind, range, out));
         }
+        if self.plan.personal && text.len() < MAX_SEARCHED {
+            shapes::find_accounts(text, |range| self.person(&text[range.clone()], Kind::Card, range, out));
+        }
         if depth == 0 {
             if hints.field {
                 named::find(text, &mut |range, kind| self.field(text, range, kind, out));
@@ -296,11 +299,13 @@ impl<'r, 'd> Reading<'r, 'd, '_> {
 
     fn number(&mut self, token: &Token<'d>, node: Node<'d>, field: Option<Inherited>) {
         let redactor = self.redactor;
-        let person = personal(token).filter(|kind| *kind == Kind::Phone);
+        let person = personal(token).filter(|kind| matches!(kind, Kind::Phone | Kind::Card));
+        let raw = node.raw().as_bytes();
+        let is_card = || redactor.plan.personal && raw.iter().all(u8::is_ascii_digit) && shapes::is_account(raw);
+        let person = person.or_else(|| is_card().then_some(Kind::Card));
         // `tokens: 512` counts them.
         let counted = matches!(token, Token::Name(name) if name.to_ascii_lowercase().ends_with("tokens"));
         let Some(kind) = field.filter(|field| field.all && !counted).map(|field| field.kind).or(person) else { return };
-        let raw = node.raw().as_bytes();
         let place = self.places.of(&self.walk, token);
         if self.places.is_done(&place) {
             redactor.memory().reserve_number(raw);

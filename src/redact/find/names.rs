@@ -221,6 +221,8 @@ pub(in crate::redact) const PEOPLE: &[Names] = &[
         "OpenID Connect, section 5.1"),
     of(Kind::Phone, Whole, "phone phone_number mobile mobile_number telephone msisdn", "phone,mobile,msisdn",
         "OpenID Connect, section 5.1"),
+    of(Kind::Card, Whole, "card_number cvc cvc2 cvv cvv2 iban", "cardnumber,card_number,card-number,cvc,cvv,iban",
+        "PCI DSS, requirement 3; ISO 13616"),
     of(Kind::Person, Whole,
         "given_name family_name first_name last_name middle_name full_name nickname birthdate birthday \
         date_of_birth street_address postal_address resident_address ssn national_id passport_number",

@@ -110,6 +110,38 @@ pub(in crate::redact) fn find_personal(text: &[u8], mut emit: impl FnMut(Range<u
     }
 }
 
+expression!(
+    ACCOUNT,
+    r"(?-u)\b(?:(?:[0-9][ -]?){12,18}[0-9]|[A-Z]{2}[0-9]{2}(?: ?[0-9A-Z]{4}){2,7}(?: ?[0-9A-Z]{1,3})?)\b"
+);
+
+/// Numbers of cards and of bank accounts (IBAN) in a text, in groups or not.
+pub(in crate::redact) fn find_accounts(text: &[u8], mut emit: impl FnMut(Range<usize>)) {
+    let Some(account) = &*ACCOUNT else { return };
+    account.find_iter(text).filter(|hit| is_account(hit.as_bytes())).for_each(|hit| emit(hit.range()));
+}
+
+/// Whether a number is that of a card (ISO/IEC 7812) or of a bank account (ISO 13616), by its check digits.
+pub(in crate::redact) fn is_account(number: &[u8]) -> bool {
+    let number: Vec<u8> = number.iter().copied().filter(u8::is_ascii_alphanumeric).collect();
+    if !number.iter().all(u8::is_ascii_digit) {
+        let digits = number.iter().skip(4).chain(number.iter().take(4)).map(|byte| match byte {
+            b'0'..=b'9' => (10, u32::from(byte - b'0')),
+            _ => (100, u32::from(byte.to_ascii_uppercase()).saturating_sub(55)),
+        });
+        return digits.fold(0, |rest, (times, digit)| (rest * times + digit) % 97) == 1;
+    }
+    let twice = |(at, byte): (usize, &u8)| match u32::from(byte - b'0') << (at % 2) {
+        over @ 10.. => over - 9,
+        digit => digit,
+    };
+    let sum: u32 = number.iter().rev().enumerate().map(twice).sum();
+    // What the issuers of cards begin a number with.
+    let is_issued = matches!(&number[..], [b'4', ..] | [b'2' | b'5', b'1'..=b'7', ..] | [b'3', b'0' | b'4'..=b'9', ..])
+        || matches!(&number[..], [b'6', b'0' | b'2' | b'4' | b'5', ..]);
+    (13..=19).contains(&number.len()) && sum % 10 == 0 && is_issued
+}
+
 /// Addresses: up to 64 bytes, an `@`, and a domain of two names or more.
 fn find_emails(text: &[u8], mut emit: impl FnMut(Range<usize>)) {
     const MAX_LOCAL: usize = 64;
@@ -164,7 +196,7 @@ mod tests {
 
     #[test]
     fn every_expression_compiles() {
-        for expression in [&PEM, &PUTTY, &SCHEME] {
+        for expression in [&ACCOUNT, &PEM, &PUTTY, &SCHEME] {
             assert!(expression.is_some());
         }
     }
@@ -231,6 +263,29 @@ mod tests {
     fn addresses_are_read_in_time_that_grows_with_the_text_and_no_faster() {
         for piece in ["a://", "a://b:c/", "a://b@", "a://b:80/x@", "a://b:c/d@", "a://'@", "://"] {
             holds_linear(piece, |text| find(text, |_, _| {}));
+        }
+    }
+
+    #[test]
+    fn numbers_of_cards_and_accounts_are_known_by_their_check_digits() {
+        let found = |text: &str| {
+            let mut out = Vec::new();
+            find_accounts(text.as_bytes(), |range| out.push(text[range].to_owned()));
+            out
+        };
+        for number in [
+            "4242424242424242",
+            "4242 4242 4242 4242",
+            "5555-5555-5555-4444",
+            "378282246310005",
+            "DE89370400440532013000",
+            "GB29 NWBK 6016 1331 9268 19",
+        ] {
+            assert_eq!(found(&format!("pay with {number}, please")), [number]);
+        }
+        for text in ["4242424242424243", "1700000000000000", "1234567890123452", "DE88370400440532013000", "AB12 WORD"]
+        {
+            assert!(found(text).is_empty(), "{text}");
         }
     }
 

@@ -240,6 +240,21 @@ fn personal_data_is_counted_and_kept_unless_it_is_to_be_masked() {
 }
 
 #[test]
+fn card_data_is_masked_under_personal_and_only_there() {
+    let text = r#"{"card":{"number":"4242424242424242","cvc":"987","pan":4242424242424242},"note":"from DE89370400440532013000"}"#;
+    let shown = |redactor: Redactor| {
+        let exchange = exchange("/x", (&[JSON], text), (&[], ""));
+        let redacted = redactor.redact(JudgedExchange::new(exchange, Verdict::default()));
+        String::from_utf8_lossy(&redacted.exchange.request.body.content).into_owned()
+    };
+    assert_eq!(shown(Redactor::default()), text);
+    assert_eq!(
+        shown(Redactor::new(Plan::new(&["personal"]).unwrap())),
+        r#"{"card":{"number":"!card-2!","cvc":"!card-3!","pan":2},"note":"from !card-1!"}"#
+    );
+}
+
+#[test]
 fn a_live_request_is_redacted_as_its_recording_was() {
     let recorded = Redactor::default();
     let exchange = exchange("/x?token=one&q=1", (&[JSON], r#"{"secret":"abc","n":1}"#), (&[], ""));
