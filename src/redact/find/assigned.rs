@@ -104,8 +104,8 @@ fn after_yaml(text: &[u8], at: usize) -> usize {
 
 /// What stands between a name and its value.
 struct Sign<'t> {
-    /// Nothing or a word where it is empty.
-    sign: &'t [u8],
+    /// As it is written; nothing or a word where it is empty.
+    written: &'t [u8],
     /// The name stands in quotes.
     quoted: bool,
     /// Where the value may begin.
@@ -170,9 +170,9 @@ impl<'t> Reading<'t> {
         }
         if matches!(text.get(at), Some(b':' | b'=')) {
             let end = skip(text, at, |byte| matches!(byte, b':' | b'=' | b'>'));
-            return Some(Sign { sign: &text[at..end], quoted, value: self.blank(end) });
+            return Some(Sign { written: &text[at..end], quoted, value: self.blank(end) });
         }
-        let word = |value| Some(Sign { sign: b"", quoted, value });
+        let word = |value| Some(Sign { written: b"", quoted, value });
         if self.nearly.is_some() {
             // The colon is missing.
             let value = skip(text, at, |byte| byte == b'\\');
@@ -201,7 +201,7 @@ impl<'t> Reading<'t> {
         let run = std::str::from_utf8(&self.text[name.clone()]).unwrap_or_default();
         // `.` joins names in properties files (`app.client.secret=`); the last one counts.
         let last = run.rsplit('.').next().unwrap_or_default();
-        let place = if sign.sign == b"=" { FieldContext::Parameter } else { FieldContext::Text };
+        let place = if sign.written == b"=" { FieldContext::Parameter } else { FieldContext::Text };
         let by_name = |name: &str| {
             if self.nearly.is_some_and(|named| named.contains(&name)) {
                 return Some(Kind::Custom);
@@ -232,10 +232,10 @@ impl<'t> Reading<'t> {
         // `code` is mostly the name of an error.
         let is_vague = kind == Kind::Code && last.eq_ignore_ascii_case(b"code") && !self.has_oauth
             || std::str::from_utf8(last).is_ok_and(names::is_vague);
-        let is_assigned = if is_bold { sign.sign.contains(&b'=') } else { sign.sign == b"=" };
+        let is_assigned = if is_bold { sign.written.contains(&b'=') } else { sign.written == b"=" };
         let is_structured = is_assigned || is_bold && (sign.quoted || self.in_braces(name.start));
         // In prose it has to look random.
-        let has_to_tell = is_vague || sign.sign.is_empty() && !is_bold;
+        let has_to_tell = is_vague || sign.written.is_empty() && !is_bold;
 
         let at = self.blank(after_yaml(text, sign.value));
         let slashed = skip(text, at, |byte| byte == b'\\' || is_bold && byte.is_ascii_whitespace());
@@ -338,7 +338,7 @@ impl<'t> Reading<'t> {
     /// A value without a quote before it. It goes on beyond what may separate it from another, unless another field
     /// follows, a tag or an entity.
     fn bare(&self, at: usize, sign: &Sign<'_>, has_to_tell: bool) -> Option<Value> {
-        let (text, is_bold, is_assigned) = (self.text, self.nearly.is_some(), sign.sign == b"=");
+        let (text, is_bold, is_assigned) = (self.text, self.nearly.is_some(), sign.written == b"=");
         let (plain_until, was_assigned) = self.plain.get();
         if has_to_tell && !is_bold && at < plain_until && is_assigned == was_assigned {
             return None;
@@ -370,7 +370,7 @@ impl<'t> Reading<'t> {
         }
         let start = at + usize::from(text.get(at) == Some(&b'`') && end > at);
         end = trim(end, b" \t,;:.&\\<>(){}[]|\"'`").max(start);
-        if sign.sign.is_empty() {
+        if sign.written.is_empty() {
             end = trim(end, b".?!`").max(start);
         }
         let value = &text[start..end];
@@ -398,8 +398,8 @@ impl<'t> Reading<'t> {
         let delimiters = &text[delimiters];
         start < end
             && match text.get(after) {
-                Some(b'=') => is_bold || delimiters.ends_with(b"&") || sign.sign.contains(&b'='),
-                Some(b':') => is_bold || sign.sign.contains(&b':'),
+                Some(b'=') => is_bold || delimiters.ends_with(b"&") || sign.written.contains(&b'='),
+                Some(b':') => is_bold || sign.written.contains(&b':'),
                 Some(b';') => delimiters.ends_with(b"&"),
                 Some(b'>') => text[..start].ends_with(b"</"),
                 _ => false,
