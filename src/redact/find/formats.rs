@@ -179,8 +179,9 @@ static ALL: LazyLock<Option<Regex>> = LazyLock::new(|| {
 pub(super) fn find(text: &[u8], mut emit: impl FnMut(Range<usize>)) {
     let Some(all) = &*ALL else { return };
     for hit in all.captures_iter(text) {
-        let key = hit.iter().flatten().nth(1).or_else(|| hit.get(0));
-        key.into_iter().for_each(|key| emit(key.range()));
+        if let Some(key) = hit.iter().flatten().nth(1).or_else(|| hit.get(0)) {
+            emit(key.range());
+        }
     }
 }
 

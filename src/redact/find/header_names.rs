@@ -61,7 +61,7 @@ pub(super) fn by_value(name: &str, value: &[u8]) -> Option<Kind> {
 /// Every name of a header field that means a secret has one of these: most names have none, and one look shows it.
 static WORDS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
     let counts = |row: &&Names| !matches!(row.counts, Counts::Segment | Counts::Parameter | Counts::Random);
-    let words = NAMES.iter().filter(counts).flat_map(|row| row.hints());
+    let words = NAMES.iter().filter(counts).flat_map(Names::hints);
     let words = words.map(|hint| hint.trim_end_matches('.').replace(' ', "-"));
     AhoCorasick::builder().kind(Some(AhoCorasickKind::DFA)).build(words).ok()
 });

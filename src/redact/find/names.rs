@@ -46,7 +46,7 @@ pub(in crate::redact) struct Names {
     pub(in crate::redact) kind: Kind,
     pub(in crate::redact) counts: Counts,
     /// As a user writes them; they are compared without case, `-`, `_` and blanks.
-    pub(in crate::redact) names: &'static str,
+    written: &'static str,
     /// What the quick look searches for: each name contains one of these. A blank stands for any sign between two
     /// words, a full stop for the end of a word.
     pub(in crate::redact) hints: &'static str,
@@ -54,8 +54,8 @@ pub(in crate::redact) struct Names {
     pub(in crate::redact) source: &'static str,
 }
 
-const fn of(kind: Kind, counts: Counts, names: &'static str, hints: &'static str, source: &'static str) -> Names {
-    Names { kind, counts, names, hints, source }
+const fn of(kind: Kind, counts: Counts, written: &'static str, hints: &'static str, source: &'static str) -> Names {
+    Names { kind, counts, written, hints, source }
 }
 
 /// Of the ends of a name and the parts of a header field's, the first one counts.
@@ -128,7 +128,7 @@ pub(in crate::redact) const NAMES: &[Names] = &[
 
 impl Names {
     pub(in crate::redact) fn names(&self) -> impl Iterator<Item = &'static str> {
-        self.names.split_whitespace()
+        self.written.split_whitespace()
     }
 
     pub(in crate::redact) fn hints(&self) -> impl Iterator<Item = &'static str> {

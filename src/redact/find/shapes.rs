@@ -139,7 +139,7 @@ pub(in crate::redact) fn is_account(number: &[u8]) -> bool {
     // What the issuers of cards begin a number with.
     let is_issued = matches!(&number[..], [b'4', ..] | [b'2' | b'5', b'1'..=b'7', ..] | [b'3', b'0' | b'4'..=b'9', ..])
         || matches!(&number[..], [b'6', b'0' | b'2' | b'4' | b'5', ..]);
-    (13..=19).contains(&number.len()) && sum % 10 == 0 && is_issued
+    (13..=19).contains(&number.len()) && sum.is_multiple_of(10) && is_issued
 }
 
 /// Addresses: up to 64 bytes, an `@`, and a domain of two names or more.
