@@ -196,7 +196,7 @@ impl Index {
         let mut labels: Option<Vec<Range<usize>>> = None;
         let mut left = COMPARED_ANYWAY + COMPARED * text.len();
         // Where what was found last ends: what begins inside of it is no cut secret.
-        let mut until = 0;
+        let (mut until, mut grown_until) = (0, 0);
         for at in 0..text.len() {
             if !self.thorough && !self.filter.begins(&text[at..]) {
                 continue;
@@ -213,15 +213,30 @@ impl Index {
             let is_whole = |(needle, end): &(&Needle, usize)| at + needle.text.len() == *end;
             if at < until || matches.iter().any(is_whole) {
                 matches.retain(is_whole);
+            } else {
+                matches.sort_by_key(|(_, end)| std::cmp::Reverse(*end));
+                matches.truncate(1);
             }
-            for (needle, end) in matches {
-                until = until.max(end);
+            for found in matches {
+                let (needle, end) = found;
+                // A run is grown once, whatever in it is found again.
+                if needle.form != Form::Raw && end <= grown_until {
+                    continue;
+                }
                 let labels = labels.get_or_insert_with(|| label::find(text).map(|(range, _)| range).collect());
                 let before = labels.partition_point(|label| label.start <= at);
-                if before.checked_sub(1).is_none_or(|last| end > labels[last].end) {
-                    let range = needle.form.grown(text, at..end);
-                    out.push(KnownMatch { range, secret: needle.secret, form: needle.form });
+                if before.checked_sub(1).is_some_and(|last| end <= labels[last].end) {
+                    continue;
                 }
+                let mut range = needle.form.grown(text, at..end);
+                if !is_whole(&found) {
+                    range.end += token_bytes(&text[end..]);
+                }
+                until = until.max(end).max(range.end);
+                if needle.form != Form::Raw {
+                    grown_until = range.end;
+                }
+                out.push(KnownMatch { range, secret: needle.secret, form: needle.form });
             }
         }
     }
@@ -275,7 +290,8 @@ impl Level {
         [Some(before), Some(after)]
     }
 
-    /// The longest needle with which the text goes on at a place, and where it ends; or the beginning of one.
+    /// The longest needle with which the text goes on at a place, and where it ends; or the beginning of one, and where
+    /// the text goes on otherwise.
     fn begins(&self, text: &[u8], at: usize, path: bool, left: &mut usize) -> Option<(&Needle, usize)> {
         let rest = &text[at..];
         let [before, after] = self.around(rest, left);
@@ -289,7 +305,7 @@ impl Level {
         }
         let Neighbour { at: cut, common } = before.into_iter().chain(after).max_by_key(|found| found.common)?;
         let cut = &self.needles[cut];
-        (common >= PREFIX && cut.is_known_cut()).then(|| (cut, at + common + token_bytes(&rest[common..])))
+        (common >= PREFIX && cut.is_known_cut()).then_some((cut, at + common))
     }
 }
 
@@ -326,13 +342,15 @@ impl Form {
         };
         let before = text[..range.start].iter().rev().take_while(|byte| part(byte)).count();
         let after = text[range.end..].iter().take_while(|byte| part(byte)).count();
+        looked(before + after);
         range.start - before..range.end + after
     }
 }
 
 /// How many bytes of a token a text begins with.
 fn token_bytes(text: &[u8]) -> usize {
-    text.iter()
-        .take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'+' | b'='))
-        .count()
+    let is_token = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(**byte, b'-' | b'.' | b'_' | b'+' | b'=');
+    let count = text.iter().take_while(is_token).count();
+    looked(count);
+    count
 }

@@ -130,6 +130,17 @@ fn ten_thousand_long_secrets_that_begin_alike_are_found_and_cost_no_more_than_ot
 }
 
 #[test]
+fn known_secrets_that_repeat_themselves_are_found_in_time_that_grows_with_the_text_and_no_faster() {
+    let redactor = Redactor::default();
+    for secret in ["hunter22", &format!("{}7x", "ab".repeat(50)), &format!("{}8y", "ab".repeat(2000))] {
+        redactor.remember(secret.as_bytes());
+    }
+    for piece in ["ab", "aHVudGVyMjI", "68756e7465723232", "hunter22", "abab7x"] {
+        holds_linear(piece, |text| _ = redactor.text(std::str::from_utf8(text).unwrap()));
+    }
+}
+
+#[test]
 fn base64_is_read_in_time_that_grows_with_the_text_and_no_faster() {
     let redactor = Redactor::default();
     for piece in
