@@ -74,13 +74,13 @@ pub(super) fn write(page: &Page, to: &mut dyn Write) -> io::Result<()> {
             pieces => writeln!(to, "<p>{}</p>", markup(pieces))?,
         }
     }
-    for Part { tone, heading, rows, note } in &page.parts {
+    for Part { tone, heading, rows, notes } in &page.parts {
         writeln!(to, "<h2{}>{}</h2>", class(*tone), escape(heading))?;
         match rows {
             Rows::List(items) => list(items, to)?,
             Rows::Table(columns, rows) => table(columns, rows, to)?,
         }
-        if let Some(note) = note {
+        for note in notes {
             writeln!(to, "<p>{}</p>", escape(note))?;
         }
     }

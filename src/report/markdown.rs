@@ -13,7 +13,7 @@ pub(super) fn write(page: &Page, to: &mut dyn Write) -> io::Result<()> {
     for sentence in &page.sentences {
         writeln!(to, "\n{}", markup(sentence, "  \n"))?;
     }
-    for Part { heading, rows, note, .. } in &page.parts {
+    for Part { heading, rows, notes, .. } in &page.parts {
         writeln!(to, "\n## {}\n", escape(heading))?;
         match rows {
             Rows::List(items) => {
@@ -23,7 +23,7 @@ pub(super) fn write(page: &Page, to: &mut dyn Write) -> io::Result<()> {
             }
             Rows::Table(columns, rows) => table(columns, rows, to)?,
         }
-        if let Some(note) = note {
+        for note in notes {
             writeln!(to, "\n{}", escape(note))?;
         }
     }

@@ -64,8 +64,8 @@ pub(super) struct Part {
     pub(super) tone: Tone,
     pub(super) heading: String,
     pub(super) rows: Rows,
-    /// What the rows leave out.
-    pub(super) note: Option<String>,
+    /// What the rows leave out, and what to know about them.
+    pub(super) notes: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -112,12 +112,13 @@ impl Part {
     ) -> Option<Self> {
         let more = rows.len().saturating_sub(MAX_ROWS);
         rows.truncate(MAX_ROWS);
-        let note = (more > 0).then(|| format!("and {more} more"));
-        (!rows.is_empty()).then(|| Self { tone, heading: heading.into(), rows: make(rows), note })
+        let notes = (more > 0).then(|| format!("and {more} more")).into_iter().collect();
+        (!rows.is_empty()).then(|| Self { tone, heading: heading.into(), rows: make(rows), notes })
     }
 
-    fn with_note(mut self, note: Option<String>) -> Self {
-        self.note = note.or(self.note);
+    /// With these sentences below its rows.
+    pub(super) fn with_notes(mut self, notes: impl IntoIterator<Item = String>) -> Self {
+        self.notes.extend(notes);
         self
     }
 }
@@ -300,7 +301,7 @@ fn misses(facts: &Facts<'_>) -> Option<Part> {
     let note = (further > 0).then(|| format!("And {} of other requests.", plural(further, "miss")));
     let columns = &["why", "request", "times", "near"];
     Part::table(Tone::Bad, "Missed: no recording answers these requests", columns, rows)
-        .map(|part| part.with_note(note))
+        .map(|part| part.with_notes(note))
 }
 
 fn proof(facts: &Facts<'_>) -> Option<Part> {
@@ -317,7 +318,7 @@ fn denied(facts: &Facts<'_>) -> Option<Part> {
     let further = facts.run.further_denied;
     let note = (further > 0).then(|| format!("And {} to other hosts.", plural(further, "request")));
     let heading = "Denied: the forward proxy opens no connection to these hosts";
-    Part::table(Tone::Plain, heading, &["host", "why", "times"], rows).map(|part| part.with_note(note))
+    Part::table(Tone::Plain, heading, &["host", "why", "times"], rows).map(|part| part.with_notes(note))
 }
 
 fn unused(facts: &Facts<'_>) -> Option<Part> {

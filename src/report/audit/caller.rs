@@ -65,6 +65,13 @@ pub(super) struct Scope<'a> {
     pub(super) claimed: Option<&'a Cited>,
 }
 
+impl Scope<'_> {
+    /// No call needs it, as far as the document shows.
+    pub(super) fn is_unneeded(&self) -> bool {
+        self.held.is_some() && self.needed.is_none()
+    }
+}
+
 /// Calls of one operation.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Calls {
@@ -331,7 +338,7 @@ impl Caller {
             let some = if scope.held.is_some() { " (in some of its tokens)" } else { "" };
             writeln!(out, "  lacks       {}", visible(&format!("{name}{some}; first {}", lacked.place())))?;
         }
-        let unneeded = named(&scopes, |scope| scope.held.is_some() && scope.needed.is_none());
+        let unneeded = named(&scopes, |scope| scope.is_unneeded());
         if !unneeded.is_empty() {
             writeln!(out, "  unneeded    {}", list(&unneeded))?;
         }
@@ -341,22 +348,24 @@ impl Caller {
         }
         let [called, all] = self.rests_on(contract);
         writeln!(out, "  rests on    {called} of {}", plural(all, "documented operation"))?;
-        if self.unread > 0 {
-            let calls = plural(self.unread, "call");
-            writeln!(
-                out,
-                "  but         {calls} had a token whose claims name no scopes: which it holds is unchecked"
-            )?;
-        }
-        if self.not_shown > 0 {
-            writeln!(
-                out,
-                "  but         {} went to operations whose required scope is not documented; an unneeded scope may be needed \
-                 there",
-                plural(self.not_shown, "call")
-            )?;
-        }
-        Ok(())
+        [self.unread(), self.may_be_needed()].iter().flatten().try_for_each(|but| writeln!(out, "  but         {but}"))
+    }
+
+    /// What its tokens leave open.
+    pub(super) fn unread(&self) -> Option<String> {
+        let calls = plural(self.unread, "call");
+        (self.unread > 0)
+            .then(|| format!("{calls} had a token whose claims name no scopes: which it holds is unchecked"))
+    }
+
+    /// Why a scope that it holds and does not need may be needed after all.
+    pub(super) fn may_be_needed(&self) -> Option<String> {
+        let calls = plural(self.not_shown, "call");
+        (self.not_shown > 0).then(|| {
+            format!(
+                "{calls} went to operations whose required scope is not documented; an unneeded scope may be needed there"
+            )
+        })
     }
 
     pub(super) fn json(&self, name: &str, contract: &Contract) -> Value {
@@ -378,7 +387,7 @@ impl Caller {
                "holds": named(&scopes, |scope| scope.held.is_some()),
                "needed": named(&scopes, |scope| scope.needed.is_some()),
                "lacks": named(&scopes, |scope| scope.lacked.is_some()),
-               "unneeded": named(&scopes, |scope| scope.held.is_some() && scope.needed.is_none()),
+               "unneeded": named(&scopes, |scope| scope.is_unneeded()),
                "restsOn": {"called": called, "documented": all},
                "callsWithoutDocumentedScope": self.not_shown,
                "scopes": scopes.iter().map(scope).collect::<Vec<_>>()});

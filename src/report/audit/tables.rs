@@ -40,7 +40,10 @@ fn scopes(name: &str, caller: &Caller, contract: &Contract) -> Option<Part> {
     });
     let [called, all] = caller.rests_on(contract);
     let heading = format!("Scopes of {name}, which called {called} of {all} documented operations");
-    Part::table(Tone::Plain, heading, &["scope", "held by", "needed by", "lacking in", "claimed by"], rows.collect())
+    let columns = &["scope", "held by", "needed by", "lacking in", "claimed by"];
+    let part = Part::table(Tone::Plain, heading, columns, rows.collect())?;
+    let buts = [caller.unread(), caller.may_be_needed()];
+    Some(part.with_notes(buts.into_iter().flatten().map(|but| format!("But {but}."))))
 }
 
 fn cited(cited: Option<&Cited>) -> Cell {
@@ -133,6 +136,9 @@ pub(super) fn csv(
             row.set("caller", name);
             row.set("scope", scope);
             cites.iter().filter(|(_, cited)| cited.is_some()).for_each(|(column, _)| row.set(column, "yes"));
+            if seen.is_unneeded() {
+                row.set("message", caller.may_be_needed().unwrap_or_default());
+            }
             rows.push(row.0);
         }
     }

@@ -32,6 +32,16 @@ fn an_audit_names_each_caller_with_what_it_called_held_needed_and_lacked() {
 fn a_scope_is_called_unneeded_only_with_the_calls_that_may_need_it_beside_it() {
     let ran = run(["audit", "fixtures/operations"]);
     assert_output("record/audit/a_scope_is_called_unneeded_only_with_the_calls_that_may_need_it_beside_it", &ran);
+    let of = |format| run(["audit", "fixtures/operations", "--report", format]).stdout;
+    let but =
+        "12 calls went to operations whose required scope is not documented; an unneeded scope may be needed there";
+    assert!(of("html").contains(&format!("<p>But {but}.</p>")));
+    assert!(of("markdown").contains(&format!("|\n\nBut {but}.\n")));
+    let csv = of("csv");
+    let (unneeded, others): (Vec<&str>, Vec<&str>) = csv.lines().partition(|row| row.contains(but));
+    let scope_of = |row: &&str| row.split(',').nth(3).unwrap().to_owned();
+    assert!(unneeded.iter().map(scope_of).any(|scope| scope == "read:logs"), "{csv}");
+    assert!(others.iter().map(scope_of).any(|scope| scope == "read:rate_limit_policies"), "{csv}");
 }
 
 #[test]
