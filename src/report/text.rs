@@ -4,7 +4,7 @@
 
 use std::io::{self, Write};
 
-use super::{Exit, Facts, Group, Stale, Unused, facts::places, page::STALE, touched};
+use super::{Exit, Facts, Group, Stale, Tally, Unused, facts::places, page::STALE, touched};
 use crate::{
     finding::{Blame, Kind, Rule},
     plural::plural,
@@ -49,10 +49,7 @@ pub(super) fn write(facts: &Facts<'_>, to: &mut dyn Write, colour: bool) -> io::
         writeln!(pen.to, "{}", pen.paint(BOLD, "Not checked"))?;
         for (aspect, count, counts) in tally.unchecked() {
             writeln!(pen.to, "  {aspect}: {} ({})", plural(count, "exchange"), places(&counts))?;
-            for (reason, counts) in tally.reasons(aspect) {
-                let at = if reason.at.is_empty() { String::new() } else { format!("at {}: ", visible(&reason.at)) };
-                writeln!(pen.to, "    {at}{} ({})", visible(&reason.reason), places(&counts))?;
-            }
+            reasons(tally, aspect, pen.to)?;
         }
         writeln!(pen.to)?;
     }
@@ -113,6 +110,14 @@ pub(super) fn write(facts: &Facts<'_>, to: &mut dyn Write, colour: bool) -> io::
         )?;
     }
     Ok(())
+}
+
+/// Why an aspect was not checked, a line each.
+pub(super) fn reasons(tally: &Tally, aspect: &str, to: &mut dyn Write) -> io::Result<()> {
+    tally.reasons(aspect).into_iter().try_for_each(|(reason, counts)| {
+        let at = if reason.at.is_empty() { String::new() } else { format!("at {}: ", visible(&reason.at)) };
+        writeln!(to, "    {at}{} ({})", visible(&reason.reason), visible(&places(&counts)))
+    })
 }
 
 /// The hash chains of trails.

@@ -516,3 +516,31 @@ fn a_token_whose_claims_name_no_scopes_lacks_none_where_the_document_states_no_j
     let but = "\n  but         1 call had a token whose claims name no scopes: which it holds is unchecked\n";
     assert!(text.contains(but) && !text.contains("lacks"), "{text}");
 }
+
+#[test]
+fn an_audit_states_why_something_was_not_checked_as_verify_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let document =
+        ALTERNATIVES.replacen("{description: x}", "{description: x, content: {image/*: {schema: {type: object}}}}", 1);
+    fs::write(folder.path().join("c.yaml"), document).unwrap();
+    let calls = ["image/png", "image/gif", "image/png"].map(|media_type| {
+        let mut call = call_to("or", "r");
+        call["response"]["headers"][0]["value"] = media_type.into();
+        call["response"]["content"]["mimeType"] = media_type.into();
+        call
+    });
+    fs::write(folder.path().join("a.har"), har::har(&calls)).unwrap();
+    let of =
+        |command, format| run_in(folder.path(), [command, "--contract", "c.yaml", "a.har", "--format", format]).stdout;
+    let reasons = "    contrail does not read `image/png` (or 2)\n    contrail does not read `image/gif` (or 1)\n";
+    for command in ["verify", "audit"] {
+        let text = of(command, "text");
+        assert!(text.contains(reasons), "{command}: {text}");
+    }
+    let audit: Value = serde_json::from_str(&of("audit", "json")).unwrap();
+    let reason = |media_type: &str, count: u64| {
+        json!({"aspect": "response-body", "at": "", "reason": format!("contrail does not read `{media_type}`"),
+               "operations": {"or": count}})
+    };
+    assert_eq!(audit["reasons"], json!([reason("image/png", 2), reason("image/gif", 1)]));
+}

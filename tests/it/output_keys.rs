@@ -216,7 +216,8 @@ fn every_key_of_an_audit_a_diff_and_a_scan_is_documented_and_the_reverse() {
         .map(String::as_str)
         .chain(["unproven[]", "integrity[].unread[]", "filters[]", "unchecked.*", "evicted", "callers[].furtherScopes"])
         .chain(["callers[].calls[].earlyUnchecked", "uncheckedAcrossParts[]", "findings[].caller"])
-        .chain(["callers[].callsWithUnreadScopes"])
+        .chain(["callers[].callsWithUnreadScopes", "reasons[].operations.*"])
+        .chain(["reasons[].aspect", "reasons[].at", "reasons[].reason"])
         .collect();
     same("key of an audit", &merged(&audits), &may_be_empty);
     let cited = keys(&audits[0]["callers"][0]["calls"][0]["first"]);

@@ -18,7 +18,7 @@ use super::{
 use crate::{
     contract::Contract,
     coverage::{ContractParts, Coverage, Touched},
-    finding::{Kind, Rule, UNDOCUMENTED},
+    finding::{self, Kind, Rule, UNDOCUMENTED},
     json::second,
     plural::plural,
     recording::Unrecorded,
@@ -31,7 +31,7 @@ use crate::{
         facts::places,
         page::{self, Page},
         rendered::Report,
-        touched,
+        text, touched,
     },
     visible::visible,
 };
@@ -350,6 +350,7 @@ impl Audit {
                 writeln!(out, "\nnot checked")?;
             }
             writeln!(out, "  {aspect:<26} {count:>6}  {}", visible(&places(&counts)))?;
+            text::reasons(&self.tally, aspect, out)?;
         }
         if let Some(touched) = touched::in_words(&self.coverage) {
             writeln!(out, "\ntouched: {touched}; `contrail coverage` lists them")?;
@@ -377,6 +378,12 @@ impl Audit {
         let rules: serde_json::Map<String, Value> =
             self.tally.by_rule().map(|(rule, count)| (rule.id().to_owned(), count.into())).collect();
         let unchecked: BTreeMap<&str, u64> = self.tally.unchecked().map(|(aspect, count, _)| (aspect, count)).collect();
+        let of_aspect = |(aspect, ..): (&'static str, _, _)| self.tally.reasons(aspect);
+        let reason = |(reason, operations): (&finding::Reason, BTreeMap<&str, u64>)| {
+            let finding::Reason { aspect, at, reason } = reason;
+            json!({"aspect": aspect.name(), "at": at, "reason": reason, "operations": operations})
+        };
+        let reasons: Vec<_> = self.tally.unchecked().flat_map(of_aspect).map(reason).collect();
         let verdicts: BTreeMap<&str, u64> =
             [("conforms", self.tally.conforms), ("gap", self.tally.gap), ("violates", self.tally.violates)]
                 .into_iter()
@@ -397,6 +404,7 @@ impl Audit {
             "callers": self.callers.iter().map(|(name, caller)| caller.json(name, about.contract)).collect::<Vec<_>>(),
             "rules": rules,
             "unchecked": unchecked,
+            "reasons": reasons,
             "findings": findings,
             "exit": self.run.exit,
         });
