@@ -222,6 +222,12 @@ impl Contract {
         self.locate(method, path).map(|(_, matched)| matched)
     }
 
+    /// The id of the operation that judges a request.
+    #[must_use]
+    pub fn operation_of(&self, request: &Request) -> Option<&str> {
+        self.judges(request).map(|(_, matched)| &*matched.operation.id)
+    }
+
     /// The operation that judges a request, with its document.
     #[must_use]
     pub fn judges<'m, 'e>(&'m self, request: &'e Request) -> Option<(&'m ContractDocument, model::Matched<'m, 'e>)> {

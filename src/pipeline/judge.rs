@@ -80,10 +80,7 @@ impl Judge {
             return false;
         }
         self.only.is_empty()
-            || self
-                .contract
-                .judges(request)
-                .is_some_and(|(_, matched)| self.only.iter().any(|only| **only == *matched.operation.id))
+            || self.contract.operation_of(request).is_some_and(|id| self.only.iter().any(|only| **only == *id))
     }
 
     /// Undoes content codings and reads the credential.

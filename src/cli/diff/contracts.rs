@@ -126,7 +126,7 @@ impl Judges {
                 return Ok(());
             }
             let request = &one.exchange.request;
-            let operation = self.new.contract.judges(request).map(|(_, matched)| matched.operation.id.to_string());
+            let operation = self.new.contract.operation_of(request).map(str::to_owned);
             let place = ExchangeRef { source: &name, entry: one.index, line: one.line, ..ExchangeRef::default() };
             let judged = redactor.redact(JudgedExchange::new(one.exchange, one.verdict));
             candidates.push((fails, Failing::new(place, operation.as_deref(), &judged)));

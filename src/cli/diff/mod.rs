@@ -75,10 +75,8 @@ fn read(named: &Path, contract: &Arc<Contract>, redactor: &Redactor) -> Result<V
             let mut entry = entry?;
             without_run(&mut entry.exchange);
             let request = &entry.exchange.request;
-            let operation = contract.judges(request).map_or_else(
-                || format!("{} {}", request.method, request.target.path()),
-                |(_, matched)| matched.operation.id.to_string(),
-            );
+            let undocumented = || format!("{} {}", request.method, request.target.path());
+            let operation = contract.operation_of(request).map_or_else(undocumented, str::to_owned);
             let exchange = redactor.redact(JudgedExchange::new(entry.exchange, Verdict::default()));
             let operation = redactor.text(&operation).into_inner();
             items.push(Item { entry: entry.index, operation, exchange });
