@@ -1,9 +1,9 @@
 //! Which operation a method and a raw path belong to.
 //!
 //! Exact, case-sensitive, on raw (percent-encoded) segments: a trailing or doubled slash and an empty parameter are other
-//! paths. An unreserved character of a literal segment equals its percent-encoding. Any host and scheme may serve a base path. Literal segments
-//! come before templated ones, as OpenAPI says, and of those, the ones with more literal text: `{name}.json` before
-//! `{name}`.
+//! paths. An unreserved character of literal text equals its percent-encoding. Any host and scheme may serve a base path.
+//! Literal segments come before templated ones, as OpenAPI says, and of those, the ones with more literal text:
+//! `{name}.json` before `{name}`.
 
 mod servers;
 mod template;
@@ -270,6 +270,23 @@ mod tests {
         for path in ["/v1/a%252Fb", "/v1/a%2", "/v1/%ä%2Fb", "/v1/~me%2Fsub-items"] {
             assert_eq!(found(&router, path), None, "{path}");
         }
+    }
+
+    #[test]
+    fn an_unreserved_character_beside_a_parameter_equals_its_percent_encoding() {
+        let router = router(&["/files/{id}.json", "/r/{from}-{to}", "/v%31/{id}%2Fx", "/%7Eme", "/users/@{id}"]);
+        let of = |path| found(&router, path).map(|(index, values)| format!("{index} {}", values.join(" ")));
+        for path in ["/files/1.json", "/files/1%2Ejson", "/files/1%2e%6Ason"] {
+            assert_eq!(of(path).as_deref(), Some("0 id=1"), "{path}");
+        }
+        assert_eq!(of("/files/a%2Fb%2E.json").as_deref(), Some("0 id=a%2Fb%2E"));
+        assert_eq!(of("/r/1%2D2%2D3").as_deref(), Some("1 from=1 to=2%2D3"));
+        assert_eq!(of("/v1/7%2Fx").as_deref(), Some("2 id=7"));
+        assert_eq!(of("/~me").as_deref(), Some("3 "));
+        for path in ["/files/%2Ejson", "/files/1%252Ejson", "/files/é%2", "/v1/7/x", "/users/%40me"] {
+            assert_eq!(of(path), None, "{path}");
+        }
+        assert_eq!(divided("/r/{from}-{to}", "/r/1%2D2-3")[0].ways.len(), 2);
     }
 
     #[test]

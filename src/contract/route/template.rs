@@ -1,5 +1,7 @@
 //! Path templates, segment by segment.
 
+use std::borrow::Cow;
+
 use percent_encoding::{AsciiSet, CONTROLS, PercentEncode, utf8_percent_encode};
 
 use super::BadTemplate;
@@ -20,6 +22,66 @@ pub(super) fn encoded(template: &str) -> String {
         out.push_str(parameter);
     }
     out
+}
+
+/// The first byte of a raw text and how it is written, or its last one: an unreserved character may be percent-encoded.
+fn first(text: &[u8]) -> Option<(u8, usize)> {
+    match *text {
+        [b'%', high, low, ..] => Some(unreserved(high, low).map_or((b'%', 1), |byte| (byte, 3))),
+        _ => text.first().map(|byte| (*byte, 1)),
+    }
+}
+
+fn last(text: &[u8]) -> Option<(u8, usize)> {
+    match *text {
+        [.., b'%', high, low] => Some(unreserved(high, low).map_or((low, 1), |byte| (byte, 3))),
+        _ => text.last().map(|byte| (*byte, 1)),
+    }
+}
+
+/// The unreserved character that two hexadecimal digits stand for: it equals its percent-encoding (RFC 3986, section
+/// 6.2.2.2).
+fn unreserved(high: u8, low: u8) -> Option<u8> {
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    let byte = u8::try_from(digit(high)? << 4 | digit(low)?).ok()?;
+    (byte.is_ascii_alphanumeric() || b"-._~".contains(&byte)).then_some(byte)
+}
+
+/// A raw text whose unreserved characters are not percent-encoded.
+pub(super) fn plain(text: &str) -> Cow<'_, str> {
+    let mut pieces = text.split('%');
+    let mut out = Cow::Borrowed(pieces.next().unwrap_or_default());
+    for piece in pieces {
+        let byte = match *piece.as_bytes() {
+            [high, low, ..] => unreserved(high, low),
+            _ => None,
+        };
+        match byte {
+            Some(byte) => out.to_mut().extend([char::from(byte).encode_utf8(&mut [0; 4]), &piece[2..]]),
+            None => out.to_mut().extend(["%", piece]),
+        }
+    }
+    out
+}
+
+/// What follows a [plain] text at the beginning of a raw one.
+fn after<'p>(raw: &'p str, text: &str) -> Option<&'p str> {
+    let mut rest = raw.as_bytes();
+    for byte in text.bytes() {
+        let (held, length) = first(rest)?;
+        rest = (held == byte).then(|| &rest[length..])?;
+    }
+    raw.get(raw.len() - rest.len()..)
+}
+
+/// What precedes a [plain] text at the end of a raw one.
+fn before<'p>(raw: &'p str, text: &str) -> Option<&'p str> {
+    let mut rest = raw.as_bytes();
+    for byte in text.bytes().rev() {
+        let (held, length) = last(rest)?;
+        rest = (held == byte).then(|| &rest[..rest.len() - length])?;
+    }
+    raw.get(..rest.len())
 }
 
 /// Whether no request has a path of this template: a path ends before `?` and `#`.
@@ -89,7 +151,7 @@ fn divide<'p>(
 ) -> bool {
     let Some((literal, others)) = literals.split_first() else { return true };
     if others.is_empty() {
-        if let Some(value) = rest.strip_suffix(&**literal).filter(|value| !value.is_empty()) {
+        if let Some(value) = before(rest, literal).filter(|value| !value.is_empty()) {
             if ways.len() == MAX_WAYS {
                 return false;
             }
@@ -102,7 +164,7 @@ fn divide<'p>(
             return false;
         }
         *steps -= 1;
-        if let Some(next) = rest[at..].strip_prefix(&**literal) {
+        if let Some(next) = after(&rest[at..], literal) {
             values.push(&rest[..at]);
             let all = divide(others, next, values, ways, steps);
             values.pop();
@@ -114,7 +176,8 @@ fn divide<'p>(
     true
 }
 
-/// A segment with at least one parameter, without their names: `{id}`, `{id}.json`, `{from}-{to}`.
+/// A segment with at least one parameter, without their names: `{id}`, `{id}.json`, `{from}-{to}`. Its literal text is
+/// [plain].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Segment {
     prefix: Box<str>,
@@ -140,10 +203,10 @@ impl Segment {
                 return Err(bad());
             }
             names.push(name.into());
-            literals.push(literal.into());
+            literals.push(plain(literal).into());
             match next {
                 Some(next) => rest = next,
-                None => return Ok(Some(Self { prefix: prefix.into(), literals: literals.into() })),
+                None => return Ok(Some(Self { prefix: plain(prefix).into(), literals: literals.into() })),
             }
         }
     }
@@ -156,7 +219,7 @@ impl Segment {
     /// Adds the ways in which a raw segment divides into the values of its parameters, the first as [`take`](Self::take)
     /// divides it. Gives `false` where there are more than [`MAX_WAYS`].
     fn divide<'p>(&self, segment: &'p str, ways: &mut Vec<Vec<&'p str>>) -> bool {
-        let Some(rest) = segment.strip_prefix(&*self.prefix) else { return true };
+        let Some(rest) = after(segment, &self.prefix) else { return true };
         let mut steps = MAX_STEPS;
         divide(&self.literals, rest, &mut Vec::new(), ways, &mut steps)
     }
@@ -164,18 +227,19 @@ impl Segment {
     /// Takes the values of its parameters out of a raw segment; none of them may be empty. Earlier ones are as short
     /// as possible.
     pub(super) fn take<'p>(&self, segment: &'p str, mut value: impl FnMut(&'p str)) -> bool {
-        let Some(mut rest) = segment.strip_prefix(&*self.prefix) else { return false };
+        let Some(mut rest) = after(segment, &self.prefix) else { return false };
         let last = self.literals.len() - 1;
         for (index, literal) in self.literals.iter().enumerate() {
-            let end = if index == last {
-                rest.strip_suffix(&**literal).map(str::len)
+            let taken = if index == last {
+                before(rest, literal).map(|value| (value, ""))
             } else {
                 // At least one character belongs to the parameter.
-                rest.char_indices().skip(1).map(|(at, _)| at).find(|at| rest[*at..].starts_with(&**literal))
+                let mut ends = rest.char_indices().skip(1).map(|(at, _)| rest.split_at(at));
+                ends.find_map(|(value, next)| Some((value, after(next, literal)?)))
             };
-            let Some(end) = end.filter(|end| *end > 0) else { return false };
-            value(&rest[..end]);
-            rest = &rest[end + literal.len()..];
+            let Some((taken, next)) = taken.filter(|(taken, _)| !taken.is_empty()) else { return false };
+            value(taken);
+            rest = next;
         }
         true
     }

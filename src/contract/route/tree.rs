@@ -5,7 +5,10 @@ use std::{
     collections::{BTreeMap, HashMap},
 };
 
-use super::{BadTemplate, Raw, template::Segment};
+use super::{
+    BadTemplate, Raw,
+    template::{Segment, plain},
+};
 
 /// Paths by their segments; `L` is what stands at a path.
 #[derive(Debug)]
@@ -38,22 +41,6 @@ impl<'p> Step<'p> {
     }
 }
 
-/// A segment whose unreserved characters are not percent-encoded, if it has such: the same one (RFC 3986, section
-/// 6.2.2.2).
-fn plain(segment: &str) -> Option<String> {
-    segment.contains('%').then_some(())?;
-    let mut pieces = segment.split('%');
-    let mut out = pieces.next()?.to_owned();
-    for piece in pieces {
-        let byte = piece.get(..2).and_then(|hex| u8::from_str_radix(hex, 16).ok());
-        match byte.filter(|byte| byte.is_ascii_alphanumeric() || b"-._~".contains(byte)) {
-            Some(byte) => out.extend([char::from(byte).encode_utf8(&mut [0; 4]), &piece[2..]]),
-            None => out.extend(["%", piece]),
-        }
-    }
-    (out != segment).then_some(out)
-}
-
 impl<L: Default> Tree<L> {
     pub(super) fn new() -> Self {
         Self { nodes: vec![Node::default()], templated: HashMap::new() }
@@ -66,7 +53,7 @@ impl<L: Default> Tree<L> {
             let templated = Segment::parse(segment, names)?;
             let next = self.nodes.len();
             let known = match templated {
-                None => *self.nodes[at].literal.entry(segment.into()).or_insert(next),
+                None => *self.nodes[at].literal.entry(plain(segment).into()).or_insert(next),
                 Some(templated) => *self.templated.entry((at, templated.clone())).or_insert_with(|| {
                     self.nodes[at].templated.push((templated, next));
                     next
@@ -114,7 +101,7 @@ impl<L: Default> Tree<L> {
             Some(slash) => (&path[..slash], Some(&path[slash + 1..])),
             None => (path, None),
         };
-        if let Some(next) = node.literal.get(segment).or_else(|| node.literal.get(plain(segment)?.as_str()))
+        if let Some(next) = node.literal.get(&*plain(segment))
             && let Some(found) = self.walk_from(*next, step.next(rest, true), raw, visit)
         {
             return Some(found);
