@@ -343,7 +343,14 @@ impl Check<'_> {
             }
             (Ok(_), Some(_)) => self.leave(side.unchecked, "", LABELLED),
             (Ok(_), None) => self.leave(side.unchecked, "", format!("contrail does not judge `{media_type}`")),
-            (Err(_), _) => self.leave(side.unchecked, "", "its bytes are not UTF-8, and its charset is not stated"),
+            (Err(_), _) => {
+                let charset = media::parameter(message.content_type, "charset");
+                let why = match charset.as_deref().map(String::from_utf8_lossy).filter(|charset| !charset.is_empty()) {
+                    Some(charset) => format!("contrail does not decode its charset `{charset}`"),
+                    None => "its bytes are not UTF-8, and its charset is not stated".to_owned(),
+                };
+                self.leave(side.unchecked, "", why);
+            }
         }
         None
     }

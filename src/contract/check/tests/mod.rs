@@ -153,8 +153,9 @@ impl Case {
         Self::new("GET", &format!("/v1/books?shelf=a{query}")).answer(200, r#"{"books":[]}"#)
     }
 
-    fn update(content_type: &str, body: &str) -> Self {
-        Self::new("PATCH", "/v1/books/42").send(content_type, body.to_owned()).answer(200, r#"{"isbn":"42"}"#)
+    fn update(content_type: &str, body: impl AsRef<[u8]>) -> Self {
+        let body = Bytes::copy_from_slice(body.as_ref());
+        Self::new("PATCH", "/v1/books/42").send(content_type, body).answer(200, r#"{"isbn":"42"}"#)
     }
 
     fn send(mut self, content_type: &str, body: impl Into<Bytes>) -> Self {

@@ -203,3 +203,17 @@ fn a_file_that_nothing_restricts_is_no_unchecked_part_of_a_form() {
         assert_eq!(unchecked(file.clone()), ["/file: contrail does not read `image/png`"], "{file}");
     }
 }
+
+#[test]
+fn a_charset_that_is_not_decoded_is_named_where_the_text_is_unchecked() {
+    let reasons = |media_type: &str| {
+        let mut case = Case::update(media_type, &b"caf\xe9"[..]);
+        case.document["paths"]["/books/{isbn}"]["patch"]["requestBody"]["content"] =
+            json!({"text/plain": {"schema": {"type": "string", "maxLength": 9}}});
+        case.verdict().reasons.into_iter().map(|reason| reason.reason).collect::<Vec<_>>()
+    };
+    assert_eq!(reasons("text/plain; charset=\"ISO-8859-1\""), ["contrail does not decode its charset `ISO-8859-1`"]);
+    for silent in ["text/plain", "text/plain; charset="] {
+        assert_eq!(reasons(silent), ["its bytes are not UTF-8, and its charset is not stated"], "{silent}");
+    }
+}
