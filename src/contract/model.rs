@@ -254,10 +254,20 @@ pub struct Content {
     pub(crate) unusable: bool,
     /// The document states more of a body than contrail judges.
     pub(crate) partial: bool,
-    /// The schema is of a string, so that text of any media type is held to it, not only plain text.
-    pub(crate) of_string: bool,
+    /// What the schema says of a body that is not written in a notation of its own.
+    pub(crate) raw: Raw,
     /// What a body of no bytes is to the schema of a media type that contrail does not read.
     pub(crate) empty: Empty,
+}
+
+/// What a schema says of bytes that are not written in a notation of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Raw {
+    /// Any octets conform: a file.
+    Octets,
+    /// It is of a string, so that text of any media type is held to it, not only plain text.
+    String,
+    Other,
 }
 
 /// What the document states about a body of no bytes, the mildest first.
@@ -281,7 +291,7 @@ impl Content {
             encodings: Box::default(),
             unusable: true,
             partial: false,
-            of_string: false,
+            raw: Raw::Other,
             empty: Empty::Conforms,
         }
     }

@@ -9,7 +9,7 @@ use crate::{
     contract::{
         list::joined,
         media_type::most_specific,
-        model::{Content, Empty},
+        model::{Content, Empty, Raw},
         params::{self, Form},
         schema::{GapKind, Indeterminate, Open, Schema, SchemaVerdict},
     },
@@ -247,6 +247,7 @@ impl Check<'_> {
             Reading::Form | Reading::Multipart => self.form(&message, &media_type),
             Reading::Sequence => self.sequence(&message, &media_type),
             Reading::Text => self.text(&message, &media_type),
+            Reading::Other if content.is_some_and(|content| content.raw == Raw::Octets) => None,
             Reading::Other => {
                 self.leave(side.unchecked, "", format!("contrail does not read `{media_type}`"));
                 None
@@ -326,7 +327,7 @@ impl Check<'_> {
 
     fn text(&mut self, message: &Message<'_>, media_type: &str) -> Option<Arc<Document>> {
         let Message { side, body, content, hidden, .. } = *message;
-        let content = content.filter(|content| media_type == "text/plain" || content.of_string);
+        let content = content.filter(|content| media_type == "text/plain" || content.raw != Raw::Other);
         let schema = content.and_then(|content| content.schema.as_ref());
         match (std::str::from_utf8(&body.content), schema) {
             (Ok(text), Some(schema)) if !hidden && body.redacted.is_empty() => {

@@ -13,10 +13,10 @@ use crate::{
     contract::{
         ContractError,
         media_type::MediaRange,
-        model::{Content, Empty, Encoding, Header, RequestBody, Response, Responses, Status},
+        model::{Content, Empty, Encoding, Header, Raw, RequestBody, Response, Responses, Status},
         params::Style,
         refs,
-        schema::parts,
+        schema::{parts, restricts_no_bytes},
     },
     exchange::media,
     finding::{Unchecked, UncheckedSet},
@@ -156,9 +156,9 @@ impl<'d> Compiler<'d> {
         let essence = range.essence();
         let is_sequence = media::is_sequence(essence);
         let (schema, item) = (schema_at("schema"), schema_at("itemSchema"));
-        let of_string = schema.as_ref().is_some_and(|schema| self.is_of_string(schema));
+        let raw = schema.as_ref().map_or(Raw::Other, |schema| self.raw(schema));
         let empty = schema.as_ref().map_or(Empty::Conforms, |schema| self.when_empty(schema));
-        let is_judged = schema.is_some() && !is_sequence && is_judged(essence, of_string);
+        let is_judged = schema.is_some() && !is_sequence && is_judged(essence, raw);
         if schema.is_some() && !is_judged {
             self.not_implemented(at, &format!("bodies of `{essence}` are not checked against their schema"));
         }
@@ -167,7 +167,7 @@ impl<'d> Compiler<'d> {
         let item = item.filter(|_| is_sequence).map(|at| self.schemas.at(&at));
         let form = [media::FORM, media::MULTIPART_FORM].into_iter().find(|form| *form == essence);
         let mut content =
-            Content { range, schema, item, encodings: Box::default(), unusable: false, partial, of_string, empty };
+            Content { range, schema, item, encodings: Box::default(), unusable: false, partial, raw, empty };
         for keyword in ["prefixEncoding", "itemEncoding"] {
             if media_type.get(keyword).is_some() {
                 self.not_implemented(&child(at, keyword), &format!("`{keyword}` is not read"));
@@ -178,6 +178,26 @@ impl<'d> Compiler<'d> {
             self.encodings(at, media_type, form, &mut content);
         }
         content
+    }
+
+    /// What the schema at a place says of bytes without a notation of its own: `format: binary` is a file, and so is what
+    /// has a media type of its own, as long as nothing else restricts it.
+    fn raw(&self, schema: &str) -> Raw {
+        let of_string = || if self.is_of_string(schema) { Raw::String } else { Raw::Other };
+        let Some(Value::Object(held)) = refs::at(self.document, schema) else { return of_string() };
+        let parts = parts(self.document, held);
+        let keywords = || parts.iter().flat_map(|part| part.iter());
+        let is_file = keywords().any(|(keyword, _)| keyword == "format" || keyword == "contentMediaType");
+        let leads = |value: &Value| {
+            let target = value.as_str().and_then(refs::target);
+            target.is_some_and(|target| refs::at(self.document, &target).is_some_and(Value::is_object))
+        };
+        let is_free = keywords().all(|(keyword, value)| match keyword.as_str() {
+            "$ref" => leads(value),
+            "nullable" => true,
+            other => restricts_no_bytes(other, value),
+        });
+        if is_file && is_free { Raw::Octets } else { of_string() }
     }
 
     /// Whether the schema at a place is of a string. Of text other than plain, another one may describe what the text
@@ -267,9 +287,12 @@ impl<'d> Compiler<'d> {
 }
 
 /// Whether bodies of a media type are held to their schema.
-fn is_judged(media_type: &str, of_string: bool) -> bool {
+fn is_judged(media_type: &str, raw: Raw) -> bool {
     let named = ["*/*", "application/*", "text/*", "text/plain", media::FORM, media::MULTIPART_FORM];
-    named.contains(&media_type) || media::is_json(media_type) || media::is_text(media_type) && of_string
+    named.contains(&media_type)
+        || media::is_json(media_type)
+        || raw == Raw::Octets
+        || media::is_text(media_type) && raw == Raw::String
 }
 
 /// `Some(None)` is `default`.

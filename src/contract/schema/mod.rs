@@ -30,6 +30,7 @@ pub(super) use adapt::{Side, parts};
 pub(crate) use deep_stack::with_deep_stack;
 pub(super) use discriminator::Discriminators;
 pub use formats::ASSERTED_FORMATS;
+pub(super) use gaps::restricts_no_bytes;
 pub use gaps::{Applicable, Gap, GapKind, KnownForm, NamePattern, NamePatterns, Types};
 pub(super) use keywords::{Holds, NULLABLE, holds};
 pub use set::Schemas;

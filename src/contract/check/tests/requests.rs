@@ -205,6 +205,40 @@ fn a_file_that_nothing_restricts_is_no_unchecked_part_of_a_form() {
 }
 
 #[test]
+fn a_body_that_is_a_file_conforms_and_one_that_more_is_stated_of_is_unchecked() {
+    let unchecked = |schema: Value, media_type: &str| {
+        let mut case = Case::update(media_type, &b"\x89PNG\r\n\xff"[..]);
+        case.document["paths"]["/books/{isbn}"]["patch"]["requestBody"]["content"] =
+            json!({"image/*": {"schema": schema}, "application/octet-stream": {"schema": schema}});
+        let verdict = case.verdict();
+        assert_eq!(verdict.findings, []);
+        verdict.reasons.into_iter().map(|reason| reason.reason).collect::<Vec<_>>()
+    };
+    for media_type in ["image/png", "application/octet-stream"] {
+        for file in [
+            json!({"type": "string", "format": "binary"}),
+            json!({"type": "string", "format": "binary", "nullable": true, "description": "a cover"}),
+            json!({"contentMediaType": "image/png"}),
+            json!({"type": "string", "contentMediaType": "image/png"}),
+            json!({"allOf": [{"type": "string"}, {"format": "binary"}]}),
+        ] {
+            assert_eq!(unchecked(file.clone(), media_type), [""; 0], "{file}");
+        }
+        for other in [
+            json!({"type": "string"}),
+            json!({"type": "string", "format": "byte"}),
+            json!({"type": "string", "format": "binary", "maxLength": 2}),
+            json!({"type": "string", "contentMediaType": "image/png", "contentEncoding": "base64"}),
+            json!({"type": "object", "format": "binary"}),
+            json!({"format": "binary", "allOf": [{"$ref": "#/nowhere"}]}),
+        ] {
+            let expected = format!("contrail does not read `{media_type}`");
+            assert_eq!(unchecked(other.clone(), media_type), [expected], "{other}");
+        }
+    }
+}
+
+#[test]
 fn a_charset_that_is_not_decoded_is_named_where_the_text_is_unchecked() {
     let reasons = |media_type: &str| {
         let mut case = Case::update(media_type, &b"caf\xe9"[..]);

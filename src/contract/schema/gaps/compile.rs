@@ -387,7 +387,7 @@ fn refers(keyword: &str) -> bool {
 }
 
 /// Whether any bytes conform to a keyword: it says nothing of a string, or only leads to other schemas.
-fn restricts_no_bytes(keyword: &str, value: &Value) -> bool {
+pub(in crate::contract) fn restricts_no_bytes(keyword: &str, value: &Value) -> bool {
     match keyword {
         "type" => types(Some(value)).string(),
         "format" => value == "binary",

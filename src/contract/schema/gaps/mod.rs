@@ -13,6 +13,7 @@ mod table;
 mod types;
 mod walk;
 
+pub(in crate::contract) use compile::restricts_no_bytes;
 pub(super) use compile::says_something;
 pub use known::KnownForm;
 pub(super) use known::KnownValues;
