@@ -252,6 +252,28 @@ fn a_further_field_is_no_rule_for_requests_nor_for_another_media_type() {
 }
 
 #[test]
+fn a_success_that_is_not_documented_violates_nothing_that_the_documented_one_taught() {
+    let document = "
+openapi: 3.1.0
+info: {title: S, version: '1'}
+servers: [{url: https://tenant.example}]
+paths: {/a: {post: {operationId: make, responses: {'201': {description: x, content: {application/json: {schema:
+  {type: object, required: [id], properties: {id: {type: string}}}}}}}}}}
+";
+    let calls = [
+        make("{}", 201, r#"{"id":"1","at":"noon"}"#),
+        make("{}", 201, r#"{"id":"2","at":"noon"}"#),
+        make("{}", 202, r#"{"job":"x"}"#),
+        make("{}", 202, r#"{"job":7,"at":1}"#),
+    ];
+    let (actions, before, after) = learned(Some(document), &calls);
+    assert!(!facts(&actions).is_empty());
+    let [before, after] = [before, after].map(|ran| unchecked_and_rules(&ran).1);
+    assert!(after.is_subset(&before), "{before:?} {after:?}");
+    assert!(!after.contains("response.body"), "{after:?}");
+}
+
+#[test]
 fn a_response_that_operations_share_is_described_once_all_of_them_have_shown_it() {
     let (of_b, of_a) = (har::get("/b", None, 404, "[]"), make("{}", 404, "{}"));
     let (actions, ..) = learned(Some(SHOP), std::slice::from_ref(&of_b));
