@@ -65,11 +65,9 @@ pub(super) struct Scope<'a> {
     pub(super) claimed: Option<&'a Cited>,
 }
 
-impl Scope<'_> {
-    /// No call needs it, as far as the document shows.
-    pub(super) fn is_unneeded(&self) -> bool {
-        self.held.is_some() && self.needed.is_none()
-    }
+/// Whether it is held and no call needs it, as far as the document shows.
+pub(super) fn is_unneeded(scope: &Scope<'_>) -> bool {
+    scope.held.is_some() && scope.needed.is_none()
 }
 
 /// Calls of one operation.
@@ -338,7 +336,7 @@ impl Caller {
             let some = if scope.held.is_some() { " (in some of its tokens)" } else { "" };
             writeln!(out, "  lacks       {}", visible(&format!("{name}{some}; first {}", lacked.place())))?;
         }
-        let unneeded = named(&scopes, |scope| scope.is_unneeded());
+        let unneeded = named(&scopes, is_unneeded);
         if !unneeded.is_empty() {
             writeln!(out, "  unneeded    {}", list(&unneeded))?;
         }
@@ -387,7 +385,7 @@ impl Caller {
                "holds": named(&scopes, |scope| scope.held.is_some()),
                "needed": named(&scopes, |scope| scope.needed.is_some()),
                "lacks": named(&scopes, |scope| scope.lacked.is_some()),
-               "unneeded": named(&scopes, |scope| scope.is_unneeded()),
+               "unneeded": named(&scopes, is_unneeded),
                "restsOn": {"called": called, "documented": all},
                "callsWithoutDocumentedScope": self.not_shown,
                "scopes": scopes.iter().map(scope).collect::<Vec<_>>()});

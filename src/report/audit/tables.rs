@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::caller::{self, Caller, Calls};
+use super::caller::{self, Caller, Calls, is_unneeded};
 use crate::{
     contract::Contract,
     finding::Rule,
@@ -136,7 +136,7 @@ pub(super) fn csv(
             row.set("caller", name);
             row.set("scope", scope);
             cites.iter().filter(|(_, cited)| cited.is_some()).for_each(|(column, _)| row.set(column, "yes"));
-            if seen.is_unneeded() {
+            if is_unneeded(&seen) {
                 row.set("message", caller.may_be_needed().unwrap_or_default());
             }
             rows.push(row.0);

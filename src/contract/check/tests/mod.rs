@@ -397,7 +397,7 @@ fn a_hostile_number_of_names_costs_no_more_than_reading_them() {
     assert_eq!(form.verdict().findings.len(), 1000);
     let members = (0..20_000).map(|n| format!("\"n{n}\":{n}")).collect::<Vec<_>>().join(",");
     let body = format!(r#"{{"isbn":"42","meta":{{{members}}}}}"#);
-    Case::update("application/json", &format!(r#"{{"meta":{{{members}}}}}"#)).answer(200, &body).finds(&[]);
+    Case::update("application/json", format!(r#"{{"meta":{{{members}}}}}"#)).answer(200, &body).finds(&[]);
 }
 
 #[test]
