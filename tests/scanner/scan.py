@@ -106,13 +106,22 @@ PLACES = {
 
 
 def searched(key):
+    """The key in its codings, also as a form or a query quotes them."""
+    for coding, text in coded(key):
+        yield coding, text
+        if (quoted := urllib.parse.quote(text, safe="")) != text:
+            yield f"{coding}, quoted", quoted
+
+
+def coded(key):
     """The key in its codings; the ends that depend on what adjoins are left out of base64."""
     yield "plain", key
     yield "hex", key.encode().hex()
     yield "HEX", key.encode().hex().upper()
     yield "percent", percent(key)
     yield "JSON escapes", escapes(key)
-    yield "JSON escapes in JSON", escapes(key).replace("\\", "\\\\")
+    for depth in (2, 4):
+        yield "JSON escapes in JSON", escapes(key).replace("\\", "\\" * depth)
     for shift in range(3):
         middle = base64_of("x" * shift + key)[4 if shift else 0:][:-4].rstrip("=")
         yield f"base64, alignment {shift}", middle
@@ -231,14 +240,22 @@ def main(work):
         "MailchimpDetector", "NpmDetector", "OpenAIDetector", "PrivateKeyDetector", "PypiTokenDetector",
         "SendGridDetector", "SlackDetector", "SquareOAuthDetector", "StripeDetector", "TelegramBotTokenDetector",
         "TwilioKeyDetector")]
+
+    def matches(content):
+        for at in range(len(content) - 7):
+            for text, coding, case in windows.get(content[at:at + 8], ()):
+                if content.startswith(text, at):
+                    yield case, coding
+
+    # What finds nothing proves nothing unless it finds all of them where they are.
+    seen = {case for case, _ in matches((Path(work) / "plain.har").read_bytes())}
+    if unseen := [case for case, _, _ in cases if case not in seen]:
+        sys.exit(f"FAILED: {len(unseen)} are not even found before redaction: {unseen[:5]}")
     found, size, files = set(), 0, 0
     for path in sorted(path for path in out.rglob("*") if path.is_file()):
         content, name = path.read_bytes(), path.relative_to(out).parts[0]
         size, files = size + len(content), files + 1
-        for at in range(len(content) - 7):
-            for text, coding, case in windows.get(content[at:at + 8], ()):
-                if content.startswith(text, at):
-                    found.add(f"{name}: {case}: found as {coding}")
+        found.update(f"{name}: {case}: found as {coding}" for case, coding in matches(content))
         with transient_settings({"plugins_used": plugins, "filters_used": []}):
             for line in content.decode(errors="replace").splitlines():
                 for secret in scan_line(line):
