@@ -2,7 +2,7 @@
 //!
 //! Every run of sixteen letters of base64 (either alphabet) or more is looked at, in all four ways to begin with a
 //! letter. Where eight visible ASCII bytes in a row come out, or where the run begins like a text in UTF-8, it is
-//! decoded and read; other runs hold no text. Digits in hex are read alike.
+//! decoded and read; other runs hold no text. Digits in hex are read where eight such bytes come out.
 
 use std::{borrow::Cow, ops::Range};
 
@@ -160,18 +160,45 @@ fn pieces(text: &[u8], run: &Range<usize>, part: impl Fn(u8) -> bool) -> impl It
 
 /// Whether letters may be base64 or hex of a text.
 fn shows_text(letters: &[u8]) -> bool {
-    visible_groups(letters) != 0
-        || begins_like_text(&head(letters))
-        || pieces(letters, &(0..letters.len()), |byte| byte.is_ascii_hexdigit())
-            .any(|piece| hex_texts(&letters[piece]).next().is_some())
-        || memchr::memchr(b'/', letters).is_some()
-            && pieces(letters, &(0..letters.len()), |byte| byte != b'/')
-                .any(|piece| begins_like_text(&head(&letters[piece])))
+    looked(letters.len());
+    let mut state = 0_u32;
+    begins_like_text(letters)
+        || letters.iter().any(|letter| {
+            state = (state << 1 | FIRST) & POSITIONS[usize::from(*letter)];
+            state & LAST != 0
+        })
 }
+
+/// The first positions of the two patterns that [`POSITIONS`] has one after the other, and the last ones.
+const FIRST: u32 = 1 | 1 << 8;
+const LAST: u32 = 1 << 7 | 1 << 23;
+
+/// At which positions of a pattern each letter may stand: two groups of base64 that stand for visible bytes (but for
+/// the last two bits of the third), then eight pairs of digits that do.
+const POSITIONS: [u32; 256] = {
+    let mut positions = [0; 256];
+    let mut byte = 0_usize;
+    while byte < 256 {
+        let sextet = SEXTETS[byte];
+        if sextet != NONE {
+            let first = 8 <= sextet && sextet < 32;
+            let second = 2 <= sextet & 15 && sextet & 15 < 8;
+            let third = sextet & 2 == 0;
+            let group = first as u32 | (second as u32) << 1 | (third as u32) << 2 | 1 << 3;
+            let high = byte >= b'2' as usize && byte <= b'7' as usize;
+            #[allow(clippy::cast_possible_truncation)] // below 256
+            let low = (byte as u8).is_ascii_hexdigit();
+            let pairs = if high { 0x5555 } else { 0 } | if low { 0xaaaa } else { 0 };
+            positions[byte] = group | group << 4 | pairs << 8;
+        }
+        byte += 1;
+    }
+    positions
+};
 
 /// How many letters to skip so that the rest is base64 of a text.
 fn alignments(letters: &[u8]) -> impl Iterator<Item = usize> {
-    let groups = visible_groups(letters) | u8::from(begins_like_text(&head(letters)));
+    let groups = visible_groups(letters) | u8::from(begins_like_text(letters));
     (0..4).filter(move |first| groups >> first & 1 == 1)
 }
 
@@ -194,15 +221,20 @@ fn visible_groups(letters: &[u8]) -> u8 {
     found
 }
 
-/// The bytes that the first letters stand for.
-fn head(letters: &[u8]) -> Vec<u8> {
-    from_base64(&letters[..letters.len().min(MIN_RUN)])
-}
-
-/// Whether bytes begin like a text in UTF-8, with characters other than controls.
-fn begins_like_text(bytes: &[u8]) -> bool {
-    let bytes = &bytes[..bytes.len().min(VISIBLE)];
-    let is_text = match std::str::from_utf8(bytes) {
+/// Whether letters begin with base64 of a text in UTF-8, with characters other than controls.
+fn begins_like_text(letters: &[u8]) -> bool {
+    let Some(letters) = letters.first_chunk::<12>() else { return false };
+    // The first byte is a control, or in the middle of a character.
+    let (first, second) = (SEXTETS[usize::from(letters[0])], SEXTETS[usize::from(letters[1])]);
+    if matches!(first << 2 | second >> 4, 0..=8 | 14..=31 | 0x7f..=0xc1) {
+        return false;
+    }
+    let mut bytes = [0_u8; 9];
+    for (plain, group) in bytes.chunks_exact_mut(3).zip(letters.chunks_exact(4)) {
+        let bits = group.iter().fold(0_u32, |bits, letter| bits << 6 | u32::from(SEXTETS[usize::from(*letter)]));
+        plain.copy_from_slice(&bits.to_be_bytes()[1..]);
+    }
+    let is_text = match std::str::from_utf8(&bytes) {
         Ok(_) => true,
         Err(error) => error.error_len().is_none() && error.valid_up_to() > 0,
     };
@@ -223,9 +255,7 @@ fn from_base64(letters: &[u8]) -> Vec<u8> {
 
 /// The texts that digits stand for, which may begin with the first or the second.
 fn hex_texts(digits: &[u8]) -> impl Iterator<Item = Vec<u8>> {
-    let is_text = |plain: &Vec<u8>| {
-        begins_like_text(plain) || plain.windows(VISIBLE).any(|bytes| bytes.iter().copied().all(is_visible))
-    };
+    let is_text = |plain: &Vec<u8>| plain.windows(VISIBLE).any(|bytes| bytes.iter().copied().all(is_visible));
     (0..2).map(|first| from_hex(&digits[first..])).filter(is_text)
 }
 
@@ -333,7 +363,7 @@ mod tests {
             // What is not ASCII shows itself at the beginning only.
             let noise = if plain.is_ascii() { noise } else { Vec::new() };
             let held = [&noise, plain.as_bytes()].concat();
-            let coded = match coding {
+            let coded = match if plain.is_ascii() { coding } else { coding % 2 } {
                 0 => BASE64_STANDARD.encode(&held),
                 1 => BASE64_URL_SAFE_NO_PAD.encode(&held),
                 _ => hex(&held),
