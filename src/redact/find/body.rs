@@ -27,7 +27,7 @@ impl Redactor {
         let before = out.len();
         // Where only the look of the bytes says that a value is one, a value that holds a label was read before.
         let by_form = parsed.cut_form().is_some();
-        let is_new = |field: &&Field| !is_bytes || !label::holds(field.value.raw(content));
+        let is_new = |field: &&Field| !(is_bytes || by_form) || !label::holds(field.value.raw(content));
         for grammar in parsed.grammars() {
             match grammar {
                 Grammar::Json(document) => self.detect_json(document, &places, MAX_CODINGS, out),

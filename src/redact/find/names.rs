@@ -67,7 +67,7 @@ pub(in crate::redact) const NAMES: &[Names] = &[
         "pass word", "Rails (`has_secure_password`), Devise"),
     of(Kind::Password, End, "passphrase", "pass phrase", "OpenSSH"),
     of(Kind::Password, End, "passwd pwd", "passwd,pwd", "POSIX, JDBC, ODBC"),
-    of(Kind::Password, Whole, "pass smtp_pass db_pass passcode pin", "pass.,passcode,pin.", "Nodemailer (`auth.pass`), Okta (`passCode`)"),
+    of(Kind::Password, Whole, "pass smtp_pass db_pass passcode pin", "pass.,passcode,pin.", "Nodemailer, Okta (`passCode`)"),
     of(Kind::ApiKey, End, "secret_key secret_access_key", "secret", "AWS, Stripe"),
     of(Kind::Secret, End, "secret secrets secret_value", "secret", "AWS, Vault, Stripe"),
     of(Kind::Secret, Whole, "secret_string", "secret", "AWS Secrets Manager"),

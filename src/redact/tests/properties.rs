@@ -73,7 +73,7 @@ fn coded(secret: &str, dice: &mut Dice<'_>) -> String {
         0 => percent(secret, dice),
         // In a path, base64 of other characters may begin like any other segment.
         1 if secret.is_ascii() => base64(secret, dice),
-        2 => hex(secret.as_bytes()),
+        2 if secret.is_ascii() => hex(secret.as_bytes()),
         3 => {
             let inner = escaped(secret, dice);
             percent(&inner, dice)
