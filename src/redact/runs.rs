@@ -78,13 +78,9 @@ pub(in crate::redact) fn may_hold(text: &[u8]) -> bool {
 pub(in crate::redact) fn places(text: &[u8]) -> impl Iterator<Item = Range<usize>> {
     let mut at = 0;
     std::iter::from_fn(move || {
-        loop {
-            let run = next(text, at)?;
-            at = run.end;
-            if shows_text(&text[run.clone()]) {
-                return Some(run);
-            }
-        }
+        let run = next(text, at)?;
+        at = run.end;
+        Some(run)
     })
 }
 
@@ -95,7 +91,7 @@ fn is_visible(byte: u8) -> bool {
     (b' '..=b'~').contains(&byte)
 }
 
-/// The next run behind `at`: all the letters that stand together.
+/// The next run behind `at` that may be base64 or hex of a text: all the letters that stand together.
 fn next(text: &[u8], mut at: usize) -> Option<Range<usize>> {
     // Of a run that begins here or later, no letter of the first sixteen is missing.
     while let Some(probe) = text.get(at + MIN_RUN - 1) {
@@ -103,15 +99,30 @@ fn next(text: &[u8], mut at: usize) -> Option<Range<usize>> {
             at += MIN_RUN;
             continue;
         }
-        let before = text[at..at + MIN_RUN - 1].iter().rev().take_while(|byte| is_letter(**byte)).count();
-        let start = at + MIN_RUN - 1 - before;
-        let after = text[at + MIN_RUN..].iter().take_while(|byte| is_letter(**byte)).count();
-        let end = at + MIN_RUN + after;
-        if end - start >= MIN_RUN {
-            looked(end - start);
+        let behind = at + MIN_RUN;
+        let before = text[at..behind - 1].iter().rev().take_while(|byte| is_letter(**byte)).count();
+        let start = behind - 1 - before;
+        let missing = MIN_RUN - 1 - before;
+        let more = text[behind..].iter().take(missing).take_while(|byte| is_letter(**byte)).count();
+        if more < missing {
+            at = behind + more + 1;
+            continue;
+        }
+        let (mut end, mut state, mut reached) = (start, 0, 0);
+        while let Some(letter) = text.get(end) {
+            let positions = POSITIONS[usize::from(*letter)];
+            if positions == 0 {
+                break;
+            }
+            state = (state << 1 | FIRST) & positions;
+            reached |= state;
+            end += 1;
+        }
+        looked(end - start);
+        if reached & LAST != 0 || begins_like_text(&text[start..end]) {
             return Some(start..end);
         }
-        at = end + 1;
+        at = end;
     }
     None
 }
@@ -156,17 +167,6 @@ fn pieces(text: &[u8], run: &Range<usize>, part: impl Fn(u8) -> bool) -> impl It
         }
         None
     })
-}
-
-/// Whether letters may be base64 or hex of a text.
-fn shows_text(letters: &[u8]) -> bool {
-    looked(letters.len());
-    let mut state = 0_u32;
-    begins_like_text(letters)
-        || letters.iter().any(|letter| {
-            state = (state << 1 | FIRST) & POSITIONS[usize::from(*letter)];
-            state & LAST != 0
-        })
 }
 
 /// The first positions of the two patterns that [`POSITIONS`] has one after the other, and the last ones.
