@@ -47,7 +47,8 @@ pub(super) fn find_curl(text: &[u8], emit: &mut Emit<'_>) {
 pub(super) fn find(text: &[u8], nearly: Option<&[&str]>, emit: &mut Emit<'_>) {
     let holds = |name: &str| nearly.is_some() && memchr::memmem::find(text, name.as_bytes()).is_some();
     let (has_key_type, has_oauth) = (holds("kty"), OAUTH.iter().any(|name| holds(name)));
-    let reading = Reading { text, nearly, has_key_type, has_oauth, looks: Cell::new(0), plain: Cell::new((0, false)) };
+    let (looks, plain, comments) = (Cell::new(0), Cell::new((0, false)), Default::default());
+    let reading = Reading { text, nearly, has_key_type, has_oauth, looks, plain, comments };
     let mut at = 0;
     while let Some(start) = text[at..].iter().position(|byte| is_name(*byte)).map(|skipped| at + skipped) {
         let name = start..skip(text, start, is_name);
@@ -130,6 +131,8 @@ struct Reading<'t> {
     /// The end of a value without quotes that does not look random, and whether a `=` is before it: no part of it up to
     /// this end looks random either.
     plain: Cell<(usize, bool)>,
+    /// Where the next comment of each sort ends, from a place on.
+    comments: [Cell<(usize, usize)>; 2],
 }
 
 impl<'t> Reading<'t> {
@@ -144,16 +147,21 @@ impl<'t> Reading<'t> {
     fn blank(&self, mut at: usize) -> usize {
         loop {
             at = skip(self.text, at, |byte| byte.is_ascii_whitespace());
-            let rest = &self.text[at..];
-            let end = match rest {
-                [b'/', b'*', ..] if self.nearly.is_some() => memchr::memmem::find(rest, b"*/").map(|end| end + 2),
-                [b'/', b'/', ..] if self.nearly.is_some() => memchr::memchr(b'\n', rest).map(|end| end + 1),
+            let (comment, end) = match &self.text[at..] {
+                [b'/', b'*', ..] if self.nearly.is_some() => (&self.comments[0], &b"*/"[..]),
+                [b'/', b'/', ..] if self.nearly.is_some() => (&self.comments[1], &b"\n"[..]),
                 _ => return at,
             };
-            self.looked(at, at + end.unwrap_or(rest.len()));
-            match end {
-                Some(end) => at += end,
-                None => return at,
+            let (from, until) = comment.get();
+            if !(from..until).contains(&at) {
+                let rest = &self.text[at..];
+                let length = memchr::memmem::find(rest, end).map(|found| found + end.len());
+                self.looked(at, at + length.unwrap_or(rest.len()));
+                comment.set((at, length.map_or(usize::MAX, |length| at + length)));
+            }
+            match comment.get() {
+                (_, usize::MAX) => return at,
+                (_, until) => at = until,
             }
         }
     }

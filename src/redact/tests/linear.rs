@@ -140,6 +140,8 @@ fn a_body_of_200_kb_is_redacted_in_time_that_grows_with_it_and_no_faster() {
         ("application/json", "token: \"a"),
         ("application/yaml", "!token-1! token=a1b2c3d4e5f6 "),
         ("text/plain", "Authorization: \\u0022"),
+        ("application/json", "/reset//reset/ghp_]"),
+        ("application/json", "a /* b"),
     ] {
         holds_linear(media, piece, 20_000, 2);
     }
