@@ -120,7 +120,7 @@ pub(in crate::redact) const NAMES: &[Names] = &[
         magic magic_link password_reset reset reset_password set_password ticket verification verify",
         "/activat,/confirm,/invit,/magic,/reset,/ticket,/verif,passw", "Django, Devise"),
     of(Kind::Token, Never, "next_token page_token next_page_token previous_page_token prev_page_token \
-        continuation_token cursor_token sync_token next_sync_token starting_token", "", "Google, AWS, Azure: pagers"),
+        continuation_token next_continuation_token cursor_token sync_token next_sync_token starting_token", "", "Google, AWS, Azure: pagers"),
     of(Kind::Token, Never, "max_tokens total_tokens prompt_tokens completion_tokens", "", "OpenAI: counts"),
     of(Kind::Secret, Never, "has_secret has_password reset_password forgot_password change_password", "",
         "settings and actions"),
