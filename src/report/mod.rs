@@ -23,6 +23,7 @@ mod exit;
 mod facts;
 mod first;
 mod github;
+mod group;
 mod html;
 mod integrity;
 mod json;
@@ -53,11 +54,12 @@ pub use self::{
     exit::{Exit, Reason},
     facts::{Facts, Title, verdict_name},
     first::{Dated, First},
+    group::{Group, Sample, Unenforced},
     integrity::{Integrity, NotRecorded, TrailLink},
     quote::Quote,
     request::{ReportFormat, Request},
     run::{Denied, Difference, Miss, Missed, Near, Proof, Run, Stale, Unused},
     spool::WrittenFinding,
     suppression::{Suppressed, Suppression},
-    tally::{Group, Recorded, Sample, Tally, Unauthenticated, Unenforced, Unremarkable},
+    tally::{Recorded, Tally, Unauthenticated, Unremarkable},
 };
