@@ -254,13 +254,13 @@ pub struct Content {
     pub(crate) unusable: bool,
     /// The document states more of a body than contrail judges.
     pub(crate) partial: bool,
-    /// What the schema says of a body that is not written in a notation of its own.
+    /// Whether the schema accepts any body of a media type that contrail does not parse.
     pub(crate) raw: Raw,
     /// What a body of no bytes is to the schema of a media type that contrail does not read.
     pub(crate) empty: Empty,
 }
 
-/// What a schema says of bytes that are not written in a notation of its own.
+/// Which bodies a schema accepts of a media type that contrail does not parse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Raw {
     /// Any octets conform: a file.

@@ -180,8 +180,8 @@ impl<'d> Compiler<'d> {
         content
     }
 
-    /// What the schema at a place says of bytes without a notation of its own: `format: binary` is a file, and so is what
-    /// has a media type of its own, as long as nothing else restricts it.
+    /// Which bodies the schema at a place accepts of a media type that contrail does not parse: a schema with `format:
+    /// binary` or a `contentMediaType` describes a file, if nothing else restricts it.
     fn raw(&self, schema: &str) -> Raw {
         let of_string = || if self.is_of_string(schema) { Raw::String } else { Raw::Other };
         let Some(Value::Object(held)) = refs::at(self.document, schema) else { return of_string() };

@@ -222,7 +222,7 @@ fn an_audit_reports_that_a_trail_was_altered_when_a_line_of_it_is_no_entry_any_m
 }
 
 #[test]
-fn a_line_of_a_trail_that_cannot_be_read_costs_itself_whoever_reads_the_trail() {
+fn every_command_leaves_out_an_unreadable_line_of_a_trail_and_reads_the_others() {
     let workspace = trail_of(&[(POLICY, json!({"azp": "me"})), (POLICY, json!({"azp": "you"}))]);
     let mut segment =
         fs::OpenOptions::new().append(true).open(workspace.path().join("trail/trail-00000001.journal")).unwrap();
