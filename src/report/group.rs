@@ -34,7 +34,7 @@ pub struct Group {
     /// Of what the tenant did not refuse.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unenforced: Option<Unenforced>,
-    /// See [`Finding::fits_several`].
+    /// See [`Finding::fits_several`](crate::finding::Finding::fits_several).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) several: bool,
     /// How often.
