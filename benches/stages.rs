@@ -2,7 +2,7 @@
 //! answer.
 //!
 //! `cargo bench` runs all of them, `cargo bench -- check` those of a name. The exchanges are those of
-//! `docs/performance.md`: a small answer, a page of 6 KB, and 1 KB each way, all of them conforming.
+//! `bench/NOTES.md`: a small answer, a page of 6 KB, and 1 KB each way, all of them conforming.
 
 use std::{
     sync::Arc,

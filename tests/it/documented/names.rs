@@ -30,12 +30,12 @@ const OTHER_VARIABLES: [&str; 5] = [
     "CONTRAIL_URL",
 ];
 
-/// The README and the pages for users. `performance.md` is about other programs, `architecture.md` about the source.
+/// The README and the pages for users. `architecture.md` is about the source.
 fn pages() -> Vec<(String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let docs = fs::read_dir(root.join("docs")).unwrap().map(|item| item.unwrap().path());
     let pages = docs.filter(|path| path.extension().is_some_and(|extension| extension == "md"));
-    let pages = pages.filter(|path| !path.ends_with("performance.md") && !path.ends_with("architecture.md"));
+    let pages = pages.filter(|path| !path.ends_with("architecture.md"));
     let pages: Vec<_> = [root.join("README.md"), root.join("SECURITY.md")].into_iter().chain(pages).collect();
     assert!(pages.len() > 10, "{pages:?}");
     pages.iter().map(|path| (path.display().to_string(), fs::read_to_string(path).unwrap())).collect()
@@ -123,8 +123,8 @@ fn the_readme_names_every_command_and_the_compiler_of_the_manifest() {
 }
 
 #[test]
-fn the_mixes_of_the_performance_page_are_those_of_the_bench_with_their_weights() {
-    let page = page("performance.md");
+fn the_mixes_of_the_notes_are_those_of_the_bench_with_their_weights() {
+    let page = page("../bench/NOTES.md");
     let table = page.lines().skip_while(|line| !line.starts_with("| mix | weight |")).skip(2);
     let rows: BTreeSet<(String, u64)> = table
         .take_while(|line| line.starts_with('|'))
