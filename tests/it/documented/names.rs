@@ -7,8 +7,9 @@ use contrail::finding::{Rule, Unchecked};
 use super::*;
 
 /// Options of other programs, in the recipes.
-const OTHER_PROGRAMS: [&str; 12] = [
+const OTHER_PROGRAMS: [&str; 13] = [
     "--build-arg",
+    "--contrail",
     "--exit-code",
     "--locked",
     "--no-default-features",
