@@ -2,7 +2,10 @@
 
 use std::{collections::HashMap, hash::Hash};
 
-use crate::exchange::{ByToken, Credential};
+use crate::{
+    exchange::{ByToken, Credential},
+    token::user_digest,
+};
 
 /// Who sent a request, as far as its token says.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -55,6 +58,7 @@ pub(super) struct CallerId {
 #[derive(Debug, Default)]
 pub(super) struct Callers {
     clients: HashMap<Caller, u32>,
+    /// By the digest of the name, and by the digest of that, which replay's own tokens have for a name.
     users: HashMap<String, u32>,
 }
 
@@ -65,10 +69,12 @@ impl Callers {
             *numbers.entry(key).or_insert(next)
         }
         let user = credential.facts().and_then(|facts| facts.user.clone());
-        CallerId {
-            client: number(&mut self.clients, Caller::of(credential)),
-            user: user.map_or(0, |user| number(&mut self.users, user)),
-        }
+        let user = user.map_or(0, |user| {
+            let own = user_digest(user.as_bytes());
+            let user = number(&mut self.users, user);
+            *self.users.entry(own).or_insert(user)
+        });
+        CallerId { client: number(&mut self.clients, Caller::of(credential)), user }
     }
 
     /// The numbers of a caller that is distinguishable and whose client was recorded.

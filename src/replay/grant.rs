@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
+use bytes::Bytes;
 use serde_json::{Map, Value};
 
 use crate::exchange::{Credential, Exchange, Request, Response, TenantFacts, TokenFacts};
@@ -12,10 +13,10 @@ use crate::recording::fixture::request_parts::{Content, Parts, Value as FieldVal
 /// What the endpoint takes note of in one exchange.
 #[derive(Debug, Default)]
 pub(super) struct Learned {
-    /// The token that it came with.
+    /// The token that it came with, as it stands in the recording.
+    pub(super) token: Option<String>,
+    /// What that one says, if it is a JWT.
     pub(super) facts: Option<Arc<TokenFacts>>,
-    /// The token that it came with, if that is no JWT.
-    pub(super) opaque: Option<String>,
     /// What it got, if it is a token request.
     pub(super) grant: Option<Grant>,
 }
@@ -36,17 +37,17 @@ impl Learned {
             Credential::Token(facts) => Some(Arc::clone(facts)),
             _ => None,
         };
-        let opaque = match &request.credential {
-            Credential::Malformed(_) => {
+        let token = match &request.credential {
+            Credential::Malformed(_) | Credential::Token(_) => {
                 request.headers.get_str("authorization").and_then(|value| value.split_once(' '))
             }
             _ => None,
         };
-        let opaque = opaque.map(|(_, token)| token.trim().to_owned());
+        let token = token.map(|(_, token)| token.trim().to_owned());
         let is_token_request = is_tenant && tenant.is_token_request(&request.method, request.target.path());
         let grant = is_token_request
             .then(|| Grant { client: TokenRequest::of(request).client, granted: granted(exchange.response.as_ref()) });
-        Self { facts, opaque, grant }
+        Self { token, facts, grant }
     }
 }
 
@@ -108,8 +109,15 @@ fn basic_user(authorization: &str) -> Option<String> {
 
 /// What a token request got; `None` as in [`Grant::granted`].
 fn granted(response: Option<&Response>) -> Option<Map<String, Value>> {
-    let response = response.filter(|response| (200..300).contains(&response.status))?;
-    match Document::parse(response.body.content.clone()).ok().map(|document| document.root().to_value()) {
+    granted_members(response?.status, response?.body.content.clone())
+}
+
+/// The same of an answer's status and body.
+pub(super) fn granted_members(status: u16, body: Bytes) -> Option<Map<String, Value>> {
+    if !(200..300).contains(&status) {
+        return None;
+    }
+    match Document::parse(body).ok().map(|document| document.root().to_value()) {
         Some(Value::Object(members)) => members.contains_key("access_token").then_some(members),
         _ => Some(Map::new()),
     }

@@ -181,6 +181,7 @@ impl Replay {
             Choice::Unservable(entry) => return Err(Box::new(self.unservable_miss(entry, &redact(request)))),
         };
         let answer = match self.index.answer(entry) {
+            Ok(Some(answer)) if is_token_request => self.tokens.renew(request, answer, now),
             Ok(Some(answer)) => answer,
             Ok(None) => return Err(Box::new(self.unservable_miss(entry, &redact(request)))),
             Err(error) => {
@@ -198,7 +199,12 @@ impl Replay {
             let reasons: Vec<String> = reasons.into_iter().flatten().collect();
             remarks.push(format!("matches {} although {}", self.index.name(entry), reasons.join(", and ")));
         }
-        Ok(Served { answer, clean: self.index.held[entry as usize].by_contrail, same_request, remarks })
+        Ok(Served {
+            answer,
+            clean: self.index.held[entry as usize].by_contrail && !is_token_request,
+            same_request: same_request.filter(|_| !is_token_request),
+            remarks,
+        })
     }
 
     /// Where in a request a label stands; `None` if none does. Binary bodies have none.

@@ -12,7 +12,7 @@ use http::{HeaderMap, HeaderValue, header};
 use serde_json::{Map, Value};
 
 use super::{
-    grant::{Grant, Learned, TokenRequest},
+    grant::{Grant, Learned, TokenRequest, granted_members},
     index::Index,
     serve::Answer,
 };
@@ -32,8 +32,8 @@ pub(super) struct TokenEndpoint {
     grants: HashMap<Option<String>, Grants>,
     /// Issuer and audience of the first token in the recording.
     facts: Option<Arc<TokenFacts>>,
-    /// Tokens in use that are no JWTs.
-    opaque: HashSet<String>,
+    /// Tokens in use, and what they say; `None` of those that are no JWTs.
+    used: HashMap<String, Option<Arc<TokenFacts>>>,
 }
 
 /// Recorded token requests of one client.
@@ -46,26 +46,35 @@ struct Grants {
     granted: Option<Map<String, Value>>,
 }
 
+/// Whose a token is: the client, and the user's digest; without one, it is the client's own.
+type Owner<'a> = (Option<&'a str>, Option<&'a str>);
+
+fn owner(facts: &TokenFacts) -> Owner<'_> {
+    (facts.client.as_deref(), facts.user.as_deref())
+}
+
 /// What the endpoint does with a request.
 pub(super) enum Reply {
     /// A fresh token; the recorded exchanges that it stands for; remarks to print.
     Token { answer: Answer, stands_for: Vec<u32>, remarks: Vec<String> },
-    /// This client was only ever refused, got answers of another form, or tokens that say nothing of whose they are:
-    /// answer as recorded.
+    /// This client was only ever refused, got answers of another form, or tokens of several users: answer as recorded,
+    /// with [`TokenEndpoint::renew`].
     AsRecorded,
 }
 
 impl TokenEndpoint {
     pub(super) fn new() -> Result<Self, NoKey> {
-        Ok(Self { signer: Signer::generate()?, grants: HashMap::new(), facts: None, opaque: HashSet::new() })
+        Ok(Self { signer: Signer::generate()?, grants: HashMap::new(), facts: None, used: HashMap::new() })
     }
 
     /// Takes note of a recorded exchange.
     pub(super) fn learn(&mut self, entry: u32, learned: Learned) {
         if self.facts.is_none() {
-            self.facts = learned.facts;
+            self.facts.clone_from(&learned.facts);
         }
-        self.opaque.extend(learned.opaque);
+        if let Some(token) = learned.token {
+            self.used.entry(token).or_insert(learned.facts);
+        }
         if let Some(Grant { client, granted }) = learned.grant {
             let grants = self.grants.entry(client).or_default();
             grants.entries.push(entry);
@@ -84,15 +93,20 @@ impl TokenEndpoint {
     pub(super) fn reply(&self, index: &Index, request: &Request, now: SystemTime) -> Reply {
         let asked = TokenRequest::of(request);
         let grants = self.grants.get(&asked.client);
-        // A fresh token would not tell whose it is, as an opaque one does to the recording's requests.
-        let is_opaque = |grants: &Grants| grants.tokens.iter().any(|token| self.opaque.contains(token));
-        if grants.is_some_and(|grants| grants.granted.is_none() || is_opaque(grants)) {
+        if grants.is_some_and(|grants| grants.granted.is_none() || self.are_opaque(grants)) {
             return Reply::AsRecorded;
         }
+        let owners = grants.map(|grants| self.owners(grants)).unwrap_or_default();
+        if owners.len() > 1 {
+            return Reply::AsRecorded;
+        }
+        let user = owners.into_iter().next().and_then(|(_, user)| user);
         let template = grants.and_then(|grants| grants.granted.clone()).unwrap_or_default();
         let (scopes, remarks) = scopes(index, &asked, &template);
         let lifetime = template.get("expires_in").and_then(seconds).unwrap_or(LIFETIME);
-        let Some(token) = self.sign(&asked, &scopes, lifetime, now) else { return Reply::AsRecorded };
+        let Some(token) = self.sign(&asked, (asked.client.as_deref(), user), Some(&scopes), lifetime, now) else {
+            return Reply::AsRecorded;
+        };
         let answer = respond(template, token, lifetime, &scopes);
         let stands_for = match grants {
             Some(grants) => grants.entries.clone(),
@@ -103,13 +117,49 @@ impl TokenEndpoint {
         Reply::Token { answer, stands_for, remarks }
     }
 
+    /// The recorded answer to a token request of a client with several users, with a fresh token for the one whom it
+    /// was granted to; any other answer as it is.
+    pub(super) fn renew(&self, request: &Request, answer: Answer, now: SystemTime) -> Answer {
+        let asked = TokenRequest::of(request);
+        let renewed = || {
+            let grants = self.grants.get(&asked.client).filter(|grants| self.owners(grants).len() > 1)?;
+            let template = granted_members(answer.status, answer.body.clone()?)?;
+            let token = template.get("access_token")?.as_str()?;
+            let is_granted = grants.tokens.contains(token) && !self.are_opaque(grants);
+            let facts = self.used.get(token).filter(|_| is_granted)?.as_ref()?;
+            let scopes = facts.scopes.as_deref();
+            let lifetime = template.get("expires_in").and_then(seconds).unwrap_or(LIFETIME);
+            let token = self.sign(&asked, owner(facts), scopes, lifetime, now)?;
+            Some(respond(template, token, lifetime, scopes.unwrap_or_default()))
+        };
+        renewed().unwrap_or(answer)
+    }
+
+    /// Whether a token of theirs says nothing of its user: a fresh one would not say whose it is, as that one does to
+    /// the recording's requests.
+    fn are_opaque(&self, grants: &Grants) -> bool {
+        grants.tokens.iter().any(|token| matches!(self.used.get(token), Some(None)))
+    }
+
+    /// The owners of their tokens.
+    fn owners(&self, grants: &Grants) -> BTreeSet<Owner<'_>> {
+        grants.tokens.iter().filter_map(|token| self.used.get(token)?.as_deref()).map(owner).collect()
+    }
+
     /// The recorded token requests of all clients that were granted a token.
     fn granted_entries(&self) -> Vec<u32> {
         let granted = self.grants.values().filter(|grants| grants.granted.is_some());
         granted.flat_map(|grants| grants.entries.iter().copied()).collect()
     }
 
-    fn sign(&self, asked: &TokenRequest, scopes: &[String], lifetime: Duration, now: SystemTime) -> Option<String> {
+    fn sign(
+        &self,
+        asked: &TokenRequest,
+        (client, user): Owner<'_>,
+        scopes: Option<&[String]>,
+        lifetime: Duration,
+        now: SystemTime,
+    ) -> Option<String> {
         let facts = self.facts.as_ref();
         let iss = facts.and_then(|facts| facts.issuer.as_deref()).unwrap_or("https://tenant.example/");
         let recorded = || facts.and_then(|facts| facts.audience.first().map(String::as_str));
@@ -117,15 +167,17 @@ impl TokenEndpoint {
         let issued = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
         let mut claims = Map::new();
         claims.insert("iss".to_owned(), iss.into());
-        if let Some(client) = &asked.client {
-            claims.insert("sub".to_owned(), format!("{client}@clients").into());
-            claims.insert("azp".to_owned(), client.clone().into());
+        claims.extend(client.map(|client| ("azp".to_owned(), client.into())));
+        if let Some(user) = user {
+            claims.insert("sub".to_owned(), user.into());
+        } else {
+            claims.extend(client.map(|client| ("sub".to_owned(), format!("{client}@clients").into())));
+            claims.insert("gty".to_owned(), "client-credentials".into());
         }
         claims.extend(audience.map(|audience| ("aud".to_owned(), audience.into())));
         claims.insert("iat".to_owned(), issued.into());
         claims.insert("exp".to_owned(), issued.saturating_add(lifetime.as_secs()).into());
-        claims.insert("scope".to_owned(), scopes.join(" ").into());
-        claims.insert("gty".to_owned(), "client-credentials".into());
+        claims.extend(scopes.map(|scopes| ("scope".to_owned(), scopes.join(" ").into())));
         self.signer.sign("contrail-replay", &Value::Object(claims)).ok()
     }
 }
@@ -178,7 +230,9 @@ fn scopes(index: &Index, asked: &TokenRequest, template: &Map<String, Value>) ->
 fn respond(mut body: Map<String, Value>, token: String, lifetime: Duration, scopes: &[String]) -> Answer {
     body.insert("access_token".to_owned(), token.into());
     body.insert("expires_in".to_owned(), lifetime.as_secs().into());
-    body.entry("scope").or_insert_with(|| scopes.join(" ").into());
+    if !scopes.is_empty() {
+        body.entry("scope").or_insert_with(|| scopes.join(" ").into());
+    }
     body.entry("token_type").or_insert_with(|| "Bearer".into());
     let headers = HeaderMap::from_iter([
         (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),

@@ -43,7 +43,7 @@ fn user(encoded: &[u8]) -> Option<String> {
 }
 
 /// Eight digits of a user's name: enough to tell users apart, too little to be the name.
-pub(super) fn user_digest(name: &[u8]) -> String {
+pub(crate) fn user_digest(name: &[u8]) -> String {
     hex(&digest(&SHA256, name).as_ref()[..4])
 }
 

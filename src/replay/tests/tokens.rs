@@ -150,3 +150,43 @@ fn opaque_tokens_are_issued_as_recorded_each_to_its_own_user_without_end() {
     assert_eq!(ask(&replay, &login("mallory")).unwrap().answer.status, 401);
     assert_eq!(body(&replay, &login("nobody")), "miss: unknown");
 }
+
+#[test]
+fn the_users_of_one_client_get_tokens_of_their_own_and_their_own_answers() {
+    let login = |user: &str| token_request(&format!("grant_type=password&client_id=app&username={user}"));
+    let me = |token: &str, facts: TokenFacts| {
+        let mut request = request("GET", "/me");
+        request.headers = headers(&[("authorization", &format!("Bearer {token}"))]);
+        request.credential = Credential::Token(Arc::new(facts));
+        request
+    };
+    // With `sub` alone, a user is a client.
+    for client in [Some("app"), None] {
+        let recorded = |user: &str, scope: &str| TokenFacts {
+            client: Some(client.unwrap_or(user).to_owned()),
+            user: client.map(|_| crate::token::user_digest(user.as_bytes())),
+            scopes: Some(vec![scope.to_owned()]),
+            ..TokenFacts::default()
+        };
+        let granted = |user: &str| format!(r#"{{"access_token":"LABEL-{user}","expires_in":60,"user":"{user}"}}"#);
+        let replay = replay([
+            says(login("alice"), &granted("alice")),
+            says(login("bob"), &granted("bob")),
+            answers(login("mallory"), 401, &[], r#"{"error":"invalid_grant"}"#),
+            says(me("LABEL-alice", recorded("alice", "read:a")), "alice"),
+            says(me("LABEL-bob", recorded("bob", "read:b")), "bob"),
+        ]);
+        for (user, scope) in [("bob", "read:b"), ("alice", "read:a"), ("bob", "read:b")] {
+            let (answer, claims, remarks) = issued(&replay, &login(user));
+            assert_eq!((&answer["user"], &claims["scope"]), (&user.into(), &scope.into()));
+            assert!(remarks.is_empty(), "{remarks:?}");
+            let token = answer["access_token"].as_str().unwrap();
+            let mut request = request("GET", "/me");
+            request.headers = headers(&[("authorization", &format!("Bearer {token}"))]);
+            request.credential = crate::token::decode(&request.headers, None, Duration::ZERO, None);
+            assert_eq!(body(&replay, &request), user);
+        }
+        assert_eq!(ask(&replay, &login("mallory")).unwrap().answer.status, 401);
+        assert_eq!(body(&replay, &login("nobody")), "miss: unknown");
+    }
+}
