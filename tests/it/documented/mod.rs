@@ -8,6 +8,7 @@ mod recordings;
 mod reports;
 mod sandbox;
 mod settings;
+mod symptoms;
 
 use std::{collections::BTreeSet, fs, path::Path};
 
