@@ -1,19 +1,15 @@
 //! `contrail audit`: who called what with which scopes, over recordings; a trail's chain is checked first.
 
 use std::{
-    fs,
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::atomic::{AtomicBool, Ordering},
     time::Duration,
 };
 
-use ring::digest::{SHA256, digest};
-
 use super::{
     ContractArgs, Failure, Outcome,
-    kinds::{self, FileKind},
     options::{self, OutputArgs, SecretArgs, SelectionArgs, policy::PolicyArgs},
-    printer::{line, warn, write_whole},
+    printer::warn,
     progress::Progress,
     remote::shown,
     report_files::{self, Used},
@@ -24,13 +20,11 @@ use crate::{
     coverage::{ContractParts, Coverage, Touched},
     exchange::Credential,
     finding::Rule,
-    hex::hex,
-    plural::plural,
     recording::Entry,
     redact::{JudgedExchange, Redactor},
     report::{
         ExchangeRef, Exit, Reason,
-        audit::{About, Audit, Part},
+        audit::{About, Audit},
     },
     token::Jwks,
 };
@@ -38,15 +32,9 @@ use crate::{
 /// Report who called what with which scopes; check the hash chain of a trail first
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Trails, journals, fixtures, HAR files of any tool, or folders of them; the parts under `--merge`
+    /// Trails, journals, fixtures, HAR files of any tool, or folders of them
     #[arg(value_name = "FILE|DIR", required = true)]
     pub(super) recordings: Vec<PathBuf>,
-    /// Write a part of an audit to OUT instead of a report; with `--merge`, one part of several
-    #[arg(long, value_name = "OUT")]
-    partial: Option<PathBuf>,
-    /// Report on all recordings of these parts together, in their order; with the options of `--partial`
-    #[arg(long)]
-    merge: bool,
     /// File with heads of the trail's hash chain, written by `--head-to`; the chain must contain those of its
     /// trail; repeatable
     #[arg(long, value_name = "FILE")]
@@ -71,57 +59,23 @@ pub struct Args {
 
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let mut used = Used::default();
-    if args.merge {
-        used.files("part", &args.recordings);
-    } else {
-        used.recordings(&args.recordings);
-    }
+    used.recordings(&args.recordings);
     used.contract(&args.contract);
     used.files("key set", &args.jwks);
     used.files("baseline", &args.policy.baseline);
     used.files("head file", &args.head);
-    if let Some(out) = &args.partial {
-        used.spare("--partial", out)?;
-        kinds::replaces("--partial", out, FileKind::Part)?;
-        return partial(args, out);
-    }
     report_files::check(&args.output.report, &mut used)?;
     report_files::or_failure(&args.output.report, || audit(args))
 }
 
-/// Writes a part.
-fn partial(args: &Args, out: &Path) -> Result<Outcome, Failure> {
-    let judge = args.judge()?;
-    let mut audit = args.empty(&judge).for_part();
-    let secrets = if args.merge {
-        args.add_parts(&judge, &mut audit)?;
-        0
-    } else {
-        let redactor = args.secrets.redactor(&judge.contract)?;
-        args.collect(&judge, &redactor, &mut audit)?;
-        redactor.counters().secrets.values().sum()
-    };
-    let outcome = Outcome { failed: audit.unreadable > 0, ..Outcome::CLEAN };
-    let part = audit.into_part(secrets);
-    let text = part.text(judge.contract.hash(), &args.options()?)?;
-    let (exchanges, files) = part.size();
-    write_whole(out, text.as_bytes())
-        .map_err(|error| format!("--partial: cannot write to {}: {error}; name another file", out.display()))?;
-    line(&format!("{} of {} in {}", plural(exchanges, "exchange"), plural(files as u64, "file"), out.display()));
-    Ok(outcome)
-}
-
-/// Prints the audit of recordings or of parts.
+/// Prints the audit of recordings.
 fn audit(args: &Args) -> Result<Outcome, Failure> {
     let wanted = report_files::wanted(&args.output.report, args.output.format)?;
-    let judge = args.judge()?;
-    let mut audit = args.empty(&judge);
-    if args.merge {
-        args.add_parts(&judge, &mut audit)?;
-        trails::hold(audit.trails_mut(), &args.head)?;
-    } else {
-        args.collect(&judge, &args.secrets.redactor(&judge.contract)?, &mut audit)?;
-    }
+    let keys = args.jwks.as_deref().map(Jwks::read).transpose()?;
+    let judge = Judge::new(args.contract.load()?, args.clock_skew, keys);
+    args.selection.check(&judge.contract)?;
+    let mut audit = Audit::new(args.selection.filters(), Coverage::new(ContractParts::of(&judge.contract)));
+    args.collect(&judge, &args.secrets.redactor(&judge.contract)?, &mut audit)?;
     let failing: Vec<Rule> = Rule::ALL.iter().copied().filter(|rule| args.policy.fails_on_rule(*rule)).collect();
     let exemptions = args.policy.exemptions()?;
     let nothing = audit.exchanges() == 0 && !audit.altered();
@@ -138,30 +92,11 @@ fn audit(args: &Args) -> Result<Outcome, Failure> {
 }
 
 impl Args {
-    /// Refuses options that have no effect on a part.
-    pub(super) fn misplaced(&self, typed: &dyn Fn(&str) -> bool) -> Option<String> {
-        let of_report = ["format", "report", "deny", "allow", "baseline"].into_iter().find(|option| typed(option));
-        let idle = of_report.filter(|_| self.partial.is_some())?;
-        Some(format!("--{idle} has no effect with --partial, which writes no report; give it to --merge"))
-    }
-
-    fn judge(&self) -> Result<Judge, Failure> {
-        let keys = self.jwks.as_deref().map(Jwks::read).transpose()?;
-        let judge = Judge::new(self.contract.load()?, self.clock_skew, keys);
-        self.selection.check(&judge.contract)?;
-        Ok(judge)
-    }
-
-    /// An audit of nothing yet.
-    fn empty(&self, judge: &Judge) -> Audit {
-        Audit::new(self.selection.filters(), Coverage::new(ContractParts::of(&judge.contract)))
-    }
-
     /// Reads the recordings.
     fn collect(&self, judge: &Judge, redactor: &Redactor, audit: &mut Audit) -> Result<(), Failure> {
         let reading = Reading { args: self, judge, redactor };
         let mut progress = Progress::new();
-        for inspected in trails::inspect(&self.recordings, &self.head, self.partial.is_some())? {
+        for inspected in trails::inspect(&self.recordings, &self.head)? {
             progress.files(inspected.sources.len());
             // A folder without a trail counts as one recording.
             let is_one = inspected.trails.is_empty() && !inspected.merged;
@@ -185,34 +120,6 @@ impl Args {
         audit.evicted(redactor.counters().forgotten);
         audit.redact(redactor);
         Ok(())
-    }
-
-    /// Reads the parts.
-    fn add_parts(&self, judge: &Judge, audit: &mut Audit) -> Result<(), Failure> {
-        let options = self.options()?;
-        for path in &self.recordings {
-            let shown = path.display();
-            let text = fs::read(path).map_err(|error| format!("cannot read the part `{shown}`: {error}"))?;
-            let text = String::from_utf8(text).unwrap_or_default();
-            let part = Part::parse(&text, judge.contract.hash(), &options);
-            part.and_then(|part| audit.add(part)).map_err(|error| format!("the part `{shown}`: {error}"))?;
-        }
-        Ok(())
-    }
-
-    /// The options that all parts of an audit have to share, besides the contract.
-    fn options(&self) -> Result<Vec<String>, Failure> {
-        let mut options = self.selection.filters();
-        if !self.clock_skew.is_zero() {
-            options.push(format!("--clock-skew {}", self.clock_skew.as_secs()));
-        }
-        let files = self.jwks.iter().map(|file| ("--jwks", file)).chain(self.head.iter().map(|file| ("--head", file)));
-        for (option, file) in files {
-            let text = fs::read(file).map_err(|error| format!("cannot read `{}`: {error}", file.display()))?;
-            options.push(format!("{option} (SHA-256 {})", hex(digest(&SHA256, &text).as_ref())));
-        }
-        options.extend(self.secrets.given());
-        Ok(options)
     }
 }
 

@@ -51,7 +51,7 @@ fn coverage(args: &Args) -> Result<Outcome, Failure> {
     let mut coverage = Coverage::new(ContractParts::of(&contract));
     let (mut files, mut unreadable) = (Vec::new(), 0);
     let mut progress = Progress::new();
-    for inspected in trails::inspect(&args.recordings, &[], false)? {
+    for inspected in trails::inspect(&args.recordings, &[])? {
         progress.files(inspected.sources.len());
         if let Some(broken) = inspected.trails.iter().find_map(|trail| trail.broken.as_ref()) {
             return Err(format!("no coverage is counted from a trail that was altered: {broken}").into());

@@ -14,8 +14,6 @@ pub(super) enum FileKind {
     Overlay,
     /// An OpenAPI document.
     Contract,
-    /// A part of an audit.
-    Part,
     /// A Parquet table.
     Table,
     /// Anything else.
@@ -47,7 +45,6 @@ impl FileKind {
             "log" => Self::Recording,
             "overlay" => Self::Overlay,
             "openapi" | "swagger" => Self::Contract,
-            "contrailPart" => Self::Part,
             _ if recording::is_journal(start) => Self::Recording,
             _ => Self::Other,
         }
@@ -58,7 +55,6 @@ impl FileKind {
             Self::Recording => "a recording",
             Self::Overlay => "an overlay",
             Self::Contract => "an OpenAPI document",
-            Self::Part => "a part of an audit",
             Self::Table => "a Parquet table",
             Self::Other => "another file",
         }
@@ -95,7 +91,6 @@ mod tests {
             ("{\"overlay\":\"1.0.0\"", FileKind::Overlay),
             ("---\nopenapi: 3.1.0", FileKind::Contract),
             ("'swagger': '2.0'", FileKind::Contract),
-            ("{\"contrailPart\":1", FileKind::Part),
             ("{\"contract\":{\"title\"", FileKind::Other),
             ("PAR1\u{15}", FileKind::Table),
             ("<!doctype html>", FileKind::Other),

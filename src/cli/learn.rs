@@ -66,7 +66,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let mut learner = Learner::new(Arc::clone(&judge.contract));
     let mut progress = Progress::new();
     let mut unreadable = 0;
-    for inspected in trails::inspect(&args.recordings, &[], false)? {
+    for inspected in trails::inspect(&args.recordings, &[])? {
         progress.files(inspected.sources.len());
         if let Some(broken) = inspected.trails.iter().find_map(|trail| trail.broken.as_ref()) {
             return Err(format!("nothing is learned from a trail that was altered: {broken}").into());

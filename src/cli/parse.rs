@@ -148,11 +148,6 @@ impl Command {
     /// apply to all commands, so theirs are ignored silently.
     fn check(&self, ends_in_dashes: bool, sources: &Sources) -> Result<(), String> {
         let typed = |option: &str| sources.is_flag(option);
-        if let Self::Audit(args) = self
-            && let Some(wrong) = args.misplaced(&typed)
-        {
-            return Err(wrong);
-        }
         if let Self::Sandbox(args) = self
             && let Some(wrong) = args.misplaced(&typed)
         {

@@ -55,9 +55,8 @@ pub(super) struct Source {
     pub(super) known: Vec<Arc<TrailLines>>,
 }
 
-/// Checks the trails among these recordings against the heads that these files keep. In a part of an audit, heads of
-/// other trails are those of other parts: see [`hold`].
-pub(super) fn inspect(named: &[PathBuf], heads: &[PathBuf], is_part: bool) -> Result<Vec<Inspected>, Failure> {
+/// Checks the trails among these recordings against the heads that these files keep.
+pub(super) fn inspect(named: &[PathBuf], heads: &[PathBuf]) -> Result<Vec<Inspected>, Failure> {
     let heads = heads.iter().map(|file| kept_heads(file)).collect::<Result<Vec<_>, Failure>>()?;
     let (mut arguments, mut all) = (Vec::new(), Vec::new());
     for path in recordings(named)? {
@@ -79,7 +78,7 @@ pub(super) fn inspect(named: &[PathBuf], heads: &[PathBuf], is_part: bool) -> Re
         found.push((argument, (trail, id)));
     }
     let readable = found.iter().map(|(_, trail)| trail).filter(|(trail, _)| !trail.segments.is_empty());
-    let own = Own::of(&heads, &readable.map(|(trail, id)| (trail.whole, id.as_deref())), is_part)?;
+    let own = Own::of(&heads, &readable.map(|(trail, id)| (trail.whole, id.as_deref())))?;
     let found = found.into_iter().map(|(argument, (trail, id))| {
         let checked = check(&trail, id.as_deref(), &own)?;
         Ok(InspectedTrail { argument, trail, id, checked, known: Vec::new() })
@@ -112,7 +111,7 @@ pub(super) fn inspect(named: &[PathBuf], heads: &[PathBuf], is_part: bool) -> Re
             let shown_as = checked.clone().map(by_url);
             let mut integrity = Integrity::new(shown(&trail.name), shown_as.as_ref(), !heads.is_empty());
             integrity.unread = trail.unread.iter().map(|file| shown(file)).collect();
-            integrity.link = Some(Box::new(link(trail, shown_as.as_ref(), read)?));
+            integrity.link = Some(Box::new(TrailLink { sources: (0, read), ..TrailLink::default() }));
             one.trails.push(integrity);
         }
         if !chained && !heads.is_empty() {
@@ -245,7 +244,6 @@ impl Own {
     fn of<'a>(
         kept: &[KeptHeads],
         trails: &(impl Iterator<Item = (bool, Option<&'a str>)> + Clone),
-        is_part: bool,
     ) -> Result<Self, Failure> {
         let mut own = Self::default();
         let ids: Vec<&str> = trails.clone().filter_map(|(_, id)| id).collect();
@@ -253,7 +251,7 @@ impl Own {
         for file in kept {
             for head in &file.heads {
                 match &head.trail {
-                    Some(trail) if !is_part && !ids.contains(&trail.as_str()) => {
+                    Some(trail) if !ids.contains(&trail.as_str()) => {
                         own.orphan.get_or_insert_with(|| (trail.clone(), file.file.clone()));
                     }
                     None if several => {
@@ -299,43 +297,9 @@ impl Own {
     }
 }
 
-/// Holds the trails of merged parts to the heads that these files keep. The parts compared each trail with its own.
-pub(super) fn hold(trails: &mut [Integrity], heads: &[PathBuf]) -> Result<(), Failure> {
-    let heads = heads.iter().map(|file| kept_heads(file)).collect::<Result<Vec<_>, Failure>>()?;
-    let readable = trails.iter().filter_map(|trail| {
-        let link = trail.link.as_deref().filter(|link| link.first.is_some())?;
-        Some((link.whole, trail.id.as_deref()))
-    });
-    let own = Own::of(&heads, &readable, false)?;
-    for trail in trails.iter_mut().filter(|trail| trail.entries.is_some() && trail.broken.is_none()) {
-        let Some(TrailLink { first: Some(segment), whole, .. }) = trail.link.as_deref() else { continue };
-        if let Some(reason) = own.accusation(*whole, trail.id.as_deref())
-            && own.heads(trail.id.as_deref()).is_empty()
-        {
-            let broken = Broken { segment: segment.clone(), line: 1, reason };
-            trail.broken = Some(broken.to_string());
-        }
-    }
-    Ok(())
-}
-
-/// Where the segments of a trail are in its chain; so many of them are read.
-fn link(trail: &TrailFiles, checked: Option<&Checked>, read: usize) -> Result<TrailLink, Failure> {
-    let end = match (checked, trail.segments.last()) {
-        // The check ends where the trail was altered.
-        (Some(Checked { broken: Some(_), .. }), Some(last)) => {
-            recording::last_head(last).map_err(|error| unreadable(&trail.name, &error))?.unwrap_or_default()
-        }
-        (checked, _) => checked.map(|checked| checked.head.clone()).unwrap_or_default(),
-    };
-    let mut link = TrailLink::new(trail, checked, end, read);
-    link.first = link.first.map(|first| shown(&first).into());
-    Ok(link)
-}
-
 /// The same with the places as output names them.
 fn by_url(mut checked: Checked) -> Checked {
-    for broken in checked.broken.iter_mut().chain(&mut checked.open_end) {
+    if let Some(broken) = &mut checked.broken {
         broken.segment = shown(&broken.segment).into();
     }
     checked

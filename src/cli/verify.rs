@@ -91,7 +91,7 @@ fn verify(args: &Args) -> Result<Outcome, Failure> {
 
     let mut progress = Progress::new();
     let mut unreadable = 0;
-    for inspected in trails::inspect(&args.recordings, &args.head, false)? {
+    for inspected in trails::inspect(&args.recordings, &args.head)? {
         progress.files(inspected.sources.len());
         let chained = integrity(inspected.trails, &mut collector);
         for other in inspected.others.iter().filter(|_| chained) {

@@ -33,18 +33,16 @@ pub const FILE: &str = "contrail.toml";
 const NO_SETTINGS: [&str; 2] = ["help", "version"];
 
 /// Options that name what one command writes, or make it do something else: destinations and acts.
-const ACTS: [&str; 14] = [
+const ACTS: [&str; 12] = [
     "append",
     "check",
     "explain",
     "export",
     "force",
     "in-place",
-    "merge",
     "out",
     "overwrite",
     "parquet",
-    "partial",
     "print-seed",
     "record-missing",
     "replace",

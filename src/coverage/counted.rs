@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-
 use super::{ContractParts, Counts, Part, Touched};
 use crate::contract::ContractDocument;
 
@@ -15,15 +13,6 @@ pub struct Coverage {
     times: Vec<u64>,
     exchanges: u64,
     undocumented: u64,
-}
-
-/// How often parts of a contract were touched, without the contract.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TimesTouched {
-    exchanges: u64,
-    undocumented: u64,
-    /// The numbers of the parts that were, each with how often.
-    times: Vec<(usize, u64)>,
 }
 
 /// A part of a contract.
@@ -59,24 +48,6 @@ impl Coverage {
         self.undocumented += u64::from(touched.is_undocumented);
         for part in &touched.parts {
             self.times[*part] += 1;
-        }
-    }
-
-    /// What was counted, without the contract.
-    #[must_use]
-    pub fn times(&self) -> TimesTouched {
-        let touched = self.times.iter().copied().enumerate().filter(|(_, times)| *times > 0);
-        TimesTouched { exchanges: self.exchanges, undocumented: self.undocumented, times: touched.collect() }
-    }
-
-    /// Adds what was counted elsewhere under the same contract. A number that it does not have counts for nothing.
-    pub fn add(&mut self, counted: &TimesTouched) {
-        self.exchanges += counted.exchanges;
-        self.undocumented += counted.undocumented;
-        for (part, times) in &counted.times {
-            if let Some(held) = self.times.get_mut(*part) {
-                *held += times;
-            }
         }
     }
 

@@ -17,7 +17,7 @@ mod tests;
 mod touch;
 
 pub use self::{
-    counted::{Coverage, Item, TimesTouched},
+    counted::{Coverage, Item},
     part::{Counts, Minimum, Part},
     parts::ContractParts,
     touch::Touched,

@@ -145,9 +145,8 @@ impl Suite {
 /// The suites of a command that judged exchanges.
 pub(super) fn of(facts: &Facts<'_>) -> Vec<Suite> {
     let mut suites = operations(facts);
-    suites.extend(
-        [denied, unused, stale, proof, suppressions, integrity, unmerged, exit].iter().filter_map(|suite| suite(facts)),
-    );
+    suites
+        .extend([denied, unused, stale, proof, suppressions, integrity, exit].iter().filter_map(|suite| suite(facts)));
     suites
 }
 
@@ -317,15 +316,6 @@ fn integrity(facts: &Facts<'_>) -> Option<Suite> {
             let trouble = Trouble::new(Level::Note, "unread", message).with_text(unread.join("\n"));
             suite.add(format!("every file in {trail} is read"), trouble.counted(unread.len() as u64));
         }
-    }
-    suite.filled()
-}
-
-/// What parts of an audit do not decide.
-fn unmerged(facts: &Facts<'_>) -> Option<Suite> {
-    let mut suite = Suite::new("parts");
-    for sentence in &facts.run.unmerged {
-        suite.add(sentence, Trouble::new(Level::Note, "across-parts", sentence));
     }
     suite.filled()
 }

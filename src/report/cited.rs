@@ -1,14 +1,8 @@
 //! Which exchange a line of a report is about.
 
-use std::{
-    collections::HashMap,
-    fmt,
-    ops::Deref,
-    sync::Arc,
-    time::{Duration, SystemTime},
-};
+use std::{collections::HashMap, fmt, ops::Deref, sync::Arc, time::SystemTime};
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+use serde::Serialize;
 
 use super::{Miss, first::Dated};
 use crate::{
@@ -130,7 +124,7 @@ impl Dated for Cited {
     }
 }
 
-/// A [`Cited`] that several lines share. A part of an audit holds it as a list, with the exact instant.
+/// A [`Cited`] that several lines share.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Citation(Arc<Cited>);
 
@@ -168,61 +162,6 @@ impl Deref for Citation {
 impl Dated for Citation {
     fn at(&self) -> Option<SystemTime> {
         self.0.at
-    }
-}
-
-impl Serialize for Citation {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        in_part::serialize(&self.0, serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for Citation {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        in_part::deserialize(deserializer).map(|cited| Self(Arc::new(cited)))
-    }
-}
-
-/// A cited exchange as a part of an audit holds it: `[source, entry, line, instant, method, URL, status]`.
-mod in_part {
-    use super::{Cited, Deserialize as _, Deserializer, Serialize as _, Serializer, Stamp};
-    use crate::json;
-
-    type List = (String, usize, Option<usize>, Option<Stamp>, String, String, u16);
-
-    pub(super) fn serialize<S: Serializer>(cited: &Cited, serializer: S) -> Result<S::Ok, S::Error> {
-        let Cited { source, entry, line, at, method, url, status, .. } = cited;
-        (source, entry, line, at.map(Stamp), method, url, status).serialize(serializer)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Cited, D::Error> {
-        let (source, entry, line, at, method, url, status) = List::deserialize(deserializer)?;
-        let at = at.map(|Stamp(at)| at);
-        Ok(Cited { source, entry, line, started: at.and_then(json::second), at, method, url, status })
-    }
-}
-
-/// An instant as a part of an audit holds it: nanoseconds since 1970.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Stamp(pub(super) SystemTime);
-
-impl Serialize for Stamp {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let nanos = |since: Duration| i128::try_from(since.as_nanos()).unwrap_or(i128::MAX);
-        let since = self.0.duration_since(SystemTime::UNIX_EPOCH);
-        serializer.serialize_i128(since.map_or_else(|before| -nanos(before.duration()), nanos))
-    }
-}
-
-impl<'de> Deserialize<'de> for Stamp {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let nanos = i128::deserialize(deserializer)?;
-        let whole = u64::try_from(nanos.unsigned_abs() / 1_000_000_000).ok();
-        let rest = u32::try_from(nanos.unsigned_abs() % 1_000_000_000).unwrap_or_default();
-        let apart = whole.map(|whole| Duration::new(whole, rest));
-        let epoch = SystemTime::UNIX_EPOCH;
-        let at = apart.and_then(|apart| if nanos < 0 { epoch.checked_sub(apart) } else { epoch.checked_add(apart) });
-        at.map(Self).ok_or_else(|| D::Error::custom("an instant out of range"))
     }
 }
 

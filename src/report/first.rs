@@ -1,12 +1,10 @@
 //! Which of many exchanges shows something first: the one that started first, or without instants the one that was
 //! read first.
 //!
-//! Parts of an audit are put together in the order of reading. For that the earliest instant is kept even where an
-//! exchange without one was read first, since that one may not be the first of the whole.
+//! What was counted of one file is added to what was counted of the files before it. For that the earliest instant is
+//! kept even where an exchange without one was read first, since that one may not be the first of the whole.
 
 use std::{ops::Deref, time::SystemTime};
-
-use serde::{Deserialize, Serialize};
 
 /// What is of an exchange.
 pub trait Dated {
@@ -15,11 +13,10 @@ pub trait Dated {
 }
 
 /// The first of what was taken so far, in the order of reading.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct First<T> {
     shown: T,
     /// The earliest with an instant; only where the one that is shown has none.
-    #[serde(skip_serializing_if = "Option::is_none")]
     dated: Option<Box<T>>,
 }
 
@@ -94,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_of_parts_is_the_first_of_the_whole_wherever_it_is_divided() {
+    fn the_first_of_two_halves_is_the_first_of_the_whole_wherever_it_is_divided() {
         let instants = [None, Some(1), Some(2), Some(3)];
         for choice in 0..4_usize.pow(5) {
             let digits = (0..5).map(|at| choice / 4_usize.pow(at) % 4);

@@ -1,8 +1,6 @@
 //! Findings in groups: the same one (rule, operation, place) once, with a count and one sample.
 
-use std::{borrow::Cow, collections::BTreeMap, sync::Arc, time::SystemTime};
-
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::{borrow::Cow, sync::Arc, time::SystemTime};
 
 use super::{
     Citation, Quote,
@@ -23,7 +21,7 @@ pub(super) struct Key {
 }
 
 /// A finding, counted.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Group {
     /// Which rule.
     pub rule: Rule,
@@ -32,22 +30,19 @@ pub struct Group {
     /// Where, array indices as `*`; for an undocumented operation, its method and the shape of its path.
     pub place: String,
     /// Of what the tenant did not refuse.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unenforced: Option<Unenforced>,
     /// See [`Finding::fits_several`](crate::finding::Finding::fits_several).
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) several: bool,
     /// How often.
     pub count: u64,
     /// The one that started first; without instants, the first that was read.
     pub sample: First<Sample>,
     /// How many groups came before it.
-    #[serde(skip)]
     pub(super) number: usize,
 }
 
 /// Whose request the tenant did not refuse, and why it had to: a different failure of the tenant each.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Unenforced {
     /// What the tenant was expected to do.
     pub expected: String,
@@ -56,7 +51,7 @@ pub struct Unenforced {
 }
 
 /// One finding of a group, to look at.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sample {
     /// Expected beside seen.
     pub message: String,
@@ -65,21 +60,12 @@ pub struct Sample {
     /// The exchange.
     pub cited: Citation,
     /// Its request and response; only of the first [`MAX_QUOTED`] groups.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub quote: Option<Box<Quote>>,
 }
 
 impl Dated for Sample {
     fn at(&self) -> Option<SystemTime> {
         self.cited.at
-    }
-}
-
-impl Key {
-    pub(super) fn of(group: &Group) -> Self {
-        let Group { rule, operation, place, unenforced, several, .. } = group;
-        let (operation, place, unenforced) = (operation.clone(), place.clone(), unenforced.clone());
-        Self { rule: *rule, operation, place, unenforced, several: *several }
     }
 }
 
@@ -97,31 +83,6 @@ impl Group {
     pub(super) fn is_quoted(&self) -> bool {
         self.number < MAX_QUOTED
     }
-}
-
-/// The groups as a list, in the order in which they came.
-pub(super) mod listed {
-    use super::{BTreeMap, Deserialize as _, Deserializer, Group, Key, Serializer};
-
-    pub(in crate::report) fn serialize<S: Serializer>(
-        groups: &BTreeMap<Key, Group>,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(super::in_order(groups.values()))
-    }
-
-    pub(in crate::report) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<BTreeMap<Key, Group>, D::Error> {
-        let groups = Vec::<Group>::deserialize(deserializer)?.into_iter().enumerate();
-        Ok(groups.map(|(number, group)| (Key::of(&group), Group { number, ..group })).collect())
-    }
-}
-
-pub(super) fn in_order<'a>(groups: impl Iterator<Item = &'a Group>) -> Vec<&'a Group> {
-    let mut groups: Vec<&Group> = groups.collect();
-    groups.sort_by_key(|group| group.number);
-    groups
 }
 
 /// A JSON pointer with `*` in place of array indices, so that the tenth item groups with the first.

@@ -1,19 +1,19 @@
 //! Whether a trail is as it was written: the result of the check of its hash chain, for every report.
 
-use std::{collections::BTreeSet, fmt::Write as _, path::PathBuf};
+use std::{collections::BTreeSet, fmt::Write as _};
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::{
     plural::plural,
-    recording::{Broken, ChainHead, Checked, Clock, ClockSteps, TrailFiles, Unrecorded},
+    recording::{Broken, Checked, ClockSteps, Unrecorded},
 };
 
 /// Maximum clauses of one kind that a sentence lists.
 const MAX_LISTED: usize = 20;
 
 /// The result of the check of one trail.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Integrity {
     /// The trail, as it was named.
@@ -35,23 +35,22 @@ pub struct Integrity {
     /// Exchanges that could not be recorded, as the chain states.
     pub unrecorded: Vec<Unrecorded>,
     /// Lines that a later process adopted, so that nothing shows who wrote them.
-    #[serde(default)]
     pub adopted: u64,
     /// How often the clock went back while it was written.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub clock_back: Option<ClockSteps>,
     /// Files in the trail's folder that are no recording, so that nothing reads them.
     pub unread: Vec<String>,
     /// Hours in which other trails have exchanges and this one has none.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub not_recorded: Vec<NotRecorded>,
-    /// Where its segments are in the chain.
+    /// Its recordings, for the comparison of trails.
     #[serde(skip)]
     pub link: Option<Box<TrailLink>>,
 }
 
 /// A span of hours in which a trail has no exchange and others have some.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct NotRecorded {
     /// The beginning of the first hour.
     pub from: String,
@@ -61,45 +60,15 @@ pub struct NotRecorded {
     pub trails: u64,
 }
 
-/// Where the segments of a trail are in its chain, so that an audit can join those of several parts.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// The recordings of a trail, and when their exchanges started.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TrailLink {
-    /// The first segment; `None` where nothing can be read.
-    pub first: Option<PathBuf>,
-    /// Whether a folder with all segments was named.
-    pub whole: bool,
-    /// Number and hash of the chain before the first segment; `None` where a folder was named.
-    pub begin: Option<(u64, String)>,
-    /// The same behind the last one.
-    pub end: (u64, String),
-    /// What is wrong if another segment follows.
-    pub open_end: Option<String>,
-    /// What its entries show of the clock.
-    pub clock: Clock,
     /// Its recordings among all that are read: how many are before them, and how many they are.
     pub sources: (usize, usize),
     /// The hours since 1970 in which exchanges of it started.
     pub hours: BTreeSet<u64>,
     /// There are more of them than are held.
     pub more_hours: bool,
-}
-
-impl TrailLink {
-    /// Of a trail whose chain was checked (`None`: it has none) and ends with this head; so many segments are read.
-    #[must_use]
-    pub fn new(trail: &TrailFiles, checked: Option<&Checked>, end: ChainHead, read: usize) -> Self {
-        Self {
-            first: trail.segments.first().cloned(),
-            whole: trail.whole,
-            begin: checked.and_then(|checked| checked.begin.as_ref()).map(|begin| (begin.seq, begin.hash.clone())),
-            end: (end.seq, end.hash),
-            open_end: checked.and_then(|checked| checked.open_end.as_ref()).map(Broken::to_string),
-            clock: checked.map(|checked| checked.clock.clone()).unwrap_or_default(),
-            sources: (0, read),
-            hours: BTreeSet::new(),
-            more_hours: false,
-        }
-    }
 }
 
 impl Integrity {
@@ -128,45 +97,6 @@ impl Integrity {
     #[must_use]
     pub fn unrecorded(journal: String, unrecorded: Unrecorded) -> Self {
         Self { unrecorded: vec![unrecorded], ..Self::new(journal, None, false) }
-    }
-
-    /// Adds the segments of the same trail that follow, as if all had been checked together. `false` if nothing shows
-    /// that they do.
-    pub(super) fn join(&mut self, later: &Self) -> bool {
-        let (Some(held), Some(next)) = (self.link.as_deref_mut(), later.link.as_deref()) else { return false };
-        let follows = next.begin.as_ref() == Some(&held.end) && held.begin.is_some();
-        // A kept head before the first entry counts for nothing, and the later part does not know that there is none.
-        let is_first = self.entries == Some(0) && later.kept_heads.is_some_and(|heads| heads > 0);
-        if !follows || is_first || held.sources.0 + held.sources.1 != next.sources.0 {
-            return false;
-        }
-        held.sources.1 += next.sources.1;
-        held.hours.extend(&next.hours);
-        held.more_hours |= next.more_hours;
-        held.end.clone_from(&next.end);
-        held.clock.merge(&next.clock);
-        let clock_back = held.clock.back.clone();
-        self.trail.clone_from(&later.trail);
-        self.unread.extend(later.unread.iter().cloned());
-        if self.broken.is_some() {
-            return true;
-        }
-        let open_end = std::mem::replace(&mut held.open_end, next.open_end.clone());
-        if open_end.is_some() {
-            (self.broken, self.unsealed) = (open_end, 0);
-            return true;
-        }
-        self.entries = self.entries.zip(later.entries).map(|(held, next)| held + next);
-        self.kept_heads = self.kept_heads.zip(later.kept_heads).map(|(held, next)| held + next);
-        self.unsealed = later.unsealed;
-        self.adopted += later.adopted;
-        self.clock_back = clock_back;
-        self.head.clone_from(&later.head);
-        self.broken.clone_from(&later.broken);
-        for unrecorded in later.unrecorded.iter().cloned() {
-            unrecorded.add_to(&mut self.unrecorded);
-        }
-        true
     }
 
     /// One sentence for people.

@@ -407,7 +407,5 @@ fn left_out(facts: &Facts<'_>) -> Option<Part> {
         }
     }
     items.extend(facts.run.evicted_in_words().map(|evicted| vec![text(format!("{evicted}."))]));
-    let unmerged = |sentence: &String| vec![text(format!("Not checked across parts: {sentence}."))];
-    items.extend(facts.run.unmerged.iter().map(unmerged));
     Part::list(Tone::Plain, "Left out", items)
 }

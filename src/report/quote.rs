@@ -2,8 +2,6 @@
 
 use std::{fmt::Write as _, ops::Range};
 
-use serde::{Deserialize, Serialize};
-
 use crate::{
     exchange::{Body, Exchange, Headers, Presence, media},
     finding::{Finding, Rule},
@@ -19,7 +17,7 @@ const MAX_VALUE: usize = 300;
 const MAX_FIELDS: usize = 40;
 
 /// Request and response of a finding.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Quote {
     pub(super) request: Quoted,
     /// `None` where no response came.
@@ -31,7 +29,7 @@ pub struct Quote {
 }
 
 /// A message as text.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Quoted {
     pub(super) text: String,
     /// The bytes of the text that the finding is about.

@@ -39,8 +39,6 @@ pub struct Run {
     pub unrecorded_fails: bool,
     /// Known secrets that were evicted, whose later copies may have been missed.
     pub evicted: u64,
-    /// What parts of an audit do not decide, a sentence each.
-    pub(super) unmerged: Vec<String>,
     /// The exit status, as soon as it is known.
     pub exit: Option<Exit>,
 }

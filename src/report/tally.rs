@@ -8,13 +8,13 @@ use std::{
     time::Duration,
 };
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::{
     Citation, ExchangeRef, Quote,
     audit::caller_name,
     first::First,
-    group::{Group, Key, MAX_QUOTED, Sample, Unenforced, listed, shape, without_indices},
+    group::{Group, Key, MAX_QUOTED, Sample, Unenforced, shape, without_indices},
 };
 use crate::{
     finding::{Blame, Conclusion, Finding, Kind, Reason, Rule, UNDOCUMENTED, Unchecked, UncheckedSet, Verdict},
@@ -89,7 +89,7 @@ impl Unremarkable {
 }
 
 /// What was counted over many exchanges.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default)]
 pub struct Tally {
     /// Exchanges in all.
     pub exchanges: u64,
@@ -100,13 +100,10 @@ pub struct Tally {
     /// Those with a violation.
     pub violates: u64,
     /// Those that no recording answered, whatever the verdict on their request: they are counted nowhere above.
-    #[serde(skip)] // an audit, whose parts are written, has none
     pub misses: u64,
     /// Exchanges of the recordings that are served; they are counted nowhere above.
-    #[serde(skip)]
     pub recorded: Recorded,
     /// Entries that are not HTTP.
-    #[serde(skip)]
     pub skipped: u64,
     /// Exchanges outside the contract's base path; they are among `gap`.
     pub outside: u64,
@@ -118,13 +115,9 @@ pub struct Tally {
     reasons: Vec<(Reason, BTreeMap<Arc<str>, u64>)>,
     /// By [`Blame`].
     blame: [u64; Blame::ALL.len()],
-    #[serde(with = "listed")]
     groups: BTreeMap<Key, Group>,
     /// How many groups there are of each rule.
     kept: BTreeMap<Rule, usize>,
-    /// Groups whose quote is in no part that was merged.
-    #[serde(skip)]
-    unquoted: u64,
     rules: BTreeMap<Rule, u64>,
 }
 
@@ -142,12 +135,11 @@ pub struct Recorded {
 }
 
 /// What was counted of one operation.
-#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default)]
 struct Counts {
     /// Exchanges with a documented operation; 0 for what stands for others.
     exchanges: u64,
     /// The same of the recordings that are served.
-    #[serde(skip)]
     recorded: u64,
     /// How long all of them took, as far as it was measured.
     took: Duration,
@@ -390,7 +382,6 @@ impl Tally {
         for (rule, count) in other.rules {
             *self.rules.entry(rule).or_default() += count;
         }
-        self.unquoted += other.unquoted;
         let mut groups: Vec<(Key, Group)> = other.groups.into_iter().collect();
         groups.sort_by_key(|(_, group)| group.number);
         for (key, mut group) in groups {
@@ -399,10 +390,8 @@ impl Tally {
             group.sample.each().filter(|_| !is_quoted).for_each(|sample| sample.quote = None);
             match self.groups.get_mut(&key) {
                 Some(held) => {
-                    let had_quote = held.sample.quote.is_some();
                     held.count += group.count;
                     held.sample.merge(group.sample);
-                    self.unquoted += u64::from(had_quote && held.sample.quote.is_none());
                 }
                 None => {
                     let kept = self.kept.entry(key.rule).or_default();
@@ -443,11 +432,6 @@ impl Tally {
                 [&mut sample.message, &mut sample.at].into_iter().for_each(clean);
             }
         }
-    }
-
-    /// How many groups lack the request and the response of their first exchange, which no merged part holds.
-    pub(super) fn unquoted(&self) -> u64 {
-        self.unquoted
     }
 
     /// The groups of this kind: by rule, then most frequent first.

@@ -514,7 +514,6 @@ fn overwrite_replaces_no_file_of_another_kind_than_the_command_writes() {
         "learn a.har --out tables/findings.parquet --overwrite",
         "contract --export kept.har",
         "contract --export overlay.har",
-        "audit a.har --partial kept.har",
         "verify a.har --report json=kept.har",
         "verify a.har --report text=overlay.har",
         "redact notes.txt --out kept.har --overwrite",

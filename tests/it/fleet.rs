@@ -101,17 +101,6 @@ fn what_a_trail_lacks_is_a_list_in_json_and_is_compared_within_the_period_of_the
 }
 
 #[test]
-fn trails_in_parts_are_compared_as_in_the_whole() {
-    let folder = fleet();
-    for name in ["a", "b", "c"] {
-        audit(folder.path(), &["--partial", &format!("{name}.part"), &format!("fleet/{name}")]);
-    }
-    let merged = audit(folder.path(), &["--merge", "a.part", "b.part", "c.part"]).stdout;
-    assert_eq!(merged, audit(folder.path(), &["fleet/a", "fleet/b", "fleet/c"]).stdout);
-    assert!(merged.contains("not recorded: no exchange from 2026-01-31T10:00:00Z"), "{merged}");
-}
-
-#[test]
 fn a_trail_without_an_exchange_lacks_every_hour_and_a_file_without_a_chain_is_not_compared() {
     let folder = fleet();
     trail(folder.path(), "empty", &[]);

@@ -16,8 +16,7 @@ fn runs(command: &str) -> &'static [&'static str] {
         "watch" => &["--upstream sandbox -- true", "--upstream sandbox --trail trail -- false", "--upstream x"],
         "replay" => &["good.har -- true", "gap.har --report text -- true", "nosuch.har"],
         "verify" => &["good.har", "gap.har --deny gaps", "good.har --report json", "nosuch.har"],
-        "audit" => &["good.har gap.har", "nosuch.har", "--merge good.har"],
-        "coverage" | "learn" => &["good.har gap.har", "nosuch.har"],
+        "audit" | "coverage" | "learn" => &["good.har gap.har", "nosuch.har"],
         "export" => &["--parquet out good.har gap.har", "--parquet out nosuch.har"],
         "diff" => {
             &["good.har good.har", "good.har gap.har", "good.har nosuch.har", "--contract built-in --contract built-in"]

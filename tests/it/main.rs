@@ -37,7 +37,6 @@ mod mistakes;
 mod operations;
 mod outcomes;
 mod output_keys;
-mod parts;
 mod planted;
 mod prose;
 mod proxy;

@@ -215,7 +215,7 @@ fn every_key_of_an_audit_a_diff_and_a_scan_is_documented_and_the_reverse() {
         .chain(&lacking)
         .map(String::as_str)
         .chain(["unproven[]", "integrity[].unread[]", "filters[]", "unchecked.*", "evicted", "callers[].furtherScopes"])
-        .chain(["callers[].calls[].earlyUnchecked", "uncheckedAcrossParts[]", "findings[].caller"])
+        .chain(["callers[].calls[].earlyUnchecked", "findings[].caller"])
         .chain(["callers[].callsWithUnreadScopes", "reasons[].operations.*"])
         .chain(["reasons[].aspect", "reasons[].at", "reasons[].reason"])
         .collect();

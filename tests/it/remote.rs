@@ -37,7 +37,7 @@ fn a_url_where_a_path_is_taken_makes_no_folder_and_is_refused_with_the_right_for
     let dash = |option: &str| format!("`--{option}` does not take `-`; name a path, or ./- for one of that name");
     for (arguments, expected) in [
         (&["export", "--parquet", "s3://b/p", &fixture][..], no_url("parquet", "s3://b/p")),
-        (&["audit", "--partial", "gs:/x", &fixture], no_url("partial", "gs:/x")),
+        (&["learn", "--out", "gs:/x", &fixture], no_url("out", "gs:/x")),
         (&["record", "--upstream", "sandbox", "--out", "https://h/x", "--", "true"], no_url("out", "https://h/x")),
         (&["verify", "--report", "html=s3://b/x", &fixture], no_url("report", "s3://b/x")),
         (&["verify", "--contract", "s3://k:hunter2@b/x", &fixture], no_url("contract", "s3://***@b/x")),
@@ -45,7 +45,6 @@ fn a_url_where_a_path_is_taken_makes_no_folder_and_is_refused_with_the_right_for
         (&["verify", "s3:/b"], slashes.to_owned()),
         (&["export", "--parquet", "out", "s3:/b"], slashes.to_owned()),
         (&["replay", "https://h/x.har"], "`https://h/x.har`: expected a path, or a URL such as s3://".to_owned()),
-        (&["audit", "--partial", "-", &fixture], dash("partial")),
         (&["redact", "--out", "-", &fixture], dash("out")),
         (&["export", "--parquet", "-", &fixture], dash("parquet")),
     ] {
@@ -60,8 +59,8 @@ fn a_url_where_a_path_is_taken_makes_no_folder_and_is_refused_with_the_right_for
 fn a_path_that_looks_like_a_url_is_one_behind_a_dot() {
     let folder = tempfile::tempdir().unwrap();
     fs::copy(format!("{}/fixtures/gaps.har", env!("CARGO_MANIFEST_DIR")), folder.path().join("s3:x.har")).unwrap();
-    let parts = run_in(folder.path(), ["audit", "--partial", "./s3:part", "./s3:x.har"]);
-    assert!(parts.status < 2 && folder.path().join("s3:part").is_file(), "{}", parts.stderr);
+    let packed = run_in(folder.path(), ["pack", "./s3:x.har", "--out", "./s3:packed.har"]);
+    assert!(packed.status < 2 && folder.path().join("s3:packed.har").is_file(), "{}", packed.stderr);
     let learned = run_in(folder.path(), ["learn", "--out", "-", "./s3:x.har"]);
     assert!(learned.status < 2 && !learned.stdout.is_empty(), "{}", learned.stderr);
 }

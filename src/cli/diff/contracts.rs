@@ -38,7 +38,7 @@ pub(super) fn diff(args: &Args, old: &Path, new: &Path) -> Result<Outcome, Failu
         failing: Vec::new(),
     };
     let judges = Judges { old: Judge::new(was, Duration::ZERO, None), new: Judge::new(is, Duration::ZERO, None) };
-    for inspected in trails::inspect(&args.recordings, &[], false)? {
+    for inspected in trails::inspect(&args.recordings, &[])? {
         if let Some(broken) = inspected.trails.iter().find_map(|trail| trail.broken.as_ref()) {
             return Err(format!("no exchange of a trail that was altered is judged: {broken}").into());
         }

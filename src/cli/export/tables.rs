@@ -45,7 +45,7 @@ pub(super) fn write(args: &Args) -> Result<Outcome, Failure> {
     let judge = Judge::new(args.contract.load()?, args.clock_skew, keys);
     args.selection.check(&judge.contract)?;
     let redactor = args.secrets.redactor(&judge.contract)?;
-    let inspected = trails::inspect(&args.recordings, &args.head, false)?;
+    let inspected = trails::inspect(&args.recordings, &args.head)?;
     if let Some(broken) = inspected.iter().flat_map(|one| &one.trails).find_map(|trail| trail.broken.as_ref()) {
         let hint = "`contrail audit` reports on it";
         return Err(format!("nothing is exported from a trail that was altered: {broken}; {hint}").into());

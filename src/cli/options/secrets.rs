@@ -10,19 +10,11 @@ use crate::{cli::Failure, contract::Contract, redact::Redactor};
 pub struct SecretArgs {
     /// Maximum number of known secrets; beyond it, the least recently seen are evicted, and their later copies are
     /// found only by field, header or format
-    #[arg(long, help_heading = "Redaction", value_name = "N", default_value_t = MAX_SECRETS, value_parser = positive)]
+    #[arg(long, help_heading = "Redaction", value_name = "N", default_value_t = 10_000, value_parser = positive)]
     pub max_secrets: usize,
 }
 
-/// How many secrets are remembered unless an option says otherwise.
-const MAX_SECRETS: usize = 10_000;
-
 impl SecretArgs {
-    /// The option, where it is not the default.
-    pub fn given(&self) -> Option<String> {
-        (self.max_secrets != MAX_SECRETS).then(|| format!("--max-secrets {}", self.max_secrets))
-    }
-
     /// The redactor of a command that reads recordings.
     ///
     /// # Errors

@@ -66,10 +66,6 @@ pub struct Checked {
     pub unrecorded: Vec<Unrecorded>,
     /// Bytes of each segment that was checked to its end. A live trail has grown since.
     pub lengths: Vec<u64>,
-    /// The chain before the first segment, where that may be any of the trail's.
-    pub begin: Option<ChainHead>,
-    /// What is wrong if another segment follows the last one.
-    pub open_end: Option<Broken>,
 }
 
 /// Checks the chain of a trail, its segments in order, and that it goes through the heads of it that were kept
@@ -118,12 +114,6 @@ pub(super) fn check<R: BufRead + Send>(
     }
     check.checked.unsealed =
         check.pending.iter().filter(|pending| !matches!(pending.kind, LineKind::Blank)).count() as u64;
-    let added = |pending: &Pending| Broken {
-        segment: pending.segment.clone(),
-        line: pending.line,
-        reason: "this line was added".to_owned(),
-    };
-    check.checked.open_end = check.torn.take().or_else(|| check.pending.first().map(added));
     let seq = check.checked.head.seq;
     if let Some(kept) = check.kept.last().filter(|kept| whole && kept.seq > seq) {
         let reason = format!(
@@ -201,8 +191,6 @@ struct Check {
     end: Option<(PathBuf, usize)>,
     /// Whether no segment follows.
     last: bool,
-    /// The last segment ends with a line that is not whole.
-    torn: Option<Broken>,
 }
 
 /// A line of a segment, as far as it can be judged by itself.
@@ -305,12 +293,8 @@ impl Check {
         if number == 1 && self.chained && matches!(content, Content::OtherForm | Content::Other { .. }) {
             return broken("a segment begins with a line of the chain, and this line is another");
         }
-        if self.chained && !is_whole {
-            let torn = broken("this line was added: contrail ends a segment with a whole line");
-            if !self.last {
-                return torn;
-            }
-            self.torn = torn;
+        if self.chained && !is_whole && !self.last {
+            return broken("this line was added: contrail ends a segment with a whole line");
         }
         let link = match content {
             Content::Other { digest, kind } => {
@@ -337,7 +321,6 @@ impl Check {
         if any && number == 1 {
             self.covers = link.seq > 0;
             self.checked.head = ChainHead { seq: link.seq, hash: link.prev.clone(), trail: link.trail.clone() };
-            self.checked.begin = Some(self.checked.head.clone());
         }
         compare(&link, &self.checked.head, &self.pending, segment, number).or_else(|| {
             let held = self.step(link);

@@ -2,7 +2,7 @@
 //! ended, so an end long before the one of the entry before it means that the clock was set back.
 
 use jiff::{SignedDuration, Timestamp};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::unrecorded::instant;
 use crate::recording::entry::decode::NO_INSTANT;
@@ -11,16 +11,16 @@ use crate::recording::entry::decode::NO_INSTANT;
 const TOLERANCE: SignedDuration = SignedDuration::from_mins(10);
 
 /// What the entries of a trail show of the clock, in their order.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Clock {
-    /// When the first and the last exchange ended, in milliseconds since 1970.
-    ends: Option<(i64, i64)>,
+    /// When the last exchange ended.
+    last: Option<Timestamp>,
     /// Whether it went back.
     pub back: Option<ClockSteps>,
 }
 
 /// How often a clock went back, and its largest step.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ClockSteps {
     /// How often.
     pub times: u64,
@@ -41,31 +41,18 @@ impl ClockSteps {
 impl Clock {
     /// Adds an entry, whose exchange ended then.
     pub(super) fn take(&mut self, end: Timestamp) {
-        let end = end.as_millisecond();
-        self.merge(&Self { ends: Some((end, end)), back: None });
-    }
-
-    /// Adds what was read later of the same trail.
-    pub fn merge(&mut self, later: &Self) {
-        let Some((next, last)) = later.ends else { return };
-        let Some((first, held)) = self.ends.replace((next, last)) else {
-            self.back.clone_from(&later.back);
-            return;
-        };
-        self.ends = Some((first, last));
-        let instant = |millis| Timestamp::from_millisecond(millis).unwrap_or_default();
-        let between = ClockSteps { times: 1, from: instant(held), to: instant(next) };
-        for steps in Some(between).filter(|step| step.size() > TOLERANCE).into_iter().chain(later.back.clone()) {
-            match &mut self.back {
-                Some(back) => {
-                    let times = back.times + steps.times;
-                    if steps.size() > back.size() {
-                        *back = steps;
-                    }
-                    back.times = times;
+        let end = Timestamp::from_millisecond(end.as_millisecond()).unwrap_or_default();
+        let step = self.last.replace(end).map(|from| ClockSteps { times: 1, from, to: end });
+        let Some(step) = step.filter(|step| step.size() > TOLERANCE) else { return };
+        match &mut self.back {
+            Some(back) => {
+                let times = back.times + 1;
+                if step.size() > back.size() {
+                    *back = step;
                 }
-                None => self.back = Some(steps),
+                back.times = times;
             }
+            None => self.back = Some(step),
         }
     }
 }
@@ -88,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_clock_that_goes_back_is_counted_whether_its_trail_is_read_in_one_or_in_parts() {
+    fn a_clock_that_goes_back_is_counted() {
         let ends = [
             "2026-03-10T00:00:00Z",
             "2026-03-01T00:00:00Z",
@@ -111,11 +98,6 @@ mod tests {
             (back.times, back.from.to_string(), back.to.to_string()),
             (2, ends[4].to_owned(), ends[5].to_owned())
         );
-        for cut in 0..=ends.len() {
-            let mut merged = clock(&ends[..cut]);
-            merged.merge(&clock(&ends[cut..]));
-            assert_eq!(merged, all, "{cut}");
-        }
         assert_eq!(clock(&ends[1..4]).back, None);
     }
 

@@ -7,7 +7,6 @@ use std::{
     time::SystemTime,
 };
 
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{
@@ -28,7 +27,7 @@ use crate::{
 const MAX_SCOPES: usize = 2000;
 
 /// What is known of one caller.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Caller {
     /// Those that its tokens held.
     held: BTreeMap<String, First<Citation>>,
@@ -36,17 +35,15 @@ pub(super) struct Caller {
     /// Calls where the documentation does not show the required scope.
     not_shown: u64,
     /// Calls with a token of which nothing says whether its claims are the place for scopes.
-    #[serde(default)]
     unread: u64,
     /// How often a scope beyond [`MAX_SCOPES`] was held or claimed.
     further_scopes: u64,
     /// What tokens claim that were refused. Anybody can send such a token.
-    #[serde(default)]
     claims: Claims,
 }
 
 /// Calls with a token that the tenant did not accept (401), or whose signature fails.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default)]
 struct Claims {
     calls: u64,
     first: Option<First<Citation>>,
@@ -71,7 +68,7 @@ pub(super) fn is_unneeded(scope: &Scope<'_>) -> bool {
 }
 
 /// Calls of one operation.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Calls {
     pub(super) count: u64,
     pub(super) accepted: u64,
@@ -108,7 +105,7 @@ pub(super) fn is_claim(exchange: &Exchange, is_documented: bool) -> bool {
 }
 
 /// Which scopes the calls of an operation need.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone)]
 struct Needs {
     /// All scopes of one of these.
     alternatives: Vec<Vec<Box<str>>>,
@@ -121,29 +118,6 @@ impl Calls {
     /// Neither accepted, nor refused, nor limited.
     pub(super) fn other(&self) -> u64 {
         self.count - self.accepted - self.refused - self.limited
-    }
-
-    /// Adds calls that were read later.
-    fn merge(&mut self, later: Self) {
-        let Self { count, accepted, refused, limited, violating, first, early, first_early, early_unchecked, needs } =
-            later;
-        self.count += count;
-        self.accepted += accepted;
-        self.refused += refused;
-        self.limited += limited;
-        self.violating += violating;
-        self.early += early;
-        self.early_unchecked += early_unchecked;
-        merge(&mut self.first, first);
-        merge(&mut self.first_early, first_early);
-        match (&mut self.needs, needs) {
-            (Some(held), Some(Needs { first, lacked, .. })) => {
-                held.first.merge(first);
-                merge_all(&mut held.lacked, lacked, usize::MAX);
-            }
-            (None, later) => self.needs = later,
-            (Some(_), None) => {}
-        }
     }
 }
 
@@ -235,25 +209,6 @@ impl Caller {
         for first in self.held.values_mut().chain(scopes.values_mut()).chain(claimed).chain(calls) {
             first.each().for_each(|cited| cited.redact(redactor));
         }
-    }
-
-    /// Adds the calls of the same caller that were read later.
-    pub(super) fn merge(&mut self, later: Self) {
-        let Self { held, calls, not_shown, unread, further_scopes, claims } = later;
-        self.unread += unread;
-        self.further_scopes += further_scopes + merge_all(&mut self.held, held, MAX_SCOPES);
-        self.further_scopes += merge_all(&mut self.claims.scopes, claims.scopes, MAX_SCOPES);
-        self.claims.calls += claims.calls;
-        merge(&mut self.claims.first, claims.first);
-        self.not_shown += not_shown;
-        for (operation, calls) in calls {
-            self.calls.entry(operation).or_default().merge(calls);
-        }
-    }
-
-    /// Whether it held more scopes than are listed.
-    pub(super) fn is_full(&self) -> bool {
-        self.further_scopes > 0
     }
 
     /// The scopes that its tokens held, those that its calls need (the least set), and those that refused tokens claim.
@@ -409,27 +364,6 @@ fn first(held: &mut Option<First<Citation>>, started: Option<SystemTime>, cite: 
         Some(held) => held.take(started, cite),
         None => *held = Some(First::new(cite())),
     }
-}
-
-fn merge(held: &mut Option<First<Citation>>, later: Option<First<Citation>>) {
-    match (held, later) {
-        (Some(held), Some(later)) => held.merge(later),
-        (held, later) => *held = held.take().or(later),
-    }
-}
-
-/// Adds what was read later to a table of at most so many; how many had no room.
-fn merge_all<K: Ord>(held: &mut BTreeMap<K, First<Citation>>, later: BTreeMap<K, First<Citation>>, most: usize) -> u64 {
-    let mut further = 0;
-    for (name, first) in later {
-        let has_room = held.len() < most;
-        match held.get_mut(&name) {
-            Some(held) => held.merge(first),
-            None if has_room => _ = held.insert(name, first),
-            None => further += 1,
-        }
-    }
-    further
 }
 
 /// The exchange itself.

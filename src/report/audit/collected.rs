@@ -27,7 +27,6 @@ use crate::{
         ExchangeRef, Exemptions, Exit, Facts, Group, Integrity, Reason, ReportFormat, Run, Tally, Title, TrailLink,
         baseline::Listed,
         cases,
-        cited::Citation,
         facts::places,
         page::{self, Page},
         rendered::Report,
@@ -42,27 +41,23 @@ const MAX_NAMES: usize = 10_000;
 /// The calls in a set of recordings, added one exchange at a time.
 #[derive(Debug, Clone)]
 pub struct Audit {
-    pub(super) first: Option<SystemTime>,
-    pub(super) last: Option<SystemTime>,
-    pub(super) tally: Tally,
-    pub(super) coverage: Coverage,
-    pub(super) run: Run,
-    pub(super) callers: BTreeMap<String, Caller>,
-    pub(super) waits: Waits,
+    first: Option<SystemTime>,
+    last: Option<SystemTime>,
+    tally: Tally,
+    coverage: Coverage,
+    run: Run,
+    callers: BTreeMap<String, Caller>,
+    waits: Waits,
     /// Without a chain.
-    pub(super) unproven: Vec<String>,
-    pub(super) files: Vec<String>,
+    unproven: Vec<String>,
+    files: Vec<String>,
     /// What the audit is restricted to, as options.
     filters: Vec<String>,
-    pub(super) left_out: u64,
+    left_out: u64,
     /// Entries that could not be read.
     pub unreadable: u64,
     /// The trail whose recording is read.
     trail: Option<usize>,
-    /// Parts that were put together.
-    pub(super) parts: usize,
-    /// Values that their redaction recognised as secrets.
-    pub(super) secrets: u64,
 }
 
 /// What an audit is about.
@@ -96,16 +91,7 @@ impl Audit {
             left_out: 0,
             unreadable: 0,
             trail: None,
-            parts: 0,
-            secrets: 0,
         }
-    }
-
-    /// The same for a part ([`Audit::into_part`]), which keeps what other parts may need.
-    #[must_use]
-    pub fn for_part(mut self) -> Self {
-        self.waits.keep_calls();
-        self
     }
 
     /// Notes the results of the checks of trails' chains; before their recordings, which are read in this order.
@@ -161,17 +147,12 @@ impl Audit {
         let (exchange, operation) = (&judged.exchange, judged.verdict.operation.as_ref());
         let client = client_of(&exchange.request, contract);
         let client = client.as_deref();
-        if self.waits.take(client, operation, exchange, false, None).unchecked
+        if self.waits.take(client, operation, exchange, false).unchecked
             && let Some(caller) = self.callers.get_mut(&self.listed_name(caller_name(client, &exchange.request)))
             && let Some(calls) = caller.calls.get_mut(operation.map_or(UNDOCUMENTED, |operation| operation))
         {
             calls.early_unchecked += 1;
         }
-    }
-
-    /// The results of the checks of trails' chains.
-    pub fn trails_mut(&mut self) -> &mut [Integrity] {
-        &mut self.run.integrity
     }
 
     /// Whether a trail was altered.
@@ -205,7 +186,6 @@ impl Audit {
 
     /// The audit ends with this status.
     pub fn ended(&mut self, exit: Exit) {
-        self.run.unmerged = self.unmerged();
         hours::compare(&mut self.run.integrity);
         self.run.exit = Some(exit);
     }
@@ -231,24 +211,23 @@ impl Audit {
             self.last = Some(self.last.map_or(started, |last| last.max(started)));
         }
         self.tally.add(place, judged, None);
-        let cited = self.waits.keeps_calls().then(|| Citation::new(place, judged));
         let client = client_of(&exchange.request, contract);
         let operation = judged.verdict.operation.as_ref();
-        // What is only a claim is early in no part, either.
+        // What is only a claim is not early.
         let counts = operation.is_none() || !is_claim(exchange, true);
-        let early = self.waits.take(client.as_deref(), operation, exchange, counts, cited);
+        let early = self.waits.take(client.as_deref(), operation, exchange, counts);
         let name = caller_name(client.as_deref(), &exchange.request);
         self.caller(name).take(place, judged, contract, early);
     }
 
     /// The caller of this name; without room for it, that of all further ones.
-    pub(super) fn caller(&mut self, name: String) -> &mut Caller {
+    fn caller(&mut self, name: String) -> &mut Caller {
         let name = self.listed_name(name);
         self.callers.entry(name).or_default()
     }
 
     /// The name under which the calls of a caller are counted.
-    pub(super) fn listed_name(&self, name: String) -> String {
+    fn listed_name(&self, name: String) -> String {
         let has_room = self.callers.len() < MAX_NAMES || self.callers.contains_key(&name);
         if has_room { name } else { format!("{BEYOND}{MAX_NAMES}, counted together") }
     }
@@ -358,12 +337,6 @@ impl Audit {
         if let Some(evicted) = self.run.evicted_in_words() {
             writeln!(out, "\n{evicted}")?;
         }
-        for (at, sentence) in self.run.unmerged.iter().enumerate() {
-            if at == 0 {
-                writeln!(out, "\nnot checked across parts")?;
-            }
-            writeln!(out, "  {sentence}")?;
-        }
         for (at, line) in about.exemptions.lines(&self.tally).iter().enumerate() {
             let blank = if at == 0 { "\n" } else { "" };
             writeln!(out, "{blank}{}", visible(line))?;
@@ -414,9 +387,6 @@ impl Audit {
         if self.run.evicted > 0 {
             report["evicted"] = json!(self.run.evicted);
         }
-        if !self.run.unmerged.is_empty() {
-            report["uncheckedAcrossParts"] = json!(self.run.unmerged);
-        }
         if let Some(coverage) = touched::values(&self.coverage) {
             report["coverage"] = coverage;
         }
@@ -429,11 +399,6 @@ impl Audit {
         }
         writeln!(out, "{report:#}")
     }
-}
-
-/// Whether this name stands for all callers without one of their own.
-pub(super) fn is_beyond(name: &str) -> bool {
-    name.starts_with(BEYOND)
 }
 
 /// Groups of findings below a heading.

@@ -10,7 +10,6 @@ mod client;
 mod collected;
 mod hours;
 mod least;
-mod part;
 mod tables;
 mod waits;
 
@@ -18,5 +17,4 @@ pub(super) use self::client::caller_name;
 pub use self::{
     client::{client_of, name_of},
     collected::{About, Audit},
-    part::{Part, PartError},
 };
