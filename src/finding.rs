@@ -438,7 +438,7 @@ impl Conclusion {
     }
 }
 
-/// Whose business it is: the request documented or not × accepted by the tenant or not.
+/// Which side is at fault: the request documented or not × accepted by the tenant or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Blame {
     /// A violating request that the tenant refused: the client's bug, caught.
@@ -484,7 +484,7 @@ pub struct Verdict {
     pub unchecked: UncheckedSet,
     /// Why; nothing of an aspect that the document does not show.
     pub reasons: Vec<Reason>,
-    /// Whose business it is; `None` where it is unknown (an undocumented request, no answer).
+    /// Which side is at fault; `None` where it is unknown (an undocumented request, no answer).
     pub blame: Option<Blame>,
 }
 

@@ -142,13 +142,13 @@ impl Subject for RunningProxy {
 
 /// A sandbox whose answers are counted. Nothing about them is judged.
 #[derive(Debug)]
-pub(super) struct Counted<T> {
+pub(super) struct CountingSandbox<T> {
     inner: Arc<T>,
     contract: Arc<Contract>,
     exchanges: Arc<Mutex<Exchanges>>,
 }
 
-impl<T> Counted<T> {
+impl<T> CountingSandbox<T> {
     /// Counts by the operations of this contract.
     pub(super) fn new(inner: Arc<T>, contract: Arc<Contract>) -> Self {
         Self { inner, contract, exchanges: Arc::default() }
@@ -160,7 +160,7 @@ impl<T> Counted<T> {
     }
 }
 
-impl<T: Answers> Answers for Counted<T> {
+impl<T: Answers> Answers for CountingSandbox<T> {
     fn answer_now(&self, ask: &Ask<'_>) -> Answer {
         let begun = std::time::Instant::now();
         let answer = self.inner.answer_now(ask);

@@ -121,7 +121,7 @@ fn own_answers(folded: &Folded) -> Option<String> {
     (!why.is_empty()).then(|| format!("contrail answered {count} in the tenant's place: {why}"))
 }
 
-/// Which hosts clients of the forward proxy wanted in vain.
+/// The hosts that the forward proxy denied to its clients.
 fn denied(outcome: &Outcome) -> Option<String> {
     let run = outcome.collector.run();
     let count = run.denials();

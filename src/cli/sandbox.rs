@@ -17,7 +17,7 @@ use tokio::{
 use super::{
     ContractArgs, Failure, Format, Outcome,
     messages::lacking,
-    metrics::{self, Counted, Monitoring},
+    metrics::{self, CountingSandbox, Monitoring},
     printer::Printer,
     summary::event,
 };
@@ -141,7 +141,7 @@ fn run_with<T: Answers + 'static>(
 ) -> Result<Outcome, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let Some(metrics) = metrics else { return runtime.block_on(serve(args, tenant, None, welcome)) };
-    let counted = Counted::new(tenant, contract);
+    let counted = CountingSandbox::new(tenant, contract);
     let metrics = (metrics, counted.subject());
     runtime.block_on(serve(args, Arc::new(counted), Some(metrics), welcome))
 }

@@ -32,7 +32,7 @@ use crate::{
     plural::plural,
     recording::{self, Entry, Note, ReadEnd, ReadError, Recording, reconcile},
     redact::{JudgedExchange, Redactor},
-    report::{Collector, ExchangeRef, Exit, Integrity, Reason, ReportFormat, Request, Unauthenticated, Unremarkable},
+    report::{CleanVerdict, Collector, ExchangeRef, Exit, Integrity, Reason, ReportFormat, Request, Unauthenticated},
     token::{self, Jwks, TokenCache},
 };
 
@@ -172,7 +172,7 @@ struct Verified {
 /// What there is to report of an exchange.
 enum Remark {
     /// That it was there. `searched` is the exchange, if it may hold secrets.
-    Nothing { counted: Unremarkable, searched: Option<Box<Exchange>> },
+    Nothing { counted: CleanVerdict, searched: Option<Box<Exchange>> },
     /// Something of it.
     Something(Box<JudgedExchange>),
 }
@@ -200,7 +200,7 @@ fn read(
         let unauthenticated = open.then(|| judge.unauthenticated(&mut exchange));
         let touched = parts.as_ref().map(|parts| parts.touched_by(&exchange));
         let carries_authorization = exchange.request.headers.contains("authorization");
-        let remark = match Unremarkable::of(&verdict, exchange.timings.total()).filter(|_| !listed) {
+        let remark = match CleanVerdict::of(&verdict, exchange.timings.total()).filter(|_| !listed) {
             Some(counted) => Remark::Nothing { counted, searched: note.is_none().then(|| Box::new(exchange)) },
             None => Remark::Something(Box::new(JudgedExchange::new(exchange, verdict))),
         };

@@ -1,4 +1,4 @@
-//! What a document states and no message can ever be held to: paths, parameters and discriminators that lead nowhere.
+//! Parts of a document that no message can reach: paths, parameters and discriminators that lead nowhere.
 
 use serde_json::Value;
 

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{
     Part,
     shape::{
-        Branch, Condition, Content, Listed, ListedValues, Node, NodeNumber, OperationShape, Parameter, PartNumber,
+        Branch, Condition, Content, ListedValues, Node, NodeNumber, OperationShape, Parameter, PartNumber, PartPlace,
     },
 };
 use crate::{
@@ -31,7 +31,7 @@ const CHOICES: [&str; 2] = ["oneOf", "anyOf"];
 /// The parts of documents, so far.
 #[derive(Debug, Default)]
 pub(super) struct Listing {
-    pub(super) parts: Vec<Listed>,
+    pub(super) parts: Vec<PartPlace>,
     pub(super) nodes: Vec<Node>,
 }
 
@@ -74,7 +74,7 @@ impl OneDocument<'_> {
         let parts = &mut self.all.parts;
         let document = self.number;
         *self.numbers.entry(used).or_insert_with(|| {
-            parts.push(Listed { part, name, document, at });
+            parts.push(PartPlace { part, name, document, at });
             parts.len() - 1
         })
     }

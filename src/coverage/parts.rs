@@ -4,7 +4,7 @@ use std::{collections::HashMap, panic::resume_unwind, sync::Arc};
 
 use super::{
     listing::Listing,
-    shape::{Listed, Node, OperationShape},
+    shape::{Node, OperationShape, PartPlace},
 };
 use crate::contract::{Contract, ContractDocument, schema::with_deep_stack};
 
@@ -12,7 +12,7 @@ use crate::contract::{Contract, ContractDocument, schema::with_deep_stack};
 #[derive(Debug)]
 pub struct ContractParts {
     pub(super) contract: Arc<Contract>,
-    pub(super) parts: Vec<Listed>,
+    pub(super) parts: Vec<PartPlace>,
     /// Of each document, by the operation's JSON pointer.
     pub(super) operations: Vec<HashMap<String, OperationShape>>,
     pub(super) nodes: Vec<Node>,

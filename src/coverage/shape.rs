@@ -21,7 +21,7 @@ pub(super) type NodeNumber = usize;
 
 /// A part, and where the contract has it.
 #[derive(Debug, Clone)]
-pub(super) struct Listed {
+pub(super) struct PartPlace {
     pub(super) part: Part,
     pub(super) name: String,
     pub(super) document: usize,

@@ -62,8 +62,8 @@ pub(crate) fn is_plain(bytes: &[u8]) -> bool {
 /// or for two copies of [`COPIED`] and their backslashes.
 type Piece = [u8; 512 + 16 * 6 + 32];
 
-/// Bytes that are copied at a time, of which fewer may be meant: most strings fit, and how long they are need not be
-/// guessed by the processor.
+/// Bytes that are copied at a time, though a string may be shorter: with a fixed size the processor has no branch to
+/// guess, and most strings fit.
 const COPIED: usize = 32;
 
 /// The inside of a JSON string literal.

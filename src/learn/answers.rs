@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     collector::Answers,
-    places::{self, Listed},
+    places::{self, ResponsePlace},
     shape::{ENOUGH, Shape},
 };
 use crate::{
@@ -30,7 +30,7 @@ struct Described<'d> {
 
 /// What is added to the response.
 #[derive(Default)]
-struct Added {
+struct ResponseAddition {
     shown: Vec<Unchecked>,
     content: Map<String, Value>,
     what: &'static str,
@@ -39,7 +39,7 @@ struct Added {
 /// The fact that these answers show beyond the document, if there is one.
 pub(super) fn fact(contract: &ContractDocument, operation: &Operation, answers: &Answers) -> Option<Fact> {
     let (document, status) = (contract.document(), answers.status);
-    let Listed { at, exact, class, is_default } = places::response(document, operation, status)?;
+    let ResponsePlace { at, exact, class, is_default } = places::response(document, operation, status)?;
     let of_status = if is_success(status) { Unchecked::SuccessStatus } else { Unchecked::ErrorStatus };
     let mut silent = operation.not_shown;
     if !contract.model().error_bodies {
@@ -89,8 +89,8 @@ pub(super) fn fact(contract: &ContractDocument, operation: &Operation, answers: 
 }
 
 /// A schema of the bodies, where the document has none.
-fn bodies(answers: &Answers) -> Added {
-    let mut added = Added::default();
+fn bodies(answers: &Answers) -> ResponseAddition {
+    let mut added = ResponseAddition::default();
     let success = is_success(answers.status);
     // A documented body of a success has to be there.
     let is_mixed = success && answers.without_body > 0 && !answers.bodies.is_empty();
@@ -114,8 +114,8 @@ fn required(
     described: &Described<'_>,
     old: &Map<String, Value>,
     already: UncheckedSet,
-) -> Added {
-    let mut added = Added::default();
+) -> ResponseAddition {
+    let mut added = ResponseAddition::default();
     let aspect = Unchecked::ResponseRequired;
     let decides = is_success(answers.status)
         && operation.not_shown.contains(aspect)

@@ -14,7 +14,7 @@ use crate::{
 
 /// Where the document has the response of a status, or would have it.
 #[derive(Debug)]
-pub(super) struct Listed<'d> {
+pub(super) struct ResponsePlace<'d> {
     /// JSON pointer.
     pub(super) at: String,
     /// What is there; `None` if nothing is.
@@ -26,7 +26,7 @@ pub(super) struct Listed<'d> {
 }
 
 /// The place of a status; `None` where the document has no response at all.
-pub(super) fn response<'d>(document: &'d Value, operation: &Operation, status: u16) -> Option<Listed<'d>> {
+pub(super) fn response<'d>(document: &'d Value, operation: &Operation, status: u16) -> Option<ResponsePlace<'d>> {
     let responses_at = below(&operation.at, &["responses"]);
     let responses = document.pointer(&responses_at)?.as_object()?;
     let find = |key: &str| {
@@ -35,7 +35,7 @@ pub(super) fn response<'d>(document: &'d Value, operation: &Operation, status: u
     };
     let [number, upper, lower, default] = response_keys(status);
     if let Some((at, exact)) = find(&number) {
-        return Some(Listed { at, exact: Some(exact), class: None, is_default: false });
+        return Some(ResponsePlace { at, exact: Some(exact), class: None, is_default: false });
     }
     // OpenAPI has no place for another status.
     if responses.is_empty() || !(100..600).contains(&status) {
@@ -44,11 +44,15 @@ pub(super) fn response<'d>(document: &'d Value, operation: &Operation, status: u
     let class = find(&upper).or_else(|| find(&lower));
     let is_default = class.is_none() && responses.contains_key(&default);
     let class = class.or_else(|| find(&default));
-    Some(Listed { at: below(&responses_at, &[&number]), exact: None, class, is_default })
+    Some(ResponsePlace { at: below(&responses_at, &[&number]), exact: None, class, is_default })
 }
 
 /// JSON pointer of the schema of a response's body.
-pub(super) fn body_schema(contract: &ContractDocument, listed: &Listed<'_>, response: &Response) -> Option<String> {
+pub(super) fn body_schema(
+    contract: &ContractDocument,
+    listed: &ResponsePlace<'_>,
+    response: &Response,
+) -> Option<String> {
     let class = || listed.class.as_ref().map(|(at, class)| (at, *class));
     let (at, described) = listed.exact.map(|exact| (&listed.at, exact)).or_else(class)?;
     let value = response.headers.get("content-type")?.as_bytes();

@@ -52,7 +52,7 @@ pub struct Observed<'a> {
 
 /// The facts by which durations of an operation are counted apart. Each takes few values, whatever a client sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Answered {
+pub(super) struct DurationLabels {
     pub(super) method: &'static str,
     pub(super) scheme: &'static str,
     /// The class of the status; `none` where the client got no response.
@@ -61,7 +61,7 @@ pub(super) struct Answered {
     pub(super) status: Option<u16>,
 }
 
-impl Answered {
+impl DurationLabels {
     fn of(observed: &Observed<'_>) -> Self {
         let named = |status: &u16| StatusCode::from_u16(*status).is_ok_and(|code| code.canonical_reason().is_some());
         Self {
@@ -77,7 +77,7 @@ impl Answered {
 /// verdicts.
 #[derive(Debug, Clone, Default)]
 pub(super) struct OfOperation {
-    pub(super) durations: Vec<(Answered, Durations)>,
+    pub(super) durations: Vec<(DurationLabels, Durations)>,
     pub(super) verdicts: Vec<(&'static str, u64)>,
 }
 
@@ -107,7 +107,7 @@ impl Exchanges {
     pub fn count(&mut self, observed: &Observed<'_>) {
         let operation = self.operation(observed.verdict.operation.as_ref());
         *at(&mut operation.verdicts, observed.conclusion) += 1;
-        at(&mut operation.durations, Answered::of(observed)).add(observed.took);
+        at(&mut operation.durations, DurationLabels::of(observed)).add(observed.took);
         for finding in &observed.verdict.findings {
             *self.findings.entry(finding.rule).or_default() += 1;
         }

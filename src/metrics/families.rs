@@ -12,7 +12,7 @@ use std::{
 };
 
 use super::{
-    exchanges::{Answered, Durations, Exchanges, OfOperation},
+    exchanges::{DurationLabels, Durations, Exchanges, OfOperation},
     family::{Family, Grain, Kind, Labels, Value},
     registry::{Gauges, Metrics},
 };
@@ -184,8 +184,8 @@ fn merged(operation: &str, held: &OfOperation, grain: Grain) -> BTreeMap<Labels,
     all
 }
 
-fn duration_labels(answered: &Answered, grain: Grain) -> Labels {
-    let Answered { method, scheme, class, status } = *answered;
+fn duration_labels(answered: &DurationLabels, grain: Grain) -> Labels {
+    let DurationLabels { method, scheme, class, status } = *answered;
     if grain == Grain::Classes {
         return vec![("http.request.method", method.into()), ("status_class", class.into())];
     }

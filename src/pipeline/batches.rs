@@ -176,7 +176,7 @@ impl Batch {
         self.exchanges.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What becomes of it, while its exchanges are put into words.
+    /// Its output: entries and lines of the console.
     pub(super) fn outgoing(&self) -> MutexGuard<'_, Outgoing> {
         self.outgoing.lock().unwrap_or_else(PoisonError::into_inner)
     }

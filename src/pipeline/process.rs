@@ -190,7 +190,7 @@ impl Pipeline {
         outgoing.exchanges = 0;
         let mut queued = 0;
         for next in 0..redacted.len() {
-            self.put_into_words(judge, &redacted[next], &mut outgoing);
+            self.encode_exchange(judge, &redacted[next], &mut outgoing);
             if outgoing.entries.size() >= MAX_QUEUED {
                 self.queue(&mut redacted[queued..=next], &mut outgoing);
                 queued = next + 1;
@@ -257,7 +257,7 @@ impl Pipeline {
     }
 
     /// Adds the line and the entry of an exchange.
-    fn put_into_words(&self, judge: &Judge, redacted: &Processing<Ready>, outgoing: &mut Outgoing) {
+    fn encode_exchange(&self, judge: &Judge, redacted: &Processing<Ready>, outgoing: &mut Outgoing) {
         let Some(Ready { judged, attestation, panicked, .. }) = &redacted.of else {
             self.internal_error();
             return console::unredacted(&mut outgoing.lines, self.lines);

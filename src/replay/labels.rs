@@ -253,12 +253,12 @@ impl Place<'_> {
 
 /// Which live values were taken for which labels.
 #[derive(Debug, Default)]
-pub(super) struct Taken {
+pub(super) struct LabelAssignments {
     by_value: HashMap<Spot, Vec<u64>>,
     labels: HashSet<Spot>,
 }
 
-impl Taken {
+impl LabelAssignments {
     /// Maximum live values that are remembered.
     const MAX: usize = 65_536;
 

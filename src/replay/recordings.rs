@@ -11,7 +11,7 @@ use super::{
     caller::{CallerCache, CallerId},
     conditions,
     index::Index,
-    labels::{LiveValue, Taken},
+    labels::{LabelAssignments, LiveValue},
     sequence::{Asker, Choice, Exhausted, Sequence},
     serve::{self, Answer},
     sites::KnownSite,
@@ -40,7 +40,7 @@ struct ReplayState {
     /// Requests that were found as they came, by their bytes.
     found: HashMap<Box<[u8]>, KnownRequest>,
     sequence: Sequence,
-    taken: Taken,
+    taken: LabelAssignments,
     caller_cache: CallerCache<Option<CallerId>>,
     /// The host that is taken for the tenant, though neither an option nor a recording names it.
     tenant_host: Option<String>,
@@ -51,7 +51,7 @@ struct ReplayState {
 }
 
 /// The recorded exchanges that a request is to be answered from.
-struct Found {
+struct Candidates {
     bucket: u32,
     /// Its values at places that were redacted, the header aside.
     live: Vec<LiveValue>,
@@ -136,7 +136,7 @@ impl Replay {
             }
             return Ok(Served { answer, clean: false, same_request: None, remarks });
         }
-        let Found { bucket, mut live, exact, same_request, remark } = self.find(request, redact)?;
+        let Candidates { bucket, mut live, exact, same_request, remark } = self.find(request, redact)?;
         let repeats = request.method.is_safe() || is_token_request;
         let exhausted = self.exhausted.unwrap_or(if repeats { Exhausted::Repeat } else { Exhausted::Miss });
         let mut state = self.state();
@@ -185,7 +185,7 @@ impl Replay {
             Ok(Some(answer)) => answer,
             Ok(None) => return Err(Box::new(self.unservable_miss(entry, &redact(request)))),
             Err(error) => {
-                let advice = "Leave the recording as it is while it is replayed.";
+                let advice = "Do not change a recording while it is being replayed.";
                 let reason = Reason::Unservable { entry: self.index.name(entry), why: error.to_string(), advice };
                 return Err(Box::new(Miss::of_entry(&self.index, reason, &redact(request), entry)));
             }
@@ -317,13 +317,13 @@ impl Replay {
     }
 
     /// The recorded exchanges that are the same request: as it came, else redacted.
-    fn find(&self, request: &Request, redact: &dyn Fn(&Request) -> Request) -> Result<Found, Box<Miss>> {
+    fn find(&self, request: &Request, redact: &dyn Fn(&Request) -> Request) -> Result<Candidates, Box<Miss>> {
         /// Maximum requests found by their bytes; beyond it, the cache is emptied.
         const MAX_FOUND: usize = 16_384;
         let sent = self.index.rules.keys.sent(request);
         if let Some(KnownRequest { bucket, live, exact, key }) = self.state().found.get(&*sent) {
             let (bucket, live, same_request) = (*bucket, live.clone(), Some(key.clone()));
-            return Ok(Found { bucket, live, exact: *exact, same_request, remark: None });
+            return Ok(Candidates { bucket, live, exact: *exact, same_request, remark: None });
         }
         let mut parts = Parts::of(request);
         let mut host = None;
@@ -359,7 +359,7 @@ impl Replay {
             }
             let key = RequestKey::default();
             found.insert((*sent).into(), KnownRequest { bucket, live: live.clone(), exact, key: key.clone() });
-            return Ok(Found { bucket, live, exact, same_request: Some(key), remark });
+            return Ok(Candidates { bucket, live, exact, same_request: Some(key), remark });
         }
         let redacted = redact(request);
         let raw = parts;
@@ -371,7 +371,7 @@ impl Replay {
             return Err(Box::new(Miss::unknown(&self.index, &redacted, &parts, &raw)));
         };
         let live = self.index.live_values(bucket, &raw);
-        Ok(Found { bucket, live, exact, same_request: None, remark: taken(host) })
+        Ok(Candidates { bucket, live, exact, same_request: None, remark: taken(host) })
     }
 
     /// The entry that answers a request with these values. Where it could have several sets of labels, it has the first
@@ -379,7 +379,7 @@ impl Replay {
     fn next(
         &self,
         sequence: &mut Sequence,
-        taken: &mut Taken,
+        taken: &mut LabelAssignments,
         bucket: u32,
         asker: Asker<'_>,
         live: &[LiveValue],
@@ -410,7 +410,7 @@ impl Replay {
     /// [`Replay::unfit`]; nothing is used up.
     #[must_use]
     pub fn proof(&self) -> Vec<Unproven> {
-        let (mut sequence, mut taken) = (Sequence::default(), Taken::default());
+        let (mut sequence, mut taken) = (Sequence::default(), LabelAssignments::default());
         let mut unproven = Vec::new();
         for (entry, held) in (0_u32..).zip(&self.index.held) {
             if held.is_unfit {

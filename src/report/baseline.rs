@@ -14,12 +14,12 @@ use crate::{finding::Rule, plural::plural};
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Baseline {
     name: String,
-    known: BTreeSet<Known>,
+    known: BTreeSet<BaselineEntry>,
 }
 
 /// A finding, whatever exchange it is of.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Known {
+pub struct BaselineEntry {
     /// The rule's id.
     pub rule: String,
     /// The documented operation, if there is one.
@@ -36,7 +36,7 @@ pub struct Covered<'a> {
     /// Findings of this run that it lists.
     pub known: u64,
     /// What it lists and this run did not find.
-    pub gone: Vec<&'a Known>,
+    pub gone: Vec<&'a BaselineEntry>,
 }
 
 impl Baseline {
@@ -48,7 +48,7 @@ impl Baseline {
     pub fn parse(name: impl Into<String>, text: &str) -> Result<Self, String> {
         #[derive(Deserialize)]
         struct Report {
-            findings: BTreeSet<Known>,
+            findings: BTreeSet<BaselineEntry>,
         }
         let report: Report = serde_json::from_str(text).map_err(|error| error.to_string())?;
         match report.findings.iter().find(|known| known.rule.parse::<Rule>().is_err()) {
@@ -58,12 +58,12 @@ impl Baseline {
     }
 
     pub(super) fn covers(&self, group: &Group) -> bool {
-        self.known.contains(&Known::of(group))
+        self.known.contains(&BaselineEntry::of(group))
     }
 
     /// What it covered of these findings.
     pub(super) fn covered(&self, tally: &Tally) -> Covered<'_> {
-        let found: BTreeSet<Known> = tally.all_groups().map(Known::of).collect();
+        let found: BTreeSet<BaselineEntry> = tally.all_groups().map(BaselineEntry::of).collect();
         Covered {
             file: &self.name,
             known: tally.all_groups().filter(|group| self.covers(group)).map(|group| group.count).sum(),
@@ -108,7 +108,7 @@ impl<'a> Listed<'a> {
     }
 }
 
-impl Known {
+impl BaselineEntry {
     fn of(group: &Group) -> Self {
         Self {
             rule: group.rule.id().to_owned(),

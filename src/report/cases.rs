@@ -1,5 +1,5 @@
-//! What a report fails, as cases: a suite per operation, in it one case that it was checked, one per group of the same
-//! finding and one per missed request; then the denied hosts, the unused recordings, the proof, expired
+//! Results of a report as test cases: a suite per operation, in it one case that it was checked, one per group of the
+//! same finding and one per missed request; then the denied hosts, the unused recordings, the proof, expired
 //! suppressions, the chains of trails and what else sets the exit status.
 //!
 //! Names hold no counts and no places in a file, so that a CI system recognises a case in the next run.

@@ -3,8 +3,8 @@
 use std::{io, sync::Arc};
 
 use super::{
-    Covered, ExchangeRef, Exemptions, Exit, Facts, Integrity, Proof, Reason, Run, Stale, Suppressed, Tally, Title,
-    Unauthenticated, Unremarkable, Unused, spool::Spool,
+    CleanVerdict, Covered, ExchangeRef, Exemptions, Exit, Facts, Integrity, Proof, Reason, Run, Stale, Suppressed,
+    Tally, Title, Unauthenticated, Unused, spool::Spool,
 };
 use crate::{
     contract::Contract,
@@ -236,7 +236,7 @@ impl Collector {
 
     /// Counts an exchange without a finding; not for a collector that lists exchanges. The rest as
     /// [`Collector::exchange`].
-    pub fn unremarkable(&mut self, place: ExchangeRef<'_>, counted: &Unremarkable, other: Option<Unauthenticated>) {
+    pub fn unremarkable(&mut self, place: ExchangeRef<'_>, counted: &CleanVerdict, other: Option<Unauthenticated>) {
         debug_assert!(!self.lists());
         if self.open.is_none() && other.is_some() {
             self.open = Some((Half::new(false), Half::new(false)));

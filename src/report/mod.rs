@@ -47,7 +47,7 @@ mod touched;
 mod xml;
 
 pub use self::{
-    baseline::{Baseline, Covered, Known},
+    baseline::{Baseline, BaselineEntry, Covered},
     cited::{Citation, Cited, ExchangeRef, LIVE},
     collector::Collector,
     exemptions::Exemptions,
@@ -61,5 +61,5 @@ pub use self::{
     run::{Denied, Difference, Miss, Missed, Near, Proof, Run, Stale, Unused},
     spool::WrittenFinding,
     suppression::{Suppressed, Suppression},
-    tally::{Recorded, Tally, Unauthenticated, Unremarkable},
+    tally::{CleanVerdict, Recorded, Tally, Unauthenticated},
 };

@@ -1,4 +1,4 @@
-//! What a run of the proxy came to besides findings: misses, denied requests, unused recordings, and
+//! Results of a run of the proxy other than findings: misses, denied requests, unused recordings, and
 //! the proof of the fixture that it wrote.
 
 use std::collections::BTreeMap;

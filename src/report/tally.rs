@@ -40,7 +40,7 @@ const OUTSIDE: &str = "outside the contract (another site or base path)";
 pub struct Unauthenticated {
     /// What is unchecked then, `auth` among it.
     pub unchecked: UncheckedSet,
-    /// Whose business it is then.
+    /// Which side is at fault then.
     pub blame: Option<Blame>,
 }
 
@@ -60,7 +60,7 @@ impl Unauthenticated {
 
 /// A verdict without a finding: where no report lists exchanges, its exchange is only counted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unremarkable {
+pub struct CleanVerdict {
     operation: Option<Arc<str>>,
     unchecked: UncheckedSet,
     reasons: Vec<Reason>,
@@ -68,7 +68,7 @@ pub struct Unremarkable {
     took: Duration,
 }
 
-impl Unremarkable {
+impl CleanVerdict {
     /// What there is to count of an exchange that took so long; `None` if there is a finding.
     #[must_use]
     pub fn of(verdict: &Verdict, took: Duration) -> Option<Self> {
@@ -197,8 +197,8 @@ impl Tally {
     }
 
     /// Counts an exchange without a finding.
-    pub(super) fn count(&mut self, place: ExchangeRef<'_>, counted: &Unremarkable) {
-        let Unremarkable { operation, unchecked, reasons, blame, took } = counted;
+    pub(super) fn count(&mut self, place: ExchangeRef<'_>, counted: &CleanVerdict) {
+        let CleanVerdict { operation, unchecked, reasons, blame, took } = counted;
         let conclusion = Conclusion::of([].iter(), *unchecked);
         self.count_verdict(place, conclusion, operation.as_deref(), *unchecked, *blame, *took);
         self.count_reasons(operation.as_ref(), reasons);

@@ -154,7 +154,7 @@ pub const CHOICES: &[Choice] = &[
         "requestToken",
         "other audiences",
         "5",
-        "the interface's own URL is as good as `/api/v2/` (on the tenant's host or the address that was asked); 403 for any other",
+        "accepts `/api/v2/` on the tenant's host or on this interface's address; 403 for any other audience",
     ),
     choice("requestToken", "a `scope` parameter", "5", "narrows the client's scopes to those named"),
     choice("requestToken", "other parameters", "5", "ignored"),

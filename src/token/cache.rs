@@ -27,7 +27,7 @@ pub struct TokenCache {
 #[derive(Default)]
 struct Tokens {
     /// By the whole value of the header.
-    recent: Recent<Decoded>,
+    recent: Recent<CachedCredential>,
     all: Generations,
 }
 
@@ -36,13 +36,13 @@ type Digest = [u8; 32];
 /// Two generations: a hit in the older one moves to the newer; when that is full, it becomes the older.
 #[derive(Default)]
 struct Generations {
-    recent: HashMap<Digest, Decoded>,
-    older: HashMap<Digest, Decoded>,
+    recent: HashMap<Digest, CachedCredential>,
+    older: HashMap<Digest, CachedCredential>,
 }
 
 /// What a token says; for one that has facts, also as it is outside its time, made when first asked for.
 #[derive(Clone)]
-struct Decoded {
+struct CachedCredential {
     credential: Credential,
     expired: Option<Credential>,
     not_yet: Option<Credential>,
@@ -96,7 +96,7 @@ impl TokenCache {
         drop(held);
         // Decoding and checking a signature takes longer than anything else here: not under the lock.
         let mut decoded =
-            Decoded { credential: jwt::decode(token, self.keys.as_deref()), expired: None, not_yet: None };
+            CachedCredential { credential: jwt::decode(token, self.keys.as_deref()), expired: None, not_yet: None };
         let credential = decoded.at(at, self.skew);
         let mut held = self.lock();
         held.recent.put(value.as_bytes(), decoded.clone());
@@ -117,14 +117,14 @@ impl TokenCache {
 }
 
 impl Generations {
-    fn get(&mut self, digest: &Digest) -> Option<&mut Decoded> {
+    fn get(&mut self, digest: &Digest) -> Option<&mut CachedCredential> {
         if let Some(known) = self.older.remove(digest) {
             self.insert(*digest, known);
         }
         self.recent.get_mut(digest)
     }
 
-    fn insert(&mut self, digest: Digest, decoded: Decoded) {
+    fn insert(&mut self, digest: Digest, decoded: CachedCredential) {
         if self.recent.len() >= TokenCache::MAX_TOKENS {
             self.older = std::mem::take(&mut self.recent);
         }
@@ -132,7 +132,7 @@ impl Generations {
     }
 }
 
-impl Decoded {
+impl CachedCredential {
     fn at(&mut self, at: SystemTime, skew: Duration) -> Credential {
         let Credential::Token(facts) = &self.credential else { return self.credential.clone() };
         let outside = match facts.time_at(at, skew) {

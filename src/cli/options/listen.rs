@@ -71,7 +71,7 @@ impl ListenerArgs {
         if let Some(credentials) = &self.proxy_auth
             && !credentials.contains(':')
         {
-            return Err("--proxy-auth wants a name and a password with a colon between them: USER:PASSWORD".into());
+            return Err("--proxy-auth: expected USER:PASSWORD".into());
         }
         Ok(())
     }

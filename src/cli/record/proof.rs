@@ -154,7 +154,7 @@ fn verified(
         match given.get_mut(&gist) {
             Some(left) if *left > 0 => *left -= 1,
             _ => problems.push(format!(
-                "entry {index} ({}) verifies as [{}], which was not said live; please report it",
+                "entry {index} ({}): `contrail verify` reports [{}], the live check did not; please report this",
                 gist.0.as_deref().unwrap_or(UNDOCUMENTED),
                 gist.1.iter().map(|(rule, at)| format!("{rule} {at}")).collect::<Vec<_>>().join(", ")
             )),

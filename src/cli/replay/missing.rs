@@ -43,7 +43,7 @@ pub(super) struct Missing {
 
 /// What became of it.
 #[derive(Debug, Default)]
-pub(super) struct Added {
+pub(super) struct MissingOutcome {
     pub(super) rows: Rows,
     /// The proof of the fixture, if something was added to it.
     pub(super) proof: Option<Proof>,
@@ -124,20 +124,20 @@ impl Missing {
     }
 
     /// Folds what was recorded into the fixture. Where no answer of the tenant was, the fixture stays as it is.
-    pub(super) fn end(self, ran: Option<&RunEnd>, outcome: &Outcome) -> Added {
+    pub(super) fn end(self, ran: Option<&RunEnd>, outcome: &Outcome) -> MissingOutcome {
         let left = [self.path.clone()];
         self.fold(ran, outcome).unwrap_or_else(|failure| {
             let error = FoldError::from(failure);
-            Added { rows: error.rows(&left), undone: Some(error.reason()), ..Added::default() }
+            MissingOutcome { rows: error.rows(&left), undone: Some(error.reason()), ..MissingOutcome::default() }
         })
     }
 
-    fn fold(self, ran: Option<&RunEnd>, outcome: &Outcome) -> Result<Added, Failure> {
+    fn fold(self, ran: Option<&RunEnd>, outcome: &Outcome) -> Result<MissingOutcome, Failure> {
         let written = self.path.metadata().is_ok_and(|journal| journal.len() > 0);
         if !written && self.earlier || ran.is_none() && !self.earlier {
             let mut rows: Rows = vec![("added", "nothing".into())];
             rows.extend(remove(self.journal));
-            return Ok(Added { rows, ..Added::default() });
+            return Ok(MissingOutcome { rows, ..MissingOutcome::default() });
         }
         let _stoppable = stoppable(&self.path);
         let before = if self.earlier { self.builder.verdicts()? } else { BTreeMap::new() };
@@ -151,7 +151,7 @@ impl Missing {
             Err(error) => {
                 let (rows, proof) = (error.rows(&error.keep(&self.journal, false)), error.proof());
                 let undone = proof.is_none().then(|| error.reason());
-                return Ok(Added { rows, proof, undone });
+                return Ok(MissingOutcome { rows, proof, undone });
             }
         };
         if proven.folded.nothing {
@@ -160,10 +160,10 @@ impl Missing {
             let cause = nothing::cause(outcome, &proven.folded, &ran);
             let mut rows = nothing::lines(&fixture, self.earlier, &cause);
             rows.extend(remove(self.journal));
-            return Ok(Added { rows, undone: Some(nothing::reason(cause)), ..Added::default() });
+            return Ok(MissingOutcome { rows, undone: Some(nothing::reason(cause)), ..MissingOutcome::default() });
         }
         let rows = self.builder.rows(&proven, remove(self.journal));
-        Ok(Added { rows, proof: proven.proof, undone: None })
+        Ok(MissingOutcome { rows, proof: proven.proof, undone: None })
     }
 }
 

@@ -67,14 +67,14 @@ enum Reading {
 }
 
 /// What the `Content-Type` names.
-enum Named<'a> {
+enum ContentTypes<'a> {
     /// Type and subtype, lower case; empty if they are missing or malformed.
     One(Cow<'a, str>),
     /// Several media types. Recipients differ in which one they take (RFC 9110, section 8.3).
     Several(Vec<Cow<'a, str>>),
 }
 
-impl Named<'_> {
+impl ContentTypes<'_> {
     fn any(&self, is: impl Fn(&str) -> bool) -> bool {
         match self {
             Self::One(media_type) => is(media_type),
@@ -84,11 +84,11 @@ impl Named<'_> {
 }
 
 /// The media type of a message; `None` without a `Content-Type`.
-fn named(headers: &Headers) -> Option<Named<'_>> {
+fn named(headers: &Headers) -> Option<ContentTypes<'_>> {
     let mut values = headers.get_all("content-type").map(HeaderValue::as_bytes);
     let (first, second) = (values.next()?, values.next());
     if second.is_none() && memchr::memchr(b',', first).is_none() {
-        return Some(Named::One(media_type(first)));
+        return Some(ContentTypes::One(media_type(first)));
     }
     let mut types: Vec<Cow<'_, str>> = Vec::new();
     for value in [first].into_iter().chain(second).chain(values).flat_map(media::list) {
@@ -97,7 +97,11 @@ fn named(headers: &Headers) -> Option<Named<'_>> {
             types.push(media_type);
         }
     }
-    Some(if types.len() > 1 { Named::Several(types) } else { Named::One(types.pop().unwrap_or_default()) })
+    Some(if types.len() > 1 {
+        ContentTypes::Several(types)
+    } else {
+        ContentTypes::One(types.pop().unwrap_or_default())
+    })
 }
 
 /// Type and subtype, lower case; empty if they are missing or malformed.
@@ -185,7 +189,7 @@ impl Check<'_> {
             ranges.peek().is_none() || ranges.any(|range| range.rank(media_type, value, suffixes).is_some())
         };
         // A type that only a file declares, beside the body, is evidence of what is documented, and of nothing else.
-        let is_evidence = |named: &Named<'_>| !headers.only_declares_type() || named.any(is_documented);
+        let is_evidence = |named: &ContentTypes<'_>| !headers.only_declares_type() || named.any(is_documented);
         let Some(named) = named(headers).filter(is_evidence) else {
             if ranges().next().is_some() && body.is_whole() {
                 self.find(Finding::new(side.content_type, "Content-Type", all()));
@@ -203,8 +207,8 @@ impl Check<'_> {
             Finding::new(side.content_type, "Content-Type", all()).seen(values.collect::<Vec<_>>().join(", "))
         };
         let media_type = match named {
-            Named::One(media_type) => media_type,
-            Named::Several(types) => {
+            ContentTypes::One(media_type) => media_type,
+            ContentTypes::Several(types) => {
                 if !types.iter().any(|media_type| is_documented(media_type)) {
                     self.find(finding());
                 }

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// A parameter of the query with what belongs to it.
-struct Given<'p, 'q> {
+struct QueryParameter<'p, 'q> {
     parameter: &'p Parameter,
     /// Texts under its own name.
     texts: Vec<Text<'q>>,
@@ -98,8 +98,14 @@ impl<'a> Check<'a> {
         let mut undocumented: Vec<Cow<'_, str>> = Vec::new();
         let mut known: HashSet<Cow<'_, str>> = HashSet::new();
         let parameters = self.parameters(ParameterIn::Query);
-        let mut given: Vec<Given<'_, '_>> = parameters
-            .map(|parameter| Given { parameter, texts: Vec::new(), fields: Vec::new(), bad: None, is_ambiguous: false })
+        let mut given: Vec<QueryParameter<'_, '_>> = parameters
+            .map(|parameter| QueryParameter {
+                parameter,
+                texts: Vec::new(),
+                fields: Vec::new(),
+                bad: None,
+                is_ambiguous: false,
+            })
             .collect();
         for pair in params::pairs(raw.as_bytes()) {
             let slot = pair.name.as_ref().ok().and_then(|name| slot(&mut given, name));
@@ -134,8 +140,8 @@ impl<'a> Check<'a> {
         self.findings.extend(undocumented.into_iter().map(gap));
     }
 
-    fn query_parameter<'q>(&mut self, given: Given<'_, 'q>, undocumented: &mut Vec<Cow<'q, str>>) {
-        let Given { parameter, texts, fields, bad, is_ambiguous } = given;
+    fn query_parameter<'q>(&mut self, given: QueryParameter<'_, 'q>, undocumented: &mut Vec<Cow<'q, str>>) {
+        let QueryParameter { parameter, texts, fields, bad, is_ambiguous } = given;
         let name = &*parameter.name;
         if is_ambiguous {
             self.leave(Unchecked::RequestParameters, name, "another parameter has a name of its members");
@@ -308,9 +314,12 @@ fn with_ampersands<'t>(parameter: &Parameter, text: &'t str) -> Option<Vec<Text<
 }
 
 /// The parameter that a name of the query belongs to, and whether the name is its own.
-fn slot<'g, 'p, 'q>(given: &'g mut [Given<'p, 'q>], name: &str) -> Option<(&'g mut Given<'p, 'q>, bool)> {
+fn slot<'g, 'p, 'q>(
+    given: &'g mut [QueryParameter<'p, 'q>],
+    name: &str,
+) -> Option<(&'g mut QueryParameter<'p, 'q>, bool)> {
     let (mut own, mut spread) = (None, None);
-    for (index, Given { parameter, .. }) in given.iter().enumerate() {
+    for (index, QueryParameter { parameter, .. }) in given.iter().enumerate() {
         if own.is_none() && parameter.is_named(name) {
             own = Some(index);
         } else if spread.is_none() && parameter.spreads_to(name) {

@@ -487,18 +487,18 @@ fn values(schema: &Map<String, Value>) -> Option<Vec<&Value>> {
 }
 
 fn missing<'v>(these: &[&'v Value], those: &[&'v Value]) -> Vec<&'v Value> {
-    let held: HashSet<Listed<'_>> = those.iter().copied().map(Listed::of).collect();
-    these.iter().filter(|value| !held.contains(&Listed::of(value))).copied().collect()
+    let held: HashSet<ListValue<'_>> = those.iter().copied().map(ListValue::of).collect();
+    these.iter().filter(|value| !held.contains(&ListValue::of(value))).copied().collect()
 }
 
 /// A value of a list; two are one where [`equal`] holds.
 #[derive(PartialEq, Eq, Hash)]
-enum Listed<'v> {
+enum ListValue<'v> {
     Number(Number),
     Other(&'v Value),
 }
 
-impl<'v> Listed<'v> {
+impl<'v> ListValue<'v> {
     fn of(value: &'v Value) -> Self {
         match value {
             Value::Number(number) => Self::Number(Number::parse(&number.to_string())),

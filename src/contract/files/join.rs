@@ -84,7 +84,7 @@ struct Part {
 }
 
 /// A place in a file: the file, and a JSON pointer.
-type Named = (PathBuf, String);
+type Place = (PathBuf, String);
 
 struct Files {
     /// The document itself.
@@ -97,7 +97,7 @@ struct Files {
     bytes: u64,
     values: usize,
     /// Places in the document of what has been taken from files.
-    places: HashMap<(Named, &'static str), String>,
+    places: HashMap<(Place, &'static str), String>,
     /// Places in the document that are in use.
     taken: HashSet<String>,
     queue: VecDeque<Part>,
@@ -174,7 +174,7 @@ impl Files {
     }
 
     /// The place that a reference in `file` names; `None` for one that stays as it is.
-    fn named(&self, reference: &str, file: &Path) -> Result<Option<Named>, String> {
+    fn named(&self, reference: &str, file: &Path) -> Result<Option<Place>, String> {
         let (address, fragment) = reference.split_once('#').unwrap_or((reference, ""));
         let is_absolute =
             address.starts_with("//") || address.split('/').next().is_some_and(|first| first.contains(':'));
@@ -206,7 +206,7 @@ impl Files {
     }
 
     /// The same place by its JSON pointer, where an anchor names it.
-    fn pointed(&mut self, (file, fragment): Named) -> Result<Named, String> {
+    fn pointed(&mut self, (file, fragment): Place) -> Result<Place, String> {
         if fragment.is_empty() || fragment.starts_with('/') {
             return Ok((file, fragment));
         }
@@ -216,7 +216,7 @@ impl Files {
     }
 
     /// Takes a part of a file into the document, once; gives its place there.
-    fn take(&mut self, named: Named, section: &'static str, at: Option<String>) -> Result<String, String> {
+    fn take(&mut self, named: Place, section: &'static str, at: Option<String>) -> Result<String, String> {
         let named = self.pointed(named)?;
         if let Some(at) = self.places.get(&(named.clone(), section)) {
             return Ok(at.clone());
@@ -235,7 +235,7 @@ impl Files {
     }
 
     /// A free place under `components`, named after the place in the file, or after the file.
-    fn free(&mut self, (file, pointer): &Named, section: &str) -> String {
+    fn free(&mut self, (file, pointer): &Place, section: &str) -> String {
         let token = pointer
             .rsplit('/')
             .next()

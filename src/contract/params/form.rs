@@ -13,7 +13,7 @@ use super::{
     decode::BadEncoding,
     judgement::UNDEFINED,
     pairs,
-    style::{self, Deep, Sent},
+    style::{self, Deep, ParameterText},
     value::{Reading, Value},
 };
 use crate::{
@@ -247,7 +247,8 @@ fn read_field<'t>(
     schemas: &Applicable<'_>,
 ) -> Result<Value<'t>, Unread> {
     let types = schemas.types();
-    let sent = |(raw, text): &'t Text<'t>| Sent { raw, text: Cow::Borrowed(text), form: true, reserved: false };
+    let sent =
+        |(raw, text): &'t Text<'t>| ParameterText { raw, text: Cow::Borrowed(text), form: true, reserved: false };
     let encoding = documented.encoding(field.name);
     let style = encoding.and_then(Encoding::delimited);
     match (field.others.is_empty(), style) {
@@ -458,7 +459,7 @@ impl<'t> Part<'t> {
             None => return Err(Unread::TooMuch),
         };
         let Some(style) = encoding.and_then(Encoding::delimited) else { return single(raw, schemas, encoding) };
-        style::value(style, false, "", schemas, &Sent { raw, text: raw.into(), form: false, reserved: false })
+        style::value(style, false, "", schemas, &ParameterText { raw, text: raw.into(), form: false, reserved: false })
             .ok_or_else(|| Unread::Fault(format!("the style `{}`", style.name()).into()))
     }
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::{
     form::{Documented, Form, form as fields_of},
     judgement::{Judgement, UNDEFINED},
-    style::{self, Deep, Sent, Style},
+    style::{self, Deep, ParameterText, Style},
     value::{UNREAD, Value},
 };
 use crate::{
@@ -22,8 +22,8 @@ const MAX_FIELDS: usize = 1000;
 /// A value of a parameter as it was sent, and decoded.
 pub(in crate::contract) type Text<'t> = (&'t str, Cow<'t, str>);
 
-fn sent<'t>((raw, text): &Text<'t>, notation: Notation, form: bool) -> Sent<'t> {
-    Sent { raw, text: text.clone(), form, reserved: notation.allow_reserved }
+fn sent<'t>((raw, text): &Text<'t>, notation: Notation, form: bool) -> ParameterText<'t> {
+    ParameterText { raw, text: text.clone(), form, reserved: notation.allow_reserved }
 }
 
 /// Judges one text. `form`: a plus sign was read as a space.

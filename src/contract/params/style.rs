@@ -100,7 +100,7 @@ fn map<'t>(schemas: &Applicable<'_>, members: Vec<(Cow<'t, str>, Cow<'t, str>)>)
 
 /// A parameter's text as it was sent.
 #[derive(Debug, Clone)]
-pub(super) struct Sent<'t> {
+pub(super) struct ParameterText<'t> {
     /// Before percent-decoding.
     pub(super) raw: &'t str,
     /// After it. A header's value is not decoded.
@@ -111,7 +111,7 @@ pub(super) struct Sent<'t> {
     pub(super) reserved: bool,
 }
 
-impl<'t> Sent<'t> {
+impl<'t> ParameterText<'t> {
     fn decode(&self, part: &'t str) -> Option<Cow<'t, str>> {
         if self.form { decode_query(part).ok() } else { decode_plain(part).ok() }
     }
@@ -164,7 +164,7 @@ pub(super) fn value<'t>(
     explode: bool,
     name: &str,
     schemas: &Applicable<'_>,
-    sent: &Sent<'t>,
+    sent: &ParameterText<'t>,
 ) -> Option<Value<'t>> {
     let mut readings = Vec::new();
     match style {
@@ -208,7 +208,7 @@ pub(super) fn value<'t>(
 }
 
 /// A text as an array and as an object, as far as the schema allows them. `pairs`: members are `name=value`.
-fn containers<'t>(schemas: &Applicable<'_>, sent: &Sent<'t>, separator: char, pairs: bool) -> Vec<Value<'t>> {
+fn containers<'t>(schemas: &Applicable<'_>, sent: &ParameterText<'t>, separator: char, pairs: bool) -> Vec<Value<'t>> {
     let types = schemas.types();
     let mut readings = Vec::new();
     if types.array() && separator != ';' {
@@ -226,7 +226,7 @@ fn containers<'t>(schemas: &Applicable<'_>, sent: &Sent<'t>, separator: char, pa
     readings
 }
 
-fn scalars<'t>(schemas: &Applicable<'_>, sent: &Sent<'t>, only: bool) -> Vec<Value<'t>> {
+fn scalars<'t>(schemas: &Applicable<'_>, sent: &ParameterText<'t>, only: bool) -> Vec<Value<'t>> {
     let types = schemas.types();
     if only || types.scalar_or_unknown() { sent.scalars(types) } else { Vec::new() }
 }

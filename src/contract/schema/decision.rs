@@ -54,7 +54,7 @@ pub(super) struct Decision {
 
 impl Decision {
     /// By the member at the end of a path, if it decides anything.
-    fn by_member(keyword: &'static str, path: &[&str], branches: &[Stated<'_>]) -> Option<Self> {
+    fn by_member(keyword: &'static str, path: &[&str], branches: &[BranchFacts<'_>]) -> Option<Self> {
         let name = *path.last()?;
         let branches = || branches.iter().enumerate().filter(|(_, branch)| branch.takes_objects);
         if branches().count() < 2 {
@@ -71,7 +71,8 @@ impl Decision {
             absent: Decided::Open,
         };
         let is_decisive = |value: &&Value| value.is_string() || value.is_boolean() || value.is_i64();
-        let listed = |branch: &Stated<'_>| branch.listed.get(name).is_some_and(|values| values.iter().all(is_decisive));
+        let listed =
+            |branch: &BranchFacts<'_>| branch.listed.get(name).is_some_and(|values| values.iter().all(is_decisive));
         if branches().all(|(_, branch)| listed(branch)) {
             for (index, branch) in branches() {
                 for value in &branch.listed[name] {
@@ -168,7 +169,7 @@ impl Decision {
 }
 
 /// What a branch states of every object that it takes.
-struct Stated<'d> {
+struct BranchFacts<'d> {
     takes_objects: bool,
     /// By the name of a member, the only values that it may have.
     listed: BTreeMap<&'d str, Vec<&'d Value>>,
@@ -177,7 +178,7 @@ struct Stated<'d> {
     members: BTreeMap<&'d str, &'d Value>,
 }
 
-impl Stated<'_> {
+impl BranchFacts<'_> {
     /// Of a branch that was not read.
     fn nothing(takes_objects: bool) -> Self {
         Self { takes_objects, listed: BTreeMap::new(), required: BTreeSet::new(), members: BTreeMap::new() }
@@ -229,14 +230,14 @@ impl<'d> Decisions<'d> {
     }
 
     /// By a member of a member that all branches describe.
-    fn by_inner_member(&self, keyword: &'static str, stated: &[Stated<'d>]) -> Option<Decision> {
+    fn by_inner_member(&self, keyword: &'static str, stated: &[BranchFacts<'d>]) -> Option<Decision> {
         let taking = || stated.iter().filter(|branch| branch.takes_objects);
         let outer = taking().next()?.members.keys();
         let outer = outer.filter(|name| taking().all(|branch| branch.members.contains_key(*name)));
         let decisions = outer.filter_map(|outer| {
             let inner = stated.iter().map(|branch| match branch.members.get(outer) {
                 Some(member) => self.stated(member, 0),
-                None => Stated::nothing(false),
+                None => BranchFacts::nothing(false),
             });
             let inner: Vec<_> = inner.collect();
             let decisions = names(&inner).into_iter();
@@ -247,12 +248,12 @@ impl<'d> Decisions<'d> {
     }
 
     /// What a branch states. Choices in it are read to a depth of `nested`.
-    fn stated(&self, schema: &'d Value, nested: usize) -> Stated<'d> {
+    fn stated(&self, schema: &'d Value, nested: usize) -> BranchFacts<'d> {
         let parts = self.parts(schema);
         if self.left.get() == 0 {
-            return Stated::nothing(true);
+            return BranchFacts::nothing(true);
         }
-        let mut stated = Stated::nothing(schema != &Value::Bool(false) && takes_objects(&parts));
+        let mut stated = BranchFacts::nothing(schema != &Value::Bool(false) && takes_objects(&parts));
         for part in &parts {
             let required = part.get("required").and_then(Value::as_array).into_iter().flatten();
             stated.required.extend(required.filter_map(Value::as_str));
@@ -305,7 +306,7 @@ fn integer(value: Node<'_>) -> Option<i64> {
     }
 }
 
-fn names<'d>(branches: &[Stated<'d>]) -> BTreeSet<&'d str> {
+fn names<'d>(branches: &[BranchFacts<'d>]) -> BTreeSet<&'d str> {
     branches.iter().flat_map(|branch| branch.listed.keys().copied()).collect()
 }
 

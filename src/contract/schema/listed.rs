@@ -27,7 +27,7 @@ pub(super) fn register<R>(options: ValidationOptions<'_, R, Tape>) -> Validation
             let too_large = || ValidationError::custom("a value is too large");
             *listed.entry(value).ok_or_else(too_large)? = ();
         }
-        Ok(Box::new(Listed { values: listed, expected: errors::one_of(values.iter()) }))
+        Ok(Box::new(EnumValues { values: listed, expected: errors::one_of(values.iter()) }))
     })
 }
 
@@ -47,13 +47,13 @@ pub(super) fn rename(document: &mut Value, schemas: &[String], left_out: impl Fn
     }
 }
 
-struct Listed {
+struct EnumValues {
     values: ByValue<()>,
     /// What a violation says.
     expected: String,
 }
 
-impl<'i> Keyword<'i, Tape> for Listed {
+impl<'i> Keyword<'i, Tape> for EnumValues {
     fn validate(&self, value: TapeNode<'i>) -> Result<(), ValidationError<'i>> {
         if self.is_valid(value) {
             return Ok(());

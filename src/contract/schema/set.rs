@@ -29,7 +29,7 @@ use crate::contract::{UnusablePlace, refs};
 pub struct Schemas {
     resolved: Resolved,
     places: Mutex<Places>,
-    prepared: OnceLock<Prepared>,
+    prepared: OnceLock<BuildInput>,
     compiled: OnceLock<Compiled>,
 }
 
@@ -41,7 +41,7 @@ struct Places {
 }
 
 /// What precedes the build.
-struct Prepared {
+struct BuildInput {
     /// `None` where the document is the resolved one.
     document: Option<Value>,
     places: Vec<(String, Side)>,
@@ -124,7 +124,7 @@ impl Schemas {
     }
 
     /// Covers the schemas in use and the components that nothing refers to.
-    fn prepared(&self) -> &Prepared {
+    fn prepared(&self) -> &BuildInput {
         self.prepared.get_or_init(|| {
             let places = self.places.lock().unwrap_or_else(PoisonError::into_inner).places.clone();
             let components = refs::at(self.document(), "/components/schemas").and_then(Value::as_object);
@@ -140,7 +140,7 @@ impl Schemas {
             let mut inspection = Inspection::of(document, all.iter().map(String::as_str));
             let places = places.into_iter().map(|(place, side)| (copies.of_place(&place), side)).collect();
             inspection.relocate(|pointer| copies.original(pointer));
-            Prepared { document: copies.document, places, inspection }
+            BuildInput { document: copies.document, places, inspection }
         })
     }
 
@@ -165,7 +165,7 @@ impl Schemas {
     /// The builds, made at the first call.
     fn compiled(&self) -> &Compiled {
         self.compiled.get_or_init(|| {
-            let Prepared { document, places, inspection } = self.prepared();
+            let BuildInput { document, places, inspection } = self.prepared();
             let document = document.as_ref().unwrap_or(self.document());
             let build = || Compiled::of(document, inspection, places);
             with_deep_stack("contrail-schemas", build).unwrap_or_else(|_| Compiled::none(places.len()))
@@ -213,7 +213,7 @@ impl Compiled {
         Self { builds: builds.collect(), places: indices }
     }
 
-    /// Judges nothing, and claims nothing.
+    /// A build that gives no verdict.
     fn none(places: usize) -> Self {
         let build =
             Build::of(Value::Null, &Inspection::default(), &Changes::default(), &vec![String::from("/"); places]);

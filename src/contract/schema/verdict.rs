@@ -41,7 +41,7 @@ const EVERY_LEVEL: &str = "what the document shows, at every level";
 const BATCH: usize = if cfg!(test) { 2 } else { 64 };
 
 /// What the fast path makes of a value.
-struct Looked {
+struct FastPathResult {
     outcome: Outcome,
     /// Those that may be judged without each other, where the whole does not conform for certain.
     parts: Vec<Part>,
@@ -101,7 +101,7 @@ impl Schema {
         is_origin: &(dyn Fn(&str) -> bool + Sync),
     ) -> Result<SchemaVerdict, Indeterminate> {
         let judged = match self.looked(document, is_origin)? {
-            Some(Looked { outcome: Outcome::Conforms, .. }) => Ok(SchemaVerdict::default()),
+            Some(FastPathResult { outcome: Outcome::Conforms, .. }) => Ok(SchemaVerdict::default()),
             looked => self.in_full(document, is_origin, looked),
         };
         debug_assert!(self.agrees(document, is_origin, &judged));
@@ -157,14 +157,14 @@ impl Schema {
         &self,
         document: &Document,
         is_origin: &(dyn Fn(&str) -> bool + Sync),
-        mut looked: Option<Looked>,
+        mut looked: Option<FastPathResult>,
     ) -> Result<SchemaVerdict, Indeterminate> {
         let (build, place) = self.build();
         let entry = build.roots[place].entry;
         let reach = build.coverage.reach(entry);
         let judge = move || {
             let violations = match &looked {
-                Some(Looked { outcome: Outcome::Undecided | Outcome::Valid, .. }) => Violations::default(),
+                Some(FastPathResult { outcome: Outcome::Undecided | Outcome::Valid, .. }) => Violations::default(),
                 looked => {
                     let parts = looked.as_ref().map(|looked| &looked.parts[..]).unwrap_or_default();
                     Self::violations(build, place, document, parts)?
@@ -208,14 +208,18 @@ impl Schema {
     }
 
     /// What the fast path makes of a value; `None` where it must not be asked.
-    fn looked(&self, document: &Document, is_origin: &dyn Fn(&str) -> bool) -> Result<Option<Looked>, Indeterminate> {
+    fn looked(
+        &self,
+        document: &Document,
+        is_origin: &dyn Fn(&str) -> bool,
+    ) -> Result<Option<FastPathResult>, Indeterminate> {
         let value = document.root();
         let looked = self.look(value, is_origin, |look, shape| {
             let outcome = look.outcome(shape, value);
             let parts = if outcome > Outcome::Valid { look.parts(shape, value) } else { Vec::new() };
             (outcome, parts)
         })?;
-        Ok(looked.map(|((outcome, parts), look)| Looked { outcome, parts, suspects: look.suspects() }))
+        Ok(looked.map(|((outcome, parts), look)| FastPathResult { outcome, parts, suspects: look.suspects() }))
     }
 
     /// Looks at a value by the shape of this schema, within the bound on steps; `None` as of [`Self::looked`].

@@ -59,7 +59,7 @@ pub(super) struct Shared {
 #[derive(Debug, Default)]
 struct State {
     acknowledged: Position,
-    /// The farthest place that was waited for in vain.
+    /// The farthest place that did not come in time.
     late: Position,
     /// Why nothing is sent, while that is so, and since when.
     trouble: Option<(String, Instant)>,
@@ -135,7 +135,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Whether the broker still lacks something that was waited for in vain.
+    /// Whether the broker still lacks something that did not come in time.
     pub(super) fn is_late(&self) -> bool {
         let state = self.lock();
         state.acknowledged < state.late

@@ -42,7 +42,7 @@ impl Signal {
 
 /// What became of a request.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Sent {
+pub(super) enum SendOutcome {
     /// The receiver took it, and answered this.
     Taken(Bytes),
     /// It will never take it.
@@ -83,8 +83,8 @@ impl Client {
     }
 
     /// Sends a message of protobuf.
-    pub(super) async fn post(&self, signal: Signal, body: Bytes) -> Sent {
-        let failed = |cause| Sent::Failed { cause, after: None };
+    pub(super) async fn post(&self, signal: Signal, body: Bytes) -> SendOutcome {
+        let failed = |cause| SendOutcome::Failed { cause, after: None };
         let Some(request) = self.request(signal, body) else { return failed("its path is malformed".to_owned()) };
         let asked = async {
             let answer = self.live.answer(request).await.map_err(|failure| failed(failure.cause))?;
@@ -112,15 +112,15 @@ impl Client {
 
     /// What an answer means (OTLP 1.x, "OTLP/HTTP Response"). Of its body, nothing is ever shown: it may quote what
     /// came with the request.
-    fn meaning(&self, head: &http::response::Parts, body: Bytes) -> Sent {
+    fn meaning(&self, head: &http::response::Parts, body: Bytes) -> SendOutcome {
         match head.status.as_u16() {
-            200..=299 if is_foreign(&head.headers) => Sent::Foreign(head.status),
-            200..=299 => Sent::Taken(body),
+            200..=299 if is_foreign(&head.headers) => SendOutcome::Foreign(head.status),
+            200..=299 => SendOutcome::Taken(body),
             429 | 502 | 503 | 504 => {
                 let cause = format!("{} answers {}", self.url, head.status);
-                Sent::Failed { cause, after: asks_to_wait(&head.headers, SystemTime::now()) }
+                SendOutcome::Failed { cause, after: asks_to_wait(&head.headers, SystemTime::now()) }
             }
-            _ => Sent::Refused(head.status),
+            _ => SendOutcome::Refused(head.status),
         }
     }
 }

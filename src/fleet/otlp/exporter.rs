@@ -24,7 +24,7 @@ use tokio::{
 };
 
 use super::{
-    client::{Client, Sent, Signal},
+    client::{Client, SendOutcome, Signal},
     points,
     queue::{Queue, Unqueued},
     record::Record,
@@ -211,7 +211,7 @@ impl Shared {
             let Some(next) = &*batch else { break };
             let telemetry = &self.metrics.telemetry;
             match self.client.post(Signal::Traces, next.body.clone()).await {
-                Sent::Taken(answer) => {
+                SendOutcome::Taken(answer) => {
                     let partial = ExportTraceServiceResponse::decode(answer).ok().and_then(|said| said.partial_success);
                     let rejected = partial.as_ref().map_or(0, |partial| partial.rejected_spans);
                     let rejected = usize::try_from(rejected).unwrap_or(0).min(next.spans);
@@ -220,15 +220,15 @@ impl Shared {
                     add(&telemetry.rejected, rejected);
                     add(&telemetry.sent, next.spans - rejected);
                 }
-                Sent::Refused(status) => {
+                SendOutcome::Refused(status) => {
                     add(&telemetry.rejected, next.spans);
                     self.refuses(Signal::Traces, &format!("refuses traces with {status}"));
                 }
-                Sent::Foreign(status) => {
+                SendOutcome::Foreign(status) => {
                     add(&telemetry.rejected, next.spans);
                     self.refuses(Signal::Traces, &foreign(Signal::Traces, status));
                 }
-                Sent::Failed { cause, after } => return Err(self.fails(Signal::Traces, &cause, after)),
+                SendOutcome::Failed { cause, after } => return Err(self.fails(Signal::Traces, &cause, after)),
             }
             self.queue.settle(next.weight);
             *batch = None;
@@ -253,22 +253,22 @@ impl Shared {
     async fn send_metrics(&self) -> Result<(), Later> {
         let request = points::request(&self.metrics, &self.resource, &self.routes, SystemTime::now());
         match self.client.post(Signal::Metrics, request.encode_to_vec().into()).await {
-            Sent::Taken(answer) => {
+            SendOutcome::Taken(answer) => {
                 let partial = ExportMetricsServiceResponse::decode(answer).ok().and_then(|said| said.partial_success);
                 let rejected = partial.map_or(0, |partial| partial.rejected_data_points);
                 self.works(Signal::Metrics);
                 self.partly(Signal::Metrics, usize::try_from(rejected).unwrap_or(0));
                 Ok(())
             }
-            Sent::Refused(status) => {
+            SendOutcome::Refused(status) => {
                 self.refuses(Signal::Metrics, &format!("refuses metrics with {status}"));
                 Ok(())
             }
-            Sent::Foreign(status) => {
+            SendOutcome::Foreign(status) => {
                 self.refuses(Signal::Metrics, &foreign(Signal::Metrics, status));
                 Ok(())
             }
-            Sent::Failed { cause, after } => Err(self.fails(Signal::Metrics, &cause, after)),
+            SendOutcome::Failed { cause, after } => Err(self.fails(Signal::Metrics, &cause, after)),
         }
     }
 

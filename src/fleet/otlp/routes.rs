@@ -9,10 +9,10 @@ use crate::{contract::Contract, metrics::Metrics};
 
 /// The path templates of operations, looked up once each.
 #[derive(Debug, Default)]
-pub(super) struct Routes(Mutex<Held>);
+pub(super) struct Routes(Mutex<RouteTable>);
 
 #[derive(Debug, Default)]
-struct Held {
+struct RouteTable {
     /// By which contract those of spans are.
     contract: Option<Arc<Contract>>,
     of_spans: HashMap<Arc<str>, Option<String>>,

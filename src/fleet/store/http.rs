@@ -86,10 +86,10 @@ impl Service {
         head.uri = uri.path_and_query().map(ToString::to_string).unwrap_or_default().parse().unwrap_or_default();
         head.version = Version::HTTP_11;
         let progress = Arc::new(Progress::default());
-        let body = Sent { body, progress: Arc::clone(&progress) };
+        let body = TrackedBody { body, progress: Arc::clone(&progress) };
         let request = http::Request::from_parts(head, body);
         let connect =
-            |cause: io::Error| HttpError::new(HttpErrorKind::Connect, Named { host: host.clone(), port, cause });
+            |cause: io::Error| HttpError::new(HttpErrorKind::Connect, HostError { host: host.clone(), port, cause });
         let late = || io::Error::new(ErrorKind::TimedOut, "no connection in 5 s");
         let stream = timeout(CONNECT, TcpStream::connect((host.as_str(), port))).await.map_err(|_| connect(late()))?;
         let stream = stream.map_err(connect)?;
@@ -105,7 +105,7 @@ impl Service {
 }
 
 /// Sends the request, and drives the connection while the answer is read.
-async fn speak<IO>(io: IO, request: http::Request<Sent>, progress: &Progress) -> Answer
+async fn speak<IO>(io: IO, request: http::Request<TrackedBody>, progress: &Progress) -> Answer
 where
     IO: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -158,12 +158,12 @@ impl Progress {
 }
 
 /// A body that tells when parts of it go.
-struct Sent {
+struct TrackedBody {
     body: HttpRequestBody,
     progress: Arc<Progress>,
 }
 
-impl Body for Sent {
+impl Body for TrackedBody {
     type Data = Bytes;
     type Error = HttpError;
 
@@ -210,19 +210,19 @@ impl Body for Received {
 
 /// An error with the server that it is about.
 #[derive(Debug)]
-struct Named {
+struct HostError {
     host: String,
     port: u16,
     cause: io::Error,
 }
 
-impl fmt::Display for Named {
+impl fmt::Display for HostError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "cannot connect to {}:{}: {}", self.host, self.port, self.cause)
     }
 }
 
-impl std::error::Error for Named {}
+impl std::error::Error for HostError {}
 
 fn refused(reason: &'static str) -> HttpError {
     HttpError::new(HttpErrorKind::Unknown, io::Error::new(ErrorKind::InvalidInput, reason))

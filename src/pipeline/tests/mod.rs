@@ -400,7 +400,7 @@ fn a_remark_shows_no_secret_that_was_learnt_after_it_was_worded() {
 }
 
 #[tokio::test]
-async fn an_entry_that_cannot_be_put_into_words_costs_its_turn_and_none_that_comes_after() {
+async fn an_entry_that_cannot_be_encoded_costs_its_turn_and_none_that_comes_after() {
     let journal = Memory::default();
     let (pipeline, _) = pipeline(Contract::check, &journal);
     let writer = writer(&pipeline);

@@ -140,16 +140,16 @@ fn exchange(
             }
             Err(failure) => Err(failure),
         };
-        let going = match answer {
+        let pending = match answer {
             Ok(answer) => answered(&proxy, in_progress, answer, holds, upgrade, &method),
             Err(failure) => Box::pin(failed(&proxy, in_progress, failure)),
         };
-        Ok(going.await)
+        Ok(pending.await)
     })
 }
 
 /// An answer on its way to the client, before its head goes out.
-type Going<'a> = Pin<Box<dyn Future<Output = http::Response<Gate>> + Send + 'a>>;
+type PendingResponse<'a> = Pin<Box<dyn Future<Output = http::Response<Gate>> + Send + 'a>>;
 
 /// What of the upstream's answer goes to the client.
 fn answered<'a>(
@@ -159,7 +159,7 @@ fn answered<'a>(
     holds: HoldPolicy,
     upgrade: Option<UpgradeRequest>,
     method: &'a Method,
-) -> Going<'a> {
+) -> PendingResponse<'a> {
     let Answer { mut response, meta } = answered;
     in_progress.meta = meta;
     if response.status() == StatusCode::SWITCHING_PROTOCOLS {

@@ -175,7 +175,7 @@ impl Scanner {
             ScanState::Start if line.bytes == b"\r\n" => {
                 self.blanks += 1;
                 if self.blanks > MAX_BLANK_LINES {
-                    return Then::Refuse(RequestFault::bad("nothing but empty lines came in place of a request"));
+                    return Then::Refuse(RequestFault::bad("only empty lines came instead of a request"));
                 }
             }
             ScanState::Start => {

@@ -19,7 +19,7 @@ pub struct Attested {
     pub cleared: Vec<Finding>,
     /// What could not be checked live, where it differs from what cannot be checked on the file.
     pub unchecked: Option<UncheckedSet>,
-    /// Whose business it was live.
+    /// Which side was at fault live.
     pub blame: Option<Blame>,
 }
 

@@ -447,7 +447,7 @@ fn answers_beyond_what_memory_holds_are_read_from_the_file_again_and_never_as_so
     let miss = ask(&replay, &request("GET", "/59")).unwrap_err();
     let expected = format!(
         "`GET /59` matches big.har entry 59, but `{}`, entry 59, changed on the disk after contrail first read it; \
-         start contrail again. Leave the recording as it is while it is replayed.",
+         start contrail again. Do not change a recording while it is being replayed.",
         path.display()
     );
     assert_eq!(miss.detail(), expected);

@@ -101,8 +101,8 @@ impl Live {
         outgoing
     }
 
-    /// Asks until there is an answer or a reason why there is none. What the future owns from the begin, and what lives
-    /// while an answer is waited for, is all that it has room for.
+    /// Sends the request, again where that is allowed. The future stays small: it owns the request and, while it waits,
+    /// little else.
     fn ask(&self, request: Request) -> impl Future<Output = Result<Answer, Failure>> + Send {
         let Request { mut head, mut body, on_informational, client, .. } = request;
         let bodiless = body.is_end_stream();

@@ -22,11 +22,11 @@ use crate::io::timer::Timer;
 #[derive(Debug)]
 pub(super) struct Pool {
     limits: Limits,
-    kept: Mutex<Kept>,
+    kept: Mutex<Connections>,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct Connections {
     idle: Vec<Connection>,
     /// At most one for each thread.
     shared: Vec<Connection>,
@@ -207,7 +207,7 @@ impl Pool {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Kept> {
+    fn lock(&self) -> MutexGuard<'_, Connections> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

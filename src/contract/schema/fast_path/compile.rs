@@ -17,7 +17,8 @@ use super::{
     constants::{ByConstant, Constants},
     kinds::Kinds,
     table::{
-        Branch, Choice, DecidingMember, FEW, FastPath, Holding, Members, Named, Others, Plain, Select, Shape, TextCheck,
+        Branch, Choice, DecidingMember, FEW, FastPath, Holding, Members, NamedMember, Others, Plain, Select, Shape,
+        TextCheck,
     },
 };
 use crate::{
@@ -164,7 +165,7 @@ impl FastPath {
         let lists: Vec<bool> = self.shapes.iter().map(lists).collect();
         for shape in &mut self.shapes {
             if let Shape::Plain(plain) = shape {
-                let decides = |named: &Named| matches!(named.shape, Others::Shape(shape) if lists[shape]);
+                let decides = |named: &NamedMember| matches!(named.shape, Others::Shape(shape) if lists[shape]);
                 let named = plain.members.named.iter().enumerate();
                 plain.members.deciding = named.filter(|(_, named)| decides(named)).map(|(index, _)| index).collect();
             }
@@ -511,7 +512,7 @@ impl<'a> Compiler<'a> {
             let bit = needed.binary_search(&name).map_or(0, |index| 1 << index);
             members.required |= bit;
             let shape = self.member(parts, Some(name));
-            members.named.push(Named { name: name.into(), bit, shape });
+            members.named.push(NamedMember { name: name.into(), bit, shape });
         }
         if members.named.len() > FEW {
             let names = members.named.iter().map(|named| named.name.clone());

@@ -152,7 +152,7 @@ pub(super) struct Count {
 pub(super) struct Members {
     pub(super) count: Count,
     /// In the order of the document.
-    pub(super) named: Vec<Named>,
+    pub(super) named: Vec<NamedMember>,
     /// The same names, sorted [`shorter_first`], with their indices into `named`; empty where there are few.
     pub(super) sorted: Vec<(Box<str>, usize)>,
     /// Those that have one of a few values, by their indices into `named`.
@@ -162,7 +162,7 @@ pub(super) struct Members {
     pub(super) others: Others,
 }
 
-pub(super) struct Named {
+pub(super) struct NamedMember {
     pub(super) name: Box<str>,
     /// Its bit among the required members; 0 if it is none.
     pub(super) bit: u64,
@@ -284,7 +284,7 @@ impl Count {
 
 impl Members {
     pub(super) fn find(&self, name: &[u8], expected: usize) -> Option<usize> {
-        let is_called = |named: &Named| named.name.as_bytes() == name;
+        let is_called = |named: &NamedMember| named.name.as_bytes() == name;
         if self.named.get(expected).is_some_and(is_called) {
             return Some(expected);
         }

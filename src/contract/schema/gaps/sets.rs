@@ -1,4 +1,4 @@
-//! Sets of schemas that speak of one value together, and what they say about its members.
+//! Sets of schemas that apply to the same value, and the members that they document.
 //!
 //! Where no branch of a choice holds, all of them speak of a value: hundreds of schemas. One value after another has
 //! the same set, so what it says about a member is worked out once.
@@ -23,7 +23,7 @@ const MAX_KEPT: usize = 64;
 
 /// Schemas that lead to one value.
 #[derive(Default)]
-pub(super) struct Leading {
+pub(super) struct LeadingSchemas {
     schemas: Few,
     /// One of them has a statement about values without content.
     pub(super) look_at_all: bool,
@@ -38,7 +38,7 @@ enum Few {
     Several(Vec<usize>),
 }
 
-impl Leading {
+impl LeadingSchemas {
     pub(super) fn one(coverage: &Coverage, index: usize) -> Self {
         Self { schemas: Few::One(index), look_at_all: coverage.entries[index].looks_at_all }
     }
@@ -64,28 +64,28 @@ impl Leading {
 /// What the schemas of a container say about one child.
 pub(super) enum MemberCoverage {
     /// These schemas speak of it.
-    Schemas(Leading),
+    Schemas(LeadingSchemas),
     /// It is covered, and nothing below is looked at.
     Covered,
     /// It is one of the keys whose names are not shown.
-    Unnamed(usize, Leading),
+    Unnamed(usize, LeadingSchemas),
     /// Nothing.
     Nothing,
 }
 
-impl From<Leading> for MemberCoverage {
-    fn from(schemas: Leading) -> Self {
+impl From<LeadingSchemas> for MemberCoverage {
+    fn from(schemas: LeadingSchemas) -> Self {
         if schemas.as_slice().is_empty() { Self::Nothing } else { Self::Schemas(schemas) }
     }
 }
 
 /// What was worked out for this child, or for all of its name.
-pub(super) enum Held {
+pub(super) enum CoverageRef {
     Own(MemberCoverage),
     Kept(Rc<MemberCoverage>),
 }
 
-impl Deref for Held {
+impl Deref for CoverageRef {
     type Target = MemberCoverage;
 
     fn deref(&self) -> &MemberCoverage {
@@ -96,11 +96,11 @@ impl Deref for Held {
     }
 }
 
-/// Schemas that speak of one value: those that lead to it, and what they refer to.
+/// Schemas that apply to one value: those that lead to it, and what they refer to.
 #[derive(Clone)]
 pub(super) enum Applicable<'c> {
     Few(Cow<'c, [usize]>),
-    Kept(Rc<Kept<'c>>),
+    Kept(Rc<CachedSet<'c>>),
 }
 
 impl Deref for Applicable<'_> {
@@ -115,7 +115,7 @@ impl Deref for Applicable<'_> {
 }
 
 /// A set that is kept.
-pub(super) struct Kept<'c> {
+pub(super) struct CachedSet<'c> {
     schemas: Box<[usize]>,
     /// What they say about a member that one of them names, once that was asked.
     members: RefCell<AHashMap<&'c str, Rc<MemberCoverage>>>,
@@ -126,7 +126,7 @@ pub(super) struct Kept<'c> {
 /// The sets that one walk keeps.
 #[derive(Default)]
 pub(super) struct Sets<'c> {
-    kept: RefCell<AHashMap<Box<[usize]>, Rc<Kept<'c>>>>,
+    kept: RefCell<AHashMap<Box<[usize]>, Rc<CachedSet<'c>>>>,
     /// By several schemas that lead to a value, those that speak of it where that does not depend on the value.
     fixed: RefCell<AHashMap<Box<[usize]>, Applicable<'c>>>,
 }
@@ -144,7 +144,7 @@ impl<'c> Sets<'c> {
         if held.len() >= MAX_KEPT {
             return Applicable::Few(Cow::Owned(schemas.to_vec()));
         }
-        let kept = Rc::new(Kept { schemas: schemas.into(), members: RefCell::default(), items: OnceCell::new() });
+        let kept = Rc::new(CachedSet { schemas: schemas.into(), members: RefCell::default(), items: OnceCell::new() });
         held.insert(schemas.into(), Rc::clone(&kept));
         Applicable::Kept(kept)
     }
@@ -165,38 +165,38 @@ impl<'c> Sets<'c> {
 
 impl<'c> Applicable<'c> {
     /// What the schemas say about the member of this name.
-    pub(super) fn member(&self, coverage: &'c Coverage, name: &str) -> Held {
-        let Self::Kept(kept) = self else { return Held::Own(coverage.member_of(self, name)) };
+    pub(super) fn member(&self, coverage: &'c Coverage, name: &str) -> CoverageRef {
+        let Self::Kept(kept) = self else { return CoverageRef::Own(coverage.member_of(self, name)) };
         if let Some(known) = kept.members.borrow().get(name) {
             work::take(1);
-            return Held::Kept(Rc::clone(known));
+            return CoverageRef::Kept(Rc::clone(known));
         }
         let known = Rc::new(coverage.member_of(self, name));
         if let Some((name, _)) = self.iter().find_map(|index| coverage.entries[*index].named(name)) {
             kept.members.borrow_mut().insert(name, Rc::clone(&known));
         }
-        Held::Kept(known)
+        CoverageRef::Kept(known)
     }
 
     /// What the schemas say about every item, where neither its index nor its value makes a difference.
-    pub(super) fn items(&self, coverage: &Coverage) -> Option<Held> {
+    pub(super) fn items(&self, coverage: &Coverage) -> Option<CoverageRef> {
         let Self::Kept(kept) = self else { return None };
         let items = kept.items.get_or_init(|| {
             let entries = || kept.schemas.iter().map(|index| &coverage.entries[*index]);
             if entries().any(|entry| !entry.prefix.is_empty() || entry.contains.is_some()) {
                 return None;
             }
-            let mut schemas = Leading::default();
+            let mut schemas = LeadingSchemas::default();
             entries().filter_map(|entry| entry.items).for_each(|schema| schemas.push(coverage, schema));
             Some(Rc::new(schemas.into()))
         });
-        items.clone().map(Held::Kept)
+        items.clone().map(CoverageRef::Kept)
     }
 }
 
 impl Coverage {
     fn member_of(&self, applicable: &[usize], name: &str) -> MemberCoverage {
-        let mut schemas = Leading::default();
+        let mut schemas = LeadingSchemas::default();
         let mut covered = false;
         let mut unnamed = None;
         for index in applicable {

@@ -9,7 +9,7 @@ use ahash::AHashMap;
 
 use super::{
     distinct::Distinct,
-    sets::{Applicable, Held, Leading, MemberCoverage, Sets},
+    sets::{Applicable, CoverageRef, LeadingSchemas, MemberCoverage, Sets},
     table::{Branch, Choice, Coverage, TextContent},
     types::Types,
 };
@@ -125,7 +125,7 @@ enum Children<'a> {
 }
 
 /// Schemas that apply to one value.
-struct Found<'s> {
+struct AppliedSchemas<'s> {
     applicable: Applicable<'s>,
     /// A branch without any statement holds, which frees the content.
     freed: bool,
@@ -191,7 +191,7 @@ impl<'c> Walk<'c> {
     fn walk(&self, entry: usize, root: Node<'_>) -> Vec<Gap> {
         let mut gaps = Vec::new();
         let mut open: Vec<Frame<'_, '_>> = Vec::new();
-        let leading = Leading::one(self.coverage, entry);
+        let leading = LeadingSchemas::one(self.coverage, entry);
         open.extend(self.enter(root, &leading, Step::Root, &open, &mut gaps));
         while let Some(frame) = open.last_mut() {
             if gaps.len() >= MAX_GAPS {
@@ -207,7 +207,8 @@ impl<'c> Walk<'c> {
                 }),
                 Children::Items(items) => items.find(|(_, item)| is_suspect(item)).map(|(index, item)| {
                     let covered = frame.applicable.items(self.coverage);
-                    let covered = covered.unwrap_or_else(|| Held::Own(self.item_of(&frame.applicable, index, item)));
+                    let covered =
+                        covered.unwrap_or_else(|| CoverageRef::Own(self.item_of(&frame.applicable, index, item)));
                     (Step::Item(index), item, covered)
                 }),
             };
@@ -246,7 +247,7 @@ impl<'c> Walk<'c> {
     fn enter<'a>(
         &self,
         value: Node<'a>,
-        leading: &Leading,
+        leading: &LeadingSchemas,
         step: Step<'a>,
         open: &[Frame<'_, '_>],
         gaps: &mut Vec<Gap>,
@@ -324,7 +325,7 @@ impl<'c> Walk<'c> {
     }
 
     /// Reports what an unusable place of the schemas that apply to a value may restrict; whether there is one.
-    fn is_broken(&self, found: &Found<'_>, at: impl Fn() -> String) -> bool {
+    fn is_broken(&self, found: &AppliedSchemas<'_>, at: impl Fn() -> String) -> bool {
         if !self.broken {
             return false;
         }
@@ -371,7 +372,7 @@ impl<'c> Walk<'c> {
     /// Whether the schemas document the content of such a container part by part. A value that no schema restricts has
     /// no gaps below, nor has one of a wrong type, nor one that a schema lists whole. Beside a schema that states something, one that states nothing frees
     /// nothing.
-    fn documents(&self, found: &Found<'_>, container: Types) -> bool {
+    fn documents(&self, found: &AppliedSchemas<'_>, container: Types) -> bool {
         let entries = || found.applicable.iter().map(|index| &self.coverage.entries[*index]);
         let free =
             found.freed || (entries().any(|entry| entry.silent) && entries().all(|entry| entry.silent || entry.refers));
@@ -385,16 +386,16 @@ impl<'c> Walk<'c> {
     }
 
     /// All schemas that apply to a value, given those that lead to it.
-    fn applicable(&self, from: &[usize], value: Node<'_>) -> Found<'c> {
+    fn applicable(&self, from: &[usize], value: Node<'_>) -> AppliedSchemas<'c> {
         let entries = &self.coverage.entries;
         if let [only] = from
             && entries[*only].is_settled
             && let Some(always) = &entries[*only].closure
         {
-            return Found { applicable: Applicable::Few(Cow::Borrowed(always)), freed: false, unclear: None };
+            return AppliedSchemas { applicable: Applicable::Few(Cow::Borrowed(always)), freed: false, unclear: None };
         }
         if let Some(applicable) = self.sets.fixed(from) {
-            return Found { applicable, freed: false, unclear: None };
+            return AppliedSchemas { applicable, freed: false, unclear: None };
         }
         let Scratch { found, held, todo } = &mut *self.scratch.borrow_mut();
         found.clear();
@@ -433,12 +434,12 @@ impl<'c> Walk<'c> {
         if is_fixed {
             self.sets.fix(from, &applicable);
         }
-        Found { applicable, freed, unclear }
+        AppliedSchemas { applicable, freed, unclear }
     }
 
     fn item_of(&self, applicable: &[usize], index: usize, item: Node<'_>) -> MemberCoverage {
         work::take(applicable.len() as u64);
-        let mut schemas = Leading::default();
+        let mut schemas = LeadingSchemas::default();
         for entry in applicable.iter().map(|entry| &self.coverage.entries[*entry]) {
             if let Some(schema) = entry.prefix.get(index).copied().or(entry.items) {
                 schemas.push(self.coverage, schema);
