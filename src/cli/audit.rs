@@ -99,7 +99,7 @@ impl Args {
         for inspected in trails::inspect(&self.recordings, &self.head)? {
             progress.files(inspected.sources.len());
             // A folder without a trail counts as one recording.
-            let is_one = inspected.trails.is_empty() && !inspected.merged;
+            let is_one = inspected.trails.is_empty() && !inspected.repeated;
             let others = if is_one { std::slice::from_ref(&inspected.name) } else { &inspected.others };
             for other in others {
                 audit.file(&shown(other));

@@ -2,12 +2,8 @@
 //! kept heads that are its own.
 
 use std::{
-    cmp::Reverse,
-    collections::HashSet,
-    io,
-    ops::Range,
+    collections::{HashMap, HashSet},
     path::{Path, PathBuf},
-    sync::Arc,
 };
 
 use super::{
@@ -18,7 +14,7 @@ use super::{
 };
 use crate::{
     plural::plural,
-    recording::{self, Broken, ChainHead, Checked, KeptHeads, TrailFiles, TrailLines},
+    recording::{self, Broken, ChainHead, Checked, KeptHeads, TrailFiles},
     report::{Integrity, TrailLink},
 };
 
@@ -29,17 +25,10 @@ pub(super) struct Inspected {
     pub(super) trails: Vec<Integrity>,
     /// Its recordings that are no journal, so that nothing proves them.
     pub(super) others: Vec<PathBuf>,
-    /// Trails of it are copies or parts of those of another argument.
-    pub(super) merged: bool,
+    /// An earlier argument names some of its trails, too.
+    pub(super) repeated: bool,
     /// All its recordings, to be read.
     pub(super) sources: Vec<Source>,
-}
-
-impl Source {
-    /// Its name in output.
-    pub(super) fn name(&self) -> String {
-        shown(&self.path)
-    }
 }
 
 /// A recording to be read.
@@ -51,52 +40,54 @@ pub(super) struct Source {
     pub(super) chained: bool,
     /// Its trail was altered, so that it may not be readable.
     pub(super) altered: bool,
-    /// Trails of the same id, whose lines count there.
-    pub(super) known: Vec<Arc<TrailLines>>,
 }
 
-/// Checks the trails among these recordings against the heads that these files keep.
+impl Source {
+    /// Its name in output.
+    pub(super) fn name(&self) -> String {
+        shown(&self.path)
+    }
+}
+
+/// What an argument names, its trails with their ids.
+struct Argument<'a> {
+    path: &'a Path,
+    trails: Vec<(TrailFiles, Option<String>)>,
+    others: Vec<PathBuf>,
+    repeated: bool,
+}
+
+/// Checks the trails among these recordings against the heads that these files keep. Refuses what is of one trail and
+/// in several places.
 pub(super) fn inspect(named: &[PathBuf], heads: &[PathBuf]) -> Result<Vec<Inspected>, Failure> {
     let heads = heads.iter().map(|file| kept_heads(file)).collect::<Result<Vec<_>, Failure>>()?;
-    let (mut arguments, mut all) = (Vec::new(), Vec::new());
-    for path in recordings(named)? {
-        let named = recording::find(path)?;
-        if named.trails.is_empty() && !heads.is_empty() {
-            return Err(no_trail(path));
+    let arguments = arguments(named)?;
+    if let Some(plain) = arguments.iter().find(|one| one.trails.is_empty() && !one.repeated && !heads.is_empty()) {
+        return Err(no_trail(plain.path));
+    }
+    let trails = || arguments.iter().flat_map(|argument| &argument.trails);
+    let mut by_id: HashMap<&str, &Path> = HashMap::new();
+    for (trail, id) in trails() {
+        if let Some(other) = id.as_deref().and_then(|id| by_id.insert(id, &trail.name)) {
+            return Err(format!(
+                "`{}` and `{}` are of one trail; keep all its segments in one folder, without copies, and name that folder",
+                shown(other),
+                shown(&trail.name)
+            )
+            .into());
         }
-        all.extend(named.trails.into_iter().map(|trail| (arguments.len(), trail)));
-        arguments.push((path, named.others));
     }
-    let before: Vec<usize> = all.iter().map(|(argument, _)| *argument).collect();
-    let merged = recording::merge(all).map_err(|error| format!("cannot read a trail: {error}"))?;
-    for copy in &merged.copies {
-        warn(copy);
-    }
-    let mut found = Vec::new();
-    for (argument, trail) in merged.trails {
-        let id = trail.id().map_err(|error| unreadable(&trail.name, &error))?;
-        found.push((argument, (trail, id)));
-    }
-    let readable = found.iter().map(|(_, trail)| trail).filter(|(trail, _)| !trail.segments.is_empty());
+    let readable = trails().filter(|(trail, _)| !trail.segments.is_empty());
     let own = Own::of(&heads, &readable.map(|(trail, id)| (trail.whole, id.as_deref())))?;
-    let found = found.into_iter().map(|(argument, (trail, id))| {
-        let checked = check(&trail, id.as_deref(), &own)?;
-        Ok(InspectedTrail { argument, trail, id, checked, known: Vec::new() })
-    });
-    let mut found = found.collect::<Result<Vec<_>, Failure>>()?;
-    resolve_copies(&mut found)?;
-    let mut inspected = Vec::new();
     let mut seen = HashSet::new();
     // An earlier argument can name some of them, too.
     let mut is_new = |source: &Source| File::of(&source.path).is_none_or(|file| seen.insert(file));
-    for (at, (path, others)) in arguments.into_iter().enumerate() {
-        let trails: Vec<_> = found.iter().filter(|found| found.argument == at).collect();
-        let merged = before.iter().filter(|argument| **argument == at).count() > trails.len();
-        let (name, others_named) = (path.to_path_buf(), others.clone());
-        let mut one = Inspected { name, trails: Vec::new(), others: others_named, merged, sources: Vec::new() };
-        // Only trails with a chain are merged into those of another argument.
-        let mut chained = merged;
-        for InspectedTrail { trail, checked, known, .. } in trails {
+    let mut inspected = Vec::new();
+    for Argument { path, trails, others, repeated } in arguments {
+        let mut one = Inspected { name: path.to_path_buf(), trails: Vec::new(), others, repeated, sources: Vec::new() };
+        let mut chained = repeated;
+        for (trail, id) in trails {
+            let checked = check(&trail, id.as_deref(), &own)?.map(by_url);
             chained |= checked.is_some();
             let before = one.sources.len();
             let segments = trail.segments.iter().enumerate().map(|(at, segment)| Source {
@@ -104,12 +95,10 @@ pub(super) fn inspect(named: &[PathBuf], heads: &[PathBuf]) -> Result<Vec<Inspec
                 length: checked.as_ref().and_then(|checked| checked.lengths.get(at).copied()),
                 chained: checked.is_some(),
                 altered: checked.as_ref().is_some_and(|checked| checked.broken.is_some()),
-                known: known.clone(),
             });
             one.sources.extend(segments.filter(&mut is_new));
             let read = one.sources.len() - before;
-            let shown_as = checked.clone().map(by_url);
-            let mut integrity = Integrity::new(shown(&trail.name), shown_as.as_ref(), !heads.is_empty());
+            let mut integrity = Integrity::new(shown(&trail.name), checked.as_ref(), !heads.is_empty());
             integrity.unread = trail.unread.iter().map(|file| shown(file)).collect();
             integrity.link = Some(Box::new(TrailLink { sources: (0, read), ..TrailLink::default() }));
             one.trails.push(integrity);
@@ -117,17 +106,35 @@ pub(super) fn inspect(named: &[PathBuf], heads: &[PathBuf]) -> Result<Vec<Inspec
         if !chained && !heads.is_empty() {
             return Err(no_trail(path));
         }
-        let others = others.into_iter().map(|path| Source {
-            path,
-            length: None,
-            chained: false,
-            altered: false,
-            known: Vec::new(),
-        });
-        one.sources.extend(others.filter(&mut is_new));
+        let plain = |path: &PathBuf| Source { path: path.clone(), length: None, chained: false, altered: false };
+        one.sources.extend(one.others.iter().map(plain).filter(&mut is_new));
         inspected.push(one);
     }
     Ok(inspected)
+}
+
+/// What these arguments name. A trail that an earlier argument names, too, is left out.
+fn arguments(named: &[PathBuf]) -> Result<Vec<Argument<'_>>, Failure> {
+    let mut arguments = Vec::new();
+    let mut seen = HashSet::new();
+    for path in recordings(named)? {
+        let found = recording::find(path)?;
+        let count = found.trails.len();
+        let mut trails = Vec::new();
+        for trail in found.trails {
+            let files: Vec<File> = trail.segments.iter().filter_map(|segment| File::of(segment)).collect();
+            if files.len() == trail.segments.len() && !files.is_empty() && files.iter().all(|file| seen.contains(file))
+            {
+                continue;
+            }
+            seen.extend(files);
+            let id = trail.id().map_err(|error| unreadable(&trail.name, &error))?;
+            trails.push((trail, id));
+        }
+        let repeated = trails.len() < count;
+        arguments.push(Argument { path, trails, others: found.others, repeated });
+    }
+    Ok(arguments)
 }
 
 /// The trails among these recordings that were altered; a warning of each. What is read for another purpose is not
@@ -142,66 +149,6 @@ pub(super) fn altered(named: &[PathBuf]) -> Result<Vec<Integrity>, Failure> {
     }
     altered.iter().filter_map(|one| one.broken.as_ref()).for_each(|broken| warn(broken));
     Ok(altered)
-}
-
-/// A trail, and the result of its check.
-struct InspectedTrail {
-    /// The index of the argument that named it.
-    argument: usize,
-    trail: TrailFiles,
-    id: Option<String>,
-    checked: Option<Checked>,
-    known: Vec<Arc<TrailLines>>,
-}
-
-impl InspectedTrail {
-    fn is_broken(&self) -> bool {
-        self.checked.as_ref().is_some_and(|checked| checked.broken.is_some())
-    }
-
-    /// The links that its chain holds, by their numbers.
-    fn links(&self) -> io::Result<Range<u64>> {
-        let first = self.trail.segments.first().map(|first| recording::first_link(first)).transpose()?.flatten();
-        Ok(first.unwrap_or_default()..self.checked.as_ref().map_or(0, |checked| checked.head.seq))
-    }
-}
-
-/// Trails with one id that are not one chain are copies of which some were altered. Their common lines count once, with
-/// a whole one if there is any. Of two whole ones that differ, one was rewritten, and nothing shows which.
-fn resolve_copies(found: &mut [InspectedTrail]) -> Result<(), Failure> {
-    let mut order: Vec<usize> = (0..found.len()).collect();
-    order.sort_by_key(|at| {
-        let links = found[*at].checked.as_ref().map(|checked| checked.head.seq);
-        (found[*at].is_broken(), Reverse(links))
-    });
-    for (place, at) in order.iter().enumerate() {
-        let one = &found[*at];
-        let failed = |error| unreadable(&one.trail.name, &error);
-        let is_same = |other: &&usize| one.id.is_some() && found[**other].id == one.id;
-        let (mut known, mut broken) = (Vec::new(), None);
-        for other in order[..place].iter().filter(is_same).map(|other| &found[*other]) {
-            let lines = TrailLines::of(&other.trail.segments).map_err(failed)?;
-            let (links, others) = (one.links().map_err(failed)?, other.links().map_err(failed)?);
-            let overlaps = links.start.max(others.start) < links.end.min(others.end);
-            if overlaps && !one.is_broken() && broken.is_none() {
-                broken = lines.first_other(&one.trail.segments).map_err(failed)?.map(|(segment, line)| Broken {
-                    segment,
-                    line,
-                    reason: format!(
-                        "`{}` has the same id but other lines from here on: one of the two was rewritten; `--head` finds which",
-                        shown(&other.trail.name)
-                    ),
-                });
-            }
-            known.push(Arc::new(lines));
-        }
-        let one = &mut found[*at];
-        one.known = known;
-        if let (Some(checked), Some(broken)) = (&mut one.checked, broken) {
-            checked.broken = Some(broken);
-        }
-    }
-    Ok(())
 }
 
 /// The heads of a file of `--head`.

@@ -331,7 +331,7 @@ impl Judge {
     /// Opens a recording whose tokens are read with this run's tolerance and keys.
     pub(super) fn open(&self, source: &Source) -> Result<Recording, ReadError> {
         let recording = recording::open_up_to(&source.path, source.length)?;
-        Ok(recording.with_tokens(Arc::clone(&self.tokens)).without(&source.known))
+        Ok(recording.with_tokens(Arc::clone(&self.tokens)))
     }
 
     /// The verdict on an entry: what the file gives on its own, with what was attested.

@@ -41,7 +41,7 @@ pub use fixture::renew::Renew;
 pub use fixture::stamp::{edited_bodies, restamp};
 pub use fixture::transient::{Keep, UnknownKeep};
 pub use fixture::{names::is_single_file, place::FixturePath};
-pub use journal::chain::{ChainHead, first_link, last_head};
+pub use journal::chain::ChainHead;
 pub use journal::check::{Broken, Checked, check_chain, check_texts};
 pub use journal::clock::{Clock, ClockSteps};
 pub use journal::fold_log::Renewal;
@@ -54,15 +54,13 @@ pub use journal::unrecorded::Unrecorded;
 pub use journal::{Encoder, EntryBatch, Journal, Leftover, Unsynced};
 #[cfg(feature = "fleet")]
 pub(crate) use journal::{
-    chain::begin_of,
+    chain::{begin_of, end_of as end_of_chain},
     destination::{is_noted as is_noted_destination, note as note_destination},
     lines::CHAIN,
     segments::{HELD, SENT, segment_name, segment_number},
 };
-pub use read::copies::TrailLines;
 pub(crate) use read::folders::{Folders, links_of};
 pub(crate) use read::is_recording_name;
-pub use read::merge::{Merged, merge};
 pub use read::parallel::{ReadEnd, Unreadable};
 pub use read::trails::{Named, TrailFiles, find};
 pub use read::{Recording, open, open_up_to, sources};

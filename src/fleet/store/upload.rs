@@ -7,7 +7,7 @@ use object_store::{Error, GetOptions, ObjectStore, ObjectStoreExt as _, PutMode,
 use serde::{Deserialize, Serialize};
 
 use super::{layout, listing::next};
-use crate::recording::last_head;
+use crate::recording::end_of_chain;
 
 /// Bytes of a segment that are handed on at a time.
 const PIECE: usize = 256 << 10;
@@ -122,6 +122,6 @@ fn read(segment: &FilePath) -> std::io::Result<(VecDeque<Bytes>, Head)> {
         size += read as u64;
         pieces.push_back(Bytes::from(piece));
     }
-    let end = last_head(segment)?.unwrap_or_default();
+    let end = end_of_chain(segment)?.0.unwrap_or_default();
     Ok((pieces, Head { seq: end.seq, hash: end.hash, trail: end.trail, size }))
 }

@@ -19,11 +19,10 @@
 use std::{
     fs::File,
     io::{self, BufRead as _, BufReader, Read as _},
-    os::unix::fs::FileExt as _,
     path::Path,
 };
 
-use memchr::{memchr, memchr_iter, memmem::rfind, memrchr};
+use memchr::memchr_iter;
 use ring::digest::{Context, SHA256, digest};
 use serde::Deserialize;
 
@@ -63,7 +62,7 @@ impl ChainHead {
     }
 
     /// Whether this is the same place of the same chain.
-    pub(in crate::recording) fn is(&self, other: &Self) -> bool {
+    pub(super) fn is(&self, other: &Self) -> bool {
         (self.seq, &self.hash) == (other.seq, &other.hash)
     }
 
@@ -177,54 +176,8 @@ pub(crate) fn begin_of(segment: &Path) -> io::Result<Option<ChainHead>> {
     Ok(first_heads(segment)?.map(|[before, _]| before))
 }
 
-/// The number of a segment's first link. `None` if it does not begin with one.
-///
-/// # Errors
-///
-/// The segment cannot be read.
-pub fn first_link(segment: &Path) -> io::Result<Option<u64>> {
-    Ok(begin_of(segment)?.map(|head| head.seq))
-}
-
-/// The end of the chain in a segment, as its last chain line states it. `None` if it has none.
-///
-/// # Errors
-///
-/// The segment cannot be read.
-pub fn last_head(segment: &Path) -> io::Result<Option<ChainHead>> {
-    let file = File::open(segment).map_err(named(segment))?;
-    let mut begin = file.metadata().map_err(named(segment))?.len();
-    let (mut block, mut read) = (LAST_BLOCK, Vec::new());
-    while begin > 0 {
-        let size = begin.min(block);
-        begin -= size;
-        let mut earlier = vec![0; usize::try_from(size).unwrap_or_default()];
-        file.read_exact_at(&mut earlier, begin).map_err(named(segment))?;
-        earlier.append(&mut read);
-        read = earlier;
-        let mut within = &read[..memrchr(b'\n', &read).map_or(0, |end| end + 1)];
-        while let Some(at) = rfind(within, CHAIN) {
-            let is_line = if at == 0 { begin == 0 } else { within[at - 1] == b'\n' };
-            let end = memchr(b'\n', &read[at..]).map_or(read.len(), |end| at + end);
-            if is_line && let Ok(Line { chain }) = serde_json::from_slice(&read[at..end]) {
-                let trail = if chain.trail.is_some() { None } else { begin_of(segment)?.and_then(|head| head.trail) };
-                return Ok(Some(chain.head(trail)));
-            }
-            within = &within[..at];
-        }
-        // What is left of the first line goes on in the block before. A long line is not copied often.
-        let first = memchr(b'\n', &read);
-        block = if first.is_some() { LAST_BLOCK } else { block * 2 };
-        read.truncate(first.map_or(read.len(), |end| end + 1));
-    }
-    Ok(None)
-}
-
-/// Bytes of the first block that is searched for the last line of a chain.
-const LAST_BLOCK: u64 = 64 << 10;
-
 /// The heads before and after the first chain line of a segment. `None` if the segment does not begin with one.
-pub(in crate::recording) fn first_heads(segment: &Path) -> io::Result<Option<[ChainHead; 2]>> {
+pub(super) fn first_heads(segment: &Path) -> io::Result<Option<[ChainHead; 2]>> {
     let mut line = Vec::new();
     // The first line of a segment holds no digests.
     let file = File::open(segment).map_err(named(segment))?;
@@ -245,7 +198,7 @@ pub(super) fn named(segment: &Path) -> impl Fn(io::Error) -> io::Error {
 const MAX_FIRST_LINE: u64 = 4096;
 
 /// The end of the chain in a segment, and the whole lines that follow its last chain line.
-pub(in crate::recording) fn end_of(segment: &Path) -> io::Result<(Option<ChainHead>, Vec<u8>)> {
+pub(crate) fn end_of(segment: &Path) -> io::Result<(Option<ChainHead>, Vec<u8>)> {
     let mut last = None;
     let unsealed = pass(segment, |head| last = Some(head.clone()))?;
     Ok((last, unsealed))

@@ -300,33 +300,6 @@ fn a_trail_shows_that_the_clock_of_its_machine_went_back() {
     assert_eq!((back.times, back.to.to_string()), (1, "2026-03-01T00:01:00Z".to_owned()));
 }
 
-#[test]
-fn the_end_of_a_chain_is_found_from_behind_as_from_the_begin() {
-    let folder = tempfile::tempdir().unwrap();
-    let segment = folder.path().join("segment");
-    let link = |head: &mut ChainHead, batch: &str| {
-        let mut out = batch.as_bytes().to_vec();
-        head.seal(batch.as_bytes(), false, &mut out);
-        String::from_utf8(out).unwrap()
-    };
-    for trail in [None, Some("0123456789abcdef".repeat(2))] {
-        let mut head = ChainHead { trail, ..ChainHead::default() };
-        let mut begun = Vec::new();
-        head.begin(&mut begun);
-        let begun = String::from_utf8(begun).unwrap();
-        let long = format!("{{\"a\":\"{}\"}}\n", "x".repeat(300_000));
-        let (one, two) = (link(&mut head, "{\"a\":1}\n{\"a\":2}\n"), link(&mut head, &long));
-        let quoted = "{\"a\":\"{\\\"_chain\\\"\"}\n [{\"_chain\":{}}]\n{\"_chain\":1}\n";
-        for end in ["", "{\"a\"", "{\"_chain\":", quoted, &long, &long.repeat(2), &"\n".repeat(70_000)] {
-            for text in ["", &begun, &format!("{begun}{one}"), &format!("{begun}{one}{two}"), &two] {
-                fs::write(&segment, format!("{text}{end}")).unwrap();
-                let (last, _) = chain::end_of(&segment).unwrap();
-                assert_eq!(chain::last_head(&segment).unwrap(), last, "{:.200}", format!("{text}{end}"));
-            }
-        }
-    }
-}
-
 /// A file that another process writes: what is there ends within a line, and a moment later goes on.
 struct Grows(VecDeque<Vec<u8>>);
 

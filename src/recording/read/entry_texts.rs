@@ -3,13 +3,11 @@
 use std::{
     io::{self, BufRead},
     path::Path,
-    sync::Arc,
 };
 
 use bytes::Bytes;
 
 use super::{
-    copies::TrailLines,
     form::{self, is_journal, other_form},
     scan::{ScanError, Scanner},
 };
@@ -61,8 +59,6 @@ pub(super) struct EntryTexts {
     /// `log._contrail` was read.
     has_own: bool,
     next: usize,
-    /// Trails whose lines are left out here.
-    pub(super) known: Vec<Arc<TrailLines>>,
     /// A member of `log`, while it is read.
     member: Vec<u8>,
 }
@@ -79,8 +75,7 @@ impl EntryTexts {
     /// Reads `input` up to its first entry.
     pub(super) fn begin(name: String, input: Box<dyn BufRead + Send>) -> Result<Self, ReadError> {
         let (head, tokens) = (Head::default(), HeadTokens::default());
-        let (known, member) = (Vec::new(), Vec::new());
-        let mut texts = Self { name, input: Input::Ended, head, tokens, has_own: false, next: 0, known, member };
+        let mut texts = Self { name, input: Input::Ended, head, tokens, has_own: false, next: 0, member: Vec::new() };
         match texts.first(input) {
             Ok(input) => texts.input = input,
             Err(fault) => return Err(texts.fail(fault)),
@@ -329,17 +324,9 @@ impl EntryTexts {
                 self.input = Input::Har(scanner, false);
             }
             Input::Journal(mut input, mut line, mut offset) => {
-                loop {
-                    if !Self::next_line(&mut *input, &mut line, &mut offset, &mut self.head, out)? {
-                        return Ok(None);
-                    }
-                    if !self.known.iter().any(|known| known.holds(&out[held..])) {
-                        break;
-                    }
-                    out.truncate(held);
-                    self.next += 1;
+                if !Self::next_line(&mut *input, &mut line, &mut offset, &mut self.head, out)? {
+                    return Ok(None);
                 }
-                position.index = self.next;
                 position.line = Some(line);
                 position.offset = offset - (out.len() - held) as u64;
                 self.input = Input::Journal(input, line, offset);

@@ -2,11 +2,9 @@
 //!
 //! Entries are read one at a time, so that a file's size does not matter.
 
-pub(super) mod copies;
 pub(super) mod entry_texts;
 pub(super) mod folders;
 pub(super) mod form;
-pub(super) mod merge;
 pub(super) mod parallel;
 pub(super) mod reader;
 mod recording;

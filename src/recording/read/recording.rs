@@ -8,7 +8,6 @@ use std::{
 };
 
 use super::{
-    copies::TrailLines,
     reader::Reader,
     reread::Rereader,
     walk::{fault_of, sources},
@@ -152,13 +151,6 @@ impl Recording {
     #[must_use]
     pub fn with_tokens(mut self, tokens: Arc<TokenCache>) -> Self {
         self.reader.shared.tokens = tokens;
-        self
-    }
-
-    /// Leaves out the lines that these trails hold, too.
-    #[must_use]
-    pub fn without(mut self, known: &[Arc<TrailLines>]) -> Self {
-        self.texts.known = known.to_vec();
         self
     }
 

@@ -85,48 +85,16 @@ pub fn find(path: &Path) -> Result<Named, ReadError> {
             found.trails.push(TrailFiles { name: folder, segments: Vec::new(), whole: true, unread });
         }
     }
-    let mut trails = Vec::new();
+    let mut whole = Vec::new();
     for (name, mut numbered) in folders {
         numbered.sort();
         let segments: Vec<PathBuf> = numbered.into_iter().map(|(_, segment)| segment).collect();
         let unread = unread(&name).map_err(fail)?;
-        trails.push(TrailFiles { name, segments, whole: true, unread });
+        whole.push(TrailFiles { name, segments, whole: true, unread });
     }
-    let mut whole = joined(trails).map_err(fail)?;
     whole.append(&mut found.trails);
     found.trails = whole;
     Ok(found)
-}
-
-/// Joins a folder of earlier segments with the folder whose first segment continues them.
-fn joined(trails: Vec<TrailFiles>) -> io::Result<Vec<TrailFiles>> {
-    let mut begun = Vec::new();
-    for trail in trails {
-        let first = trail.segments.first().map(|segment| chain::begin_of(segment)).transpose()?.flatten();
-        begun.push((first.unwrap_or_default(), trail));
-    }
-    begun.sort_by_key(|(first, _)| first.seq);
-    let mut joined: Vec<TrailFiles> = Vec::new();
-    for (first, trail) in begun {
-        let mut earlier = None;
-        for (at, candidate) in joined.iter().enumerate().filter(|_| first.seq > 0) {
-            let Some(last) = candidate.segments.last() else { continue };
-            if chain::last_head(last)?.is_some_and(|end| (end.seq, &end.hash) == (first.seq, &first.hash)) {
-                earlier = Some(at);
-            }
-        }
-        match earlier {
-            Some(at) => {
-                let earlier = &mut joined[at];
-                earlier.name = trail.name;
-                earlier.segments.extend(trail.segments);
-                earlier.unread.extend(trail.unread);
-            }
-            None => joined.push(trail),
-        }
-    }
-    joined.sort_by(|one, other| one.name.cmp(&other.name));
-    Ok(joined)
 }
 
 /// Whether a file that is no recording has the name of a segment, in capitals or with more behind it: one that was

@@ -59,16 +59,6 @@ fn a_torn_head_is_ended_by_the_next_start_and_skipped_with_a_warning_by_readers(
             "the chain of `trail` is intact: 12 entries, 0 lines after its last link, head HASH, through 8 kept heads",
         );
     }
-    // What earlier versions made of a torn line: the next head right behind it.
-    let text = workspace.read("heads");
-    let torn = text.lines().nth(lines - 1).unwrap();
-    fs::write(workspace.path().join("heads"), text.replace(&format!("{torn}\n"), torn)).unwrap();
-    let ran = verify(&workspace, &["--head", "heads"]);
-    assert_error(
-        &ran,
-        0,
-        "contrail: skipped 1 torn line of the kept heads `heads`: the write was cut short (a full disk, a power cut)",
-    );
     assert_eq!(start(&workspace, &SMALL).status, 0);
 }
 

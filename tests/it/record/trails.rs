@@ -64,20 +64,7 @@ fn each_folder_with_segments_is_a_trail_and_is_proven_by_itself() {
 }
 
 #[test]
-fn segments_that_were_put_into_a_folder_below_are_still_the_beginning_of_the_trail() {
-    let workspace = trail();
-    fs::create_dir(workspace.path().join("trail/old")).unwrap();
-    for name in segments(&workspace).into_iter().take(3) {
-        let folder = workspace.path().join("trail");
-        fs::rename(folder.join(&name), folder.join("old").join(&name)).unwrap();
-    }
-    let ran = verify(&workspace, &["--head", "heads"]);
-    assert_reported(
-        &ran,
-        0,
-        "the chain of `trail` is intact: 12 entries, 0 lines after its last link, head HASH, through 7 kept heads",
-    );
-    // Another trail there is one of its own.
+fn a_trail_in_a_folder_of_another_is_one_of_its_own() {
     let workspace = trail();
     fs::rename(workspace.path().join("trail"), workspace.path().join("old")).unwrap();
     record(&workspace, "trail");
@@ -88,6 +75,53 @@ fn segments_that_were_put_into_a_folder_below_are_still_the_beginning_of_the_tra
             &ran.stdout,
             "the chain of `trail/old` is intact: 12 entries, 0 lines after its last link, head HASH",
         );
+    }
+}
+
+#[test]
+fn a_trail_whose_segments_or_copies_of_them_are_in_several_places_is_refused_and_one_that_is_named_twice_is_read_once()
+{
+    let workspace = trail();
+    let folder = workspace.path();
+    let names = segments(&workspace);
+    let copy = |to: &str, names: &[String]| {
+        fs::create_dir_all(folder.join(to)).unwrap();
+        for name in names {
+            fs::copy(folder.join("trail").join(name), folder.join(to).join(name)).unwrap();
+        }
+    };
+    copy("all/copy", &names);
+    copy("older", &names[..2]);
+    copy("archive/first", &names[..2]);
+    copy("archive/rest", &names[2..]);
+    copy("altered", &names);
+    let second = format!("altered/{}", names[1]);
+    fs::write(folder.join(&second), workspace.read(&second).replace("\"status\":401", "\"status\":200")).unwrap();
+    let one = format!("trail/{}", names[0]);
+    let other = format!("trail/{}", names[1]);
+    for (named, [first, second]) in [
+        (&["trail", "all"][..], ["trail", "all/copy"]),
+        (&["older", "trail", "--head", "heads"], ["older", "trail"]),
+        (&["archive"], ["archive/first", "archive/rest"]),
+        (&["archive/rest", "archive/first"], ["archive/rest", "archive/first"]),
+        (&["trail", "altered"], ["trail", "altered"]),
+        (&[&one, &other], [&*one, &*other]),
+        (&[&one, "trail"], [&*one, "trail"]),
+    ] {
+        let said = format!(
+            "contrail: `{first}` and `{second}` are of one trail; keep all its segments in one folder, without copies, and \
+             name that folder"
+        );
+        for command in ["verify", "audit"] {
+            assert_error(&workspace.run(&[&[command], named].concat()), 2, &said);
+        }
+    }
+    for command in ["coverage", "learn"] {
+        assert_eq!(workspace.run(&[command, "trail", "older"]).status, 2);
+    }
+    for (command, again) in [("verify", "trail"), ("audit", "./trail")] {
+        let ran = workspace.run(&[command, "trail", again, "--allow", "auth.missing"]);
+        assert_reported(&ran, 0, &counted(command, 12));
     }
 }
 
@@ -398,70 +432,6 @@ fn a_redacted_copy_is_not_written_into_the_trails_folder() {
 }
 
 #[test]
-fn a_trail_and_its_copies_are_one_trail_wherever_they_are_named() {
-    let workspace = trail();
-    let folder = workspace.path();
-    let copy = |to: &str, count: usize| {
-        fs::create_dir_all(folder.join(to)).unwrap();
-        for name in segments(&workspace).iter().take(count) {
-            fs::copy(folder.join("trail").join(name), folder.join(to).join(name)).unwrap();
-        }
-    };
-    copy("all/copy", 99);
-    copy("older", 2);
-    let second = folder.join("older").join(&segments(&workspace)[1]);
-    let text = fs::read_to_string(&second).unwrap();
-    fs::write(&second, text.split_inclusive('\n').take(3).collect::<String>()).unwrap();
-    copy("overlap", 99);
-    fs::remove_file(folder.join("overlap").join(&segments(&workspace)[0])).unwrap();
-    let one = format!("trail/{}", segments(&workspace)[0]);
-    for (named, said) in [
-        (vec!["trail", "all/copy"], "contrail: `all/copy` is a copy of `trail`; contrail reads it once"),
-        (
-            vec!["all/copy", "trail", "--head", "heads"],
-            "contrail: `trail` is a copy of `all/copy`; contrail reads it once",
-        ),
-        (vec!["trail", "older"], "contrail: `older` is a copy of `trail`; contrail reads it once"),
-        (vec!["older", "trail"], "contrail: `older` is a copy of `trail`; contrail reads it once"),
-        (
-            vec!["overlap", "older"],
-            "contrail: `older` and `overlap` have 1 segment in common; contrail reads each once",
-        ),
-        (
-            vec!["all/copy", &one],
-            "contrail: `trail/trail-00000001.journal` is a copy of `all/copy`; contrail reads it once",
-        ),
-    ] {
-        for command in ["verify", "audit"] {
-            let ran = workspace.run(&[&[command], &named[..], &["--allow", "auth.missing"]].concat());
-            assert_error(&ran, 0, said);
-            let named = named.join("-").replace('/', "-");
-            assert_output(&format!("record/trails/copies/{named}-{command}"), &ran);
-        }
-    }
-    // A copy that was altered is none.
-    let second = format!("all/copy/{}", segments(&workspace)[1]);
-    fs::write(folder.join(&second), workspace.read(&second).replace("\"status\":401", "\"status\":200")).unwrap();
-    for named in [["trail", "all/copy"], ["all/copy", "trail"]] {
-        for command in ["verify", "audit"] {
-            let ran = workspace.run(&[&[command], &named[..]].concat());
-            assert_line(
-                &ran.stdout,
-                &format!("ALTERED: the trail was altered at `{second}`, line 2: this line was altered"),
-            );
-            assert_reported(
-                &ran,
-                1,
-                "the chain of `trail` is intact: 12 entries, 0 lines after its last link, head HASH",
-            );
-            // Of the copy only the lines that differ count.
-            let altered = workspace.read(&second).lines().filter(|line| line.contains("\"status\":200")).count();
-            assert_line(&ran.stdout, &counted(command, 12 + altered));
-        }
-    }
-}
-
-#[test]
 fn what_follows_an_altered_line_is_reported_too() {
     let workspace = trail();
     let first = format!("trail/{}", segments(&workspace)[0]);
@@ -475,50 +445,4 @@ fn what_follows_an_altered_line_is_reported_too() {
         );
         assert_reported(&ran, 1, &counted(command, 12));
     }
-}
-
-#[test]
-fn whole_trails_with_one_id_and_other_lines_are_an_alarm_and_nothing_counts_twice() {
-    let workspace = trail();
-    let folder = workspace.path();
-    for to in ["copy", "older"] {
-        fs::create_dir(folder.join(to)).unwrap();
-    }
-    for (at, name) in segments(&workspace).iter().enumerate() {
-        fs::copy(folder.join("trail").join(name), folder.join("copy").join(name)).unwrap();
-        if at == 0 {
-            fs::copy(folder.join("trail").join(name), folder.join("older").join(name)).unwrap();
-        }
-    }
-    super::heads::rewrite(&workspace, 0);
-    for named in [["trail", "copy", "older"], ["older", "copy", "trail"]] {
-        let ran = workspace.run(&[&["audit", "--allow", "auth.missing"], &named[..]].concat());
-        assert_output(&format!("record/trails/one_id_and_other_lines-{}-first", named[0]), &ran);
-    }
-}
-
-#[test]
-fn folders_that_hold_parts_of_one_chain_are_one_trail() {
-    let workspace = trail();
-    let folder = workspace.path();
-    let names = segments(&workspace);
-    fs::create_dir(folder.join("archive")).unwrap();
-    for name in names.iter().step_by(2) {
-        fs::rename(folder.join("trail").join(name), folder.join("archive").join(name)).unwrap();
-    }
-    for named in [["trail", "archive"], ["archive", "trail"]] {
-        for command in ["verify", "audit"] {
-            let options = ["--head", "heads", "--allow", "auth.missing"];
-            let ran = workspace.run(&[&[command], &named[..], &options[..]].concat());
-            assert_output(&format!("record/trails/parts_of_one_chain-{}-first-{command}", named[0]), &ran);
-        }
-    }
-    fs::remove_file(folder.join("archive").join(&names[2])).unwrap();
-    let ran = workspace.run(&["audit", "trail", "archive"]);
-    let gap = "expected batch 3 of the chain, found batch 10: lines before it were removed or moved";
-    assert_reported(
-        &ran,
-        1,
-        &format!("ALTERED: the trail was altered at `archive/trail-00000005.journal`, line 1: {gap}"),
-    );
 }
