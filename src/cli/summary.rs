@@ -210,7 +210,7 @@ fn text(outcome: &Outcome, dropped: u64, rows: &Rows, next: Option<&str>) -> Str
             let note = proof.note.as_ref().map_or_else(String::new, |note| format!("; {note}"));
             let _ = writeln!(out, "proof: replayed against itself, verified, scanned for secrets: good{note}");
         } else {
-            let _ = writeln!(out, "PROOF FAILED: the fixture does not give back what was recorded:");
+            let _ = writeln!(out, "PROOF FAILED: {}:", proof.failure());
             list(&mut out, proof.problems.iter().cloned());
         }
     }

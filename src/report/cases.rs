@@ -87,7 +87,7 @@ impl Trouble {
             "denied" => "the forward proxy opens no connection to the host",
             "unused" => "no request used the recorded exchange",
             "stale" => "the recorded exchange does not fit the contract any more",
-            "proof" => "the fixture does not give back what was recorded",
+            "proof" => "the fixture does not give back what was recorded, or would hold a secret",
             "suppression-expired" => "the date of the suppression has passed",
             "integrity" => "the trail was altered",
             "unproven" => "nothing proves that the recording is unaltered",

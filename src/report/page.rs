@@ -307,7 +307,7 @@ fn misses(facts: &Facts<'_>) -> Option<Part> {
 fn proof(facts: &Facts<'_>) -> Option<Part> {
     let proof = facts.run.proof.as_ref().filter(|proof| !proof.good)?;
     let problems = proof.problems.iter().map(|problem| vec![text(problem)]).collect();
-    Part::list(Tone::Bad, "Proof failed: the fixture does not give back what was recorded", problems)
+    Part::list(Tone::Bad, format!("Proof failed: {}", proof.failure()), problems)
 }
 
 fn denied(facts: &Facts<'_>) -> Option<Part> {

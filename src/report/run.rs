@@ -173,6 +173,21 @@ pub struct Proof {
     /// A note on it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+    /// The problems are secrets, for which the fixture was not written.
+    #[serde(skip)]
+    pub holds_secrets: bool,
+}
+
+impl Proof {
+    /// What a proof that failed says.
+    #[must_use]
+    pub fn failure(&self) -> &'static str {
+        if self.holds_secrets {
+            "the fixture would hold a secret, and was not written"
+        } else {
+            "the fixture does not give back what was recorded"
+        }
+    }
 }
 
 impl Run {

@@ -35,7 +35,7 @@ const ALL: &[ReportFormat] = &[
 fn a_failed_proof_is_named_with_each_problem_in_every_report_and_fails_in_junit() {
     let mut failed = collector();
     let problems = vec!["entry 0 does not replay".to_owned(), "entry 7 verifies otherwise".to_owned()];
-    failed.proved(Proof { good: false, problems: problems.clone(), note: None });
+    failed.proved(Proof { good: false, problems: problems.clone(), note: None, holds_secrets: false });
     for &kind in ALL {
         let report = written(&mut failed, kind);
         assert!(report.to_lowercase().contains("proof"), "{report}");
@@ -50,9 +50,21 @@ fn a_failed_proof_is_named_with_each_problem_in_every_report_and_fails_in_junit(
 }
 
 #[test]
+fn a_proof_that_failed_for_a_secret_says_so_and_not_that_the_fixture_gives_back_something_else() {
+    let mut failed = collector();
+    let problems = vec!["entry 0 holds a secret".to_owned()];
+    failed.proved(Proof { good: false, problems, note: None, holds_secrets: true });
+    for kind in [ReportFormat::Text, ReportFormat::Html, ReportFormat::Markdown] {
+        let report = written(&mut failed, kind);
+        assert!(report.contains("would hold a secret, and was not written"), "{report}");
+        assert!(!report.contains("give back"), "{report}");
+    }
+}
+
+#[test]
 fn a_good_proof_passes_in_junit_and_a_run_without_one_has_no_such_case() {
     let mut good = collector();
-    good.proved(Proof { good: true, problems: Vec::new(), note: None });
+    good.proved(Proof { good: true, problems: Vec::new(), note: None, holds_secrets: false });
     let junit = written(&mut good, ReportFormat::Junit);
     assert!(junit.contains("tests=\"1\" failures=\"0\" skipped=\"0\""), "{junit}");
     for &kind in ALL {
@@ -99,7 +111,12 @@ fn a_secret_that_was_recognised_later_is_in_no_report_of_a_run() {
     collector.run.miss(&miss, None);
     collector.denied(&format!("{SECRET}.example:443"), "tunnel-denied");
     collector.unused(vec![Unused { entry: "a.har entry 1".into(), request: format!("GET /{SECRET}") }]);
-    collector.proved(Proof { good: false, problems: vec![format!("{SECRET} does not replay")], note: None });
+    collector.proved(Proof {
+        good: false,
+        problems: vec![format!("{SECRET} does not replay")],
+        note: None,
+        holds_secrets: false,
+    });
     let redactor = Redactor::new(Plan::default());
     let mut headers = crate::exchange::Headers::new();
     headers.append(http::header::COOKIE, http::HeaderValue::from_str(&format!("session={SECRET}")).unwrap());

@@ -173,7 +173,7 @@ fn aside(pen: &mut Pen<'_>, facts: &Facts<'_>) -> io::Result<()> {
         writeln!(pen.to)?;
     }
     if let Some(proof) = run.proof.as_ref().filter(|proof| !proof.good) {
-        writeln!(pen.to, "{}", pen.paint(RED, "Proof FAILED: the fixture does not give back what was recorded"))?;
+        writeln!(pen.to, "{}", pen.paint(RED, &format!("Proof FAILED: {}", proof.failure())))?;
         for problem in &proof.problems {
             writeln!(pen.to, "  {}", visible(problem))?;
         }

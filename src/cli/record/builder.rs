@@ -110,7 +110,7 @@ impl FoldError {
     /// The proof that failed, if that is what it is.
     pub(in crate::cli) fn proof(&self) -> Option<Proof> {
         let Self::HoldsSecrets(problems) = self else { return None };
-        Some(Proof { good: false, problems: problems.clone(), note: None })
+        Some(Proof { good: false, problems: problems.clone(), note: None, holds_secrets: true })
     }
 
     /// The journals that hold the exchanges still. One whose fixture would hold a secret gets another name, so that the
@@ -270,7 +270,7 @@ impl FixtureBuilder {
             return Ok(Proven { folded, ..Proven::default() });
         };
         let problems: Vec<String> = problems.into_iter().chain(missing).collect();
-        let proof = Some(Proof { good: problems.is_empty(), problems, note });
+        let proof = Some(Proof { good: problems.is_empty(), problems, note, holds_secrets: false });
         Ok(Proven { folded, proof, by_order })
     }
 

@@ -433,6 +433,7 @@ fn a_fixture_that_would_hold_a_secret_is_not_written_and_its_place_is_named() {
         call(record.address, "GET", TEMPLATES, &headers, b"");
         let ran = record.finish();
         assert_eq!(ran.status, 1, "{}", ran.stderr);
+        assert_line(&ran.stderr, "PROOF FAILED: the fixture would hold a secret, and was not written:");
         assert_line(
             &ran.stderr,
             "  entry 0 (GET /api/v2/connection-profiles/templates): the name of the request's header field `!token-1!` holds a \

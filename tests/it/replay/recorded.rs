@@ -187,6 +187,36 @@ fn a_missing_request_goes_to_the_tenant_is_added_to_the_fixture_and_replayed_fro
 }
 
 #[test]
+fn a_fixture_stays_as_it_was_where_what_was_missing_would_bring_a_secret_into_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let tenant = Origin::start();
+    let upstream = format!("http://{}", tenant.address);
+    let options = ["--upstream", &upstream, "--listen", "127.0.0.1:0"];
+    let answer = || tenant.will_answer("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok".to_owned());
+    let recording = Running::start(folder.path(), [&["record", "--out", "rec.har"], &options[..]].concat());
+    answer();
+    assert_eq!(call(recording.address, "GET", "/old", &[], b"").status(), 200);
+    recording.finish();
+    let before = fs::read(folder.path().join("rec.har")).unwrap();
+
+    let arguments = [&["replay", "rec.har", "--record-missing", "--force"], &options[..]].concat();
+    let replay = Running::start(folder.path(), arguments);
+    answer();
+    // Names of header fields are kept.
+    let fields = [("Authorization", "Bearer zq0a7580k3b9wx2"), ("zq0a7580k3b9wx2", "1")];
+    assert_eq!(call(replay.address, "GET", "/new", &fields, b"").status(), 200);
+    let ran = replay.finish();
+    assert_eq!(ran.status, 1, "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("\nPROOF FAILED: the fixture would hold a secret, and was not written:\n"),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(fs::read(folder.path().join("rec.har")).unwrap(), before);
+    assert!(folder.path().join("rec.har.failed.journal").exists());
+}
+
+#[test]
 fn what_is_recorded_of_an_intercepted_host_is_never_sent_to_it_again() {
     let folder = tempfile::tempdir().unwrap();
     let (tenant, other) = (Origin::start(), Origin::start());
