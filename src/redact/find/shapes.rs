@@ -16,9 +16,11 @@ expression!(
 );
 expression!(PUTTY, r"(?-u)Private-Lines: [0-9]+\r?\n((?:[A-Za-z0-9+/=]+(?:\r?\n|\z))+)");
 expression!(SCHEME, r"(?i-u)\b(bearer|basic|dpop|token|negotiate|ntlm)[ \t]+([A-Za-z0-9._~+/!-]{8,}=*)");
+// Passwords before the `@` of what is no URL: of Oracle's driver for Java, and of MySQL's for Go.
+expression!(DRIVER, r#"(?-u)(?:jdbc:oracle:[a-z0-9]+:[^\s/"@]+/([^\s"@]+)@|:([^\s"@]+)@(?:tcp|unix)\()"#);
 /// Texts of which each of these shapes holds one.
 pub(in crate::redact) const WORDS: &[&str] =
-    &["PRIVATE KEY", "private-lines", "bearer", "basic", "negotiate ", "ntlm "];
+    &["PRIVATE KEY", "private-lines", "bearer", "basic", "negotiate ", "ntlm ", "jdbc:oracle", "@tcp(", "@unix("];
 
 /// Texts of which each telephone number and address holds one.
 pub(in crate::redact) const PERSONAL_WORDS: &[&str] = &["@", "\"+"];
@@ -34,6 +36,11 @@ pub(in crate::redact) fn find(text: &[u8], mut emit: impl FnMut(Range<usize>, Ki
     if let Some(putty) = &*PUTTY {
         let lines = putty.captures_iter(text).filter_map(|hit| hit.get(1));
         lines.for_each(|lines| emit(lines.range(), Kind::PrivateKey));
+    }
+    if let Some(driver) = DRIVER.as_ref().filter(|_| memchr::memchr(b'@', text).is_some()) {
+        let passwords = driver.captures_iter(text).filter_map(|hit| hit.get(1).or_else(|| hit.get(2)));
+        let new = passwords.filter(|password| !label::holds(password.as_bytes()));
+        new.for_each(|password| emit(password.range(), Kind::Password));
     }
     formats::find(text, |range| emit(range, Kind::ApiKey));
     if let Some(scheme) = &*SCHEME {
@@ -196,7 +203,7 @@ mod tests {
 
     #[test]
     fn every_expression_compiles() {
-        for expression in [&ACCOUNT, &PEM, &PUTTY, &SCHEME] {
+        for expression in [&ACCOUNT, &DRIVER, &PEM, &PUTTY, &SCHEME] {
             assert!(expression.is_some());
         }
     }
@@ -217,6 +224,8 @@ mod tests {
         assert_eq!(all("basic dXNlcjpwYXNzd29yZA==")[0], ("dXNlcjpwYXNzd29yZA==".to_owned(), Kind::Basic));
         assert_eq!(all("postgres://app:hunter2@db/x")[0].0, "hunter2");
         assert_eq!(all("postgres://app:hun/ter2@db/x")[0].0, "hun/ter2");
+        assert_eq!(all("jdbc:oracle:thin:scott/tiger@//h:1521/x")[0].0, "tiger");
+        assert_eq!(all("dsn=app:hun:ter2@tcp(h:3306)/db")[0].0, "hun:ter2");
         assert_eq!(all("WWW-Authenticate: Negotiate YII0abcd1234")[0].0, "YII0abcd1234");
         // A scheme that something else touches.
         assert_eq!(all("abcdefghijklmnopqrstuvwxyz1https://me:hunter2@h/x")[0].0, "hunter2");
