@@ -15,7 +15,7 @@ use crate::{
     redact::{
         Redacted, Redactor,
         find::{
-            detect::{MAX_CODINGS, is_listed_value, listed_kind},
+            detect::{MAX_CODINGS, listed_kind},
             grammar::{Parsed, Unparsable},
             header_names,
             names::{self, FieldContext},
@@ -110,7 +110,7 @@ impl Redactor {
                     _ if matches!(&**text, "url" | "redirectURL") => {
                         self.detect_pair(Pairs::Addresses, text, value, &place, &mut marks);
                     }
-                    _ if is_listed_value(text)
+                    _ if names::is_listed_value(text)
                         && let Some(kind) = *listed =>
                     {
                         let secret = value.as_str().unwrap_or_default();

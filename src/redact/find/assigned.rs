@@ -8,12 +8,16 @@ use std::{cell::Cell, ops::Range};
 
 use super::{
     emit::Emit,
-    names::{self, FieldContext, JWK_PRIVATE, OAUTH},
+    header_names,
+    names::{self, FieldContext, JWK_PRIVATE, OAUTH, is_listed_name, is_listed_value},
     steps::looked,
 };
-use crate::redact::{
-    kind::{self, Kind},
-    label,
+use crate::{
+    redact::{
+        kind::{self, Kind},
+        label,
+    },
+    token::known_scheme,
 };
 
 // curl's user and password.
@@ -24,6 +28,9 @@ const MAX_LOOKS: usize = 16;
 
 /// What may separate a value without quotes from what follows, or be a part of it.
 const DELIMITERS: &[u8] = b"&;,<>(){}[]|\\";
+
+/// How far behind the name of a value in a list the value may stand.
+const MAX_BESIDE: usize = 200;
 
 /// What may follow a value in quotes.
 const ENDS: &[u8] = b",}]);>&<";
@@ -50,15 +57,33 @@ pub(super) fn find(text: &[u8], nearly: Option<&[&str]>, emit: &mut Emit<'_>) {
     let (looks, plain, comments) = (Cell::new(0), Cell::new((0, false)), Default::default());
     let reading = Reading { text, nearly, has_key_type, has_oauth, looks, plain, comments };
     let mut at = 0;
+    // What `name: password` says of the `value: …` beside it, and where.
+    let mut listed = None;
     while let Some(start) = text[at..].iter().position(|byte| is_name(*byte)).map(|skipped| at + skipped) {
         let name = start..skip(text, start, is_name);
         looked(name.end - at);
         at = name.end;
-        let Some(sign) = reading.sign(&name) else { continue };
-        let Some(kind) = reading.kind(&name, &sign) else { continue };
+        let Some(mut sign) = reading.sign(&name) else { continue };
+        if is_listed_name(&text[name.clone()]) && !sign.written.is_empty() {
+            listed = reading.listed(&sign).map(|kind| (kind, name.end));
+        }
+        let beside = listed.filter(|(_, at)| name.start < at + MAX_BESIDE && reading.is_value(&name));
+        sign.listed = beside.is_some();
+        let Some(kind) = beside.map(|(kind, _)| kind).or_else(|| reading.kind(&name, &sign)) else { continue };
         if reading.looks.get() > text.len() * MAX_LOOKS {
             emit(start..text.len(), Kind::Secret);
             return;
+        }
+        if kind == Kind::Cookie && sign.written.contains(&b':') {
+            let start = skip(text, sign.value, |byte| is_quote(byte) || byte == b'\\');
+            let cookies = reading.cookies(&name, start);
+            let end = cookies.last().map(|last| last.end);
+            let new = cookies.into_iter().filter(|value| !label::holds(&text[value.clone()]));
+            new.for_each(|value| emit(value, kind));
+            if let Some(end) = end.filter(|_| start == sign.value) {
+                at = end;
+                continue;
+            }
         }
         let Some(Value { range, shorter }) = reading.value(&name, &sign, kind) else { continue };
         // What is personal may stay, and its end is a guess.
@@ -109,6 +134,8 @@ struct Sign<'t> {
     written: &'t [u8],
     /// The name stands in quotes.
     quoted: bool,
+    /// A name beside it says what the value is.
+    listed: bool,
     /// Where the value may begin.
     value: usize,
 }
@@ -178,9 +205,9 @@ impl<'t> Reading<'t> {
         }
         if matches!(text.get(at), Some(b':' | b'=')) {
             let end = skip(text, at, |byte| matches!(byte, b':' | b'=' | b'>'));
-            return Some(Sign { written: &text[at..end], quoted, value: self.blank(end) });
+            return Some(Sign { written: &text[at..end], quoted, listed: false, value: self.blank(end) });
         }
-        let word = |value| Some(Sign { written: b"", quoted, value });
+        let word = |value| Some(Sign { written: b"", quoted, listed: false, value });
         if self.nearly.is_some() {
             // The colon is missing.
             let value = skip(text, at, |byte| byte == b'\\');
@@ -199,8 +226,52 @@ impl<'t> Reading<'t> {
                 return word(self.blank(end));
             }
         }
-        // An option of a command.
-        if text[name.start] == b'-' && rest.first() != Some(&b'-') { word(at) } else { None }
+        // Two arguments of a call: `setItem("token", "…")`.
+        if quoted && rest.first() == Some(&b',') {
+            let next = self.blank(at + 1);
+            return text.get(next).is_some_and(|byte| is_quote(*byte)).then(|| word(next)).flatten();
+        }
+        // An option of a command, a variable (`ENV API_TOKEN …`), a line of `.netrc`.
+        let is_variable =
+            || text[name.clone()].iter().all(|byte| byte.is_ascii_uppercase() || matches!(byte, b'_' | b'0'..=b'9'));
+        let is_login = || {
+            let mut words = text[..name.start].trim_ascii_end().rsplit(u8::is_ascii_whitespace);
+            &text[name.clone()] == b"password" && words.nth(1) == Some(b"login")
+        };
+        let is_line = || memchr::memchr2(b'\r', b'\n', &text[name.end..at]).is_none();
+        let is_option = text[name.start] == b'-' && rest.first() != Some(&b'-');
+        if is_option || !quoted && is_line() && (is_variable() || is_login()) { word(at) } else { None }
+    }
+
+    /// What the name behind this sign states about the value beside it.
+    fn listed(&self, sign: &Sign<'_>) -> Option<Kind> {
+        let start = skip(self.text, sign.value, |byte| byte == b'\\' || is_quote(byte));
+        let end = skip(self.text, start, is_name);
+        self.looked(start, end);
+        header_names::by_listed_name(std::str::from_utf8(&self.text[start..end]).ok()?)
+    }
+
+    fn is_value(&self, name: &Range<usize>) -> bool {
+        std::str::from_utf8(&self.text[name.clone()]).is_ok_and(|name| name.len() > 1 && is_listed_value(name))
+    }
+
+    /// The values of `Cookie: a=…; b=…`, or of the cookie in `Set-Cookie: a=…; Path=/`.
+    fn cookies(&self, name: &Range<usize>, at: usize) -> Vec<Range<usize>> {
+        let (text, mut at, mut values) = (self.text, at, Vec::new());
+        loop {
+            let equals = skip(text, at, is_name);
+            let end =
+                skip(text, equals, |byte| !byte.is_ascii_whitespace() && !is_quote(byte) && !b";\\".contains(&byte));
+            self.looked(at, end);
+            if equals == at || text.get(equals) != Some(&b'=') {
+                return values;
+            }
+            values.push(equals + 1..end);
+            if text.get(end) != Some(&b';') || text[name.clone()].to_ascii_lowercase().starts_with(b"set") {
+                return values;
+            }
+            at = skip(text, end + 1, |byte| byte == b' ');
+        }
     }
 
     fn kind(&self, name: &Range<usize>, sign: &Sign<'_>) -> Option<Kind> {
@@ -241,7 +312,7 @@ impl<'t> Reading<'t> {
         let is_vague = kind == Kind::Code && last.eq_ignore_ascii_case(b"code") && !self.has_oauth
             || std::str::from_utf8(last).is_ok_and(names::is_vague);
         let is_assigned = if is_bold { sign.written.contains(&b'=') } else { sign.written == b"=" };
-        let is_structured = is_assigned || is_bold && (sign.quoted || self.in_braces(name.start));
+        let is_structured = is_assigned || sign.listed || is_bold && (sign.quoted || self.in_braces(name.start));
         // In prose it has to look random.
         let has_to_tell = is_vague || sign.written.is_empty() && !is_bold;
 
@@ -249,7 +320,12 @@ impl<'t> Reading<'t> {
         let slashed = skip(text, at, |byte| byte == b'\\' || is_bold && byte.is_ascii_whitespace());
         let prefix = text[slashed..].iter().take(2).take_while(|byte| b"bBrRuU".contains(byte)).count();
         let opens = |at: usize| text.get(at).is_some_and(|byte| is_quote(*byte) && (is_bold || *byte != b'`'));
-        let value = if opens(slashed + prefix) {
+        // ODBC has braces for quotes.
+        let is_braced = last.eq_ignore_ascii_case(b"pwd") && is_assigned && text.get(at) == Some(&b'{');
+        let closing = if is_braced { memchr::memchr(b'}', &text[at..self.line_end(at)]) } else { None };
+        let value = if let Some(closing) = closing {
+            Value { range: at + 1..self.looked(at, at + closing), shorter: Vec::new() }
+        } else if opens(slashed + prefix) {
             let slashes = text[at..slashed].iter().rev().take_while(|byte| **byte == b'\\').count();
             self.string(slashed + prefix, slashes)
         } else if is_bold && matches!(text.get(slashed), Some(b'{' | b'[')) {
@@ -265,7 +341,35 @@ impl<'t> Reading<'t> {
             return Some(value).filter(|_| !counted);
         };
         let held = text[value.range.clone()].trim_ascii();
-        (!held.is_empty() && (!has_to_tell || kind::is_opaque(held))).then_some(value)
+        let name = std::str::from_utf8(last).unwrap_or_default();
+        let tells = is_bold || names::selects(name, kind, held) && known_scheme(held).is_none();
+        (!held.is_empty() && tells && (!has_to_tell || kind::is_opaque(held))).then_some(value)
+    }
+
+    fn line_end(&self, at: usize) -> usize {
+        memchr::memchr2(b'\r', b'\n', &self.text[at..]).map_or(self.text.len(), |end| at + end)
+    }
+
+    /// Whether an expression of a programming language begins at `at`, which gives the value: a call, a variable.
+    fn is_code(&self, at: usize) -> bool {
+        let text = self.text;
+        let end = self.looked(at, skip(text, at, |byte| byte.is_ascii_alphanumeric() || b"_$.".contains(&byte)));
+        let path = std::str::from_utf8(&text[at..end]).unwrap_or_default();
+        let is_path = path.contains('.') && !path.starts_with('.');
+        let names = || path.split('.').any(|name| names::by_name(name, FieldContext::Text).is_some());
+        match text.get(end) {
+            Some(b'(') if !kind::is_opaque(path.as_bytes()) && !path.is_empty() => {
+                is_path || text.get(end + 1).is_some_and(|byte| *byte == b')' || is_quote(*byte))
+            }
+            Some(b'[') => !path.is_empty() && text.get(end + 1).is_some_and(|byte| is_quote(*byte)),
+            next if next.is_none_or(|byte| byte.is_ascii_whitespace() || b";,)".contains(byte)) => {
+                is_path && (path.starts_with("process.env.") || names())
+                    || path.strip_prefix('$').is_some_and(|name| {
+                        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_')
+                    })
+            }
+            _ => false,
+        }
     }
 
     /// A string whose opening quote is at `at`, behind `slashes` backslashes. It ends at a quote of its kind; where the
@@ -351,6 +455,9 @@ impl<'t> Reading<'t> {
         if has_to_tell && !is_bold && at < plain_until && is_assigned == was_assigned {
             return None;
         }
+        if is_assigned && !is_bold && self.is_code(at) {
+            return None;
+        }
         let (mut end, mut piece) = (at, None);
         while let Some(byte) = text.get(end).copied() {
             let is_blank = matches!(byte, b'\n' | b'\r') || byte.is_ascii_whitespace() && !is_bold;
@@ -382,7 +489,8 @@ impl<'t> Reading<'t> {
             end = trim(end, b".?!`").max(start);
         }
         let value = &text[start..end];
-        let literals: [&[u8]; 7] = [b"null", b"true", b"false", b"None", b"True", b"False", b"undefined"];
+        let literals: [&[u8]; 9] =
+            [b"null", b"nil", b"true", b"false", b"None", b"True", b"False", b"undefined", b"void"];
         if value.is_empty() || literals.contains(&value) {
             return None;
         }
@@ -455,6 +563,8 @@ mod tests {
             "curl -su 'me:Q1w2e3r4t5y6' https://x",
             "curl --user=me:Q1w2e3r4t5y6 https://x",
             "login --password Q1w2e3r4t5y6",
+            "ENV API_TOKEN Q1w2e3r4t5y6",
+            "machine a.example login me password Q1w2e3r4t5y6",
             "cli --api-key 'Q1w2e3r4t5y6' x",
             "--client-secret Q1w2e3r4t5y6",
         ] {
@@ -466,6 +576,8 @@ mod tests {
             "login --password VALUE",
             "--password must be set",
             "sort -u me:you",
+            "API_TOKEN\nQ1w2e3r4t5y6",
+            "the token Q1w2e3r4t5y6 of it, a password Q1w2e3r4t5y6",
             "--token --verbose0123456",
         ] {
             assert!(found(text).is_empty(), "{text}: {:?}", found(text));
@@ -476,6 +588,31 @@ mod tests {
     fn an_argument_that_holds_a_label_was_read_before() {
         for text in ["curl -u me:!password-1! x", "--password !password-1!x0123456"] {
             assert!(found(text).is_empty(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_value_is_a_secret_by_the_name_beside_it() {
+        for text in [
+            "env:\n- name: DB_PASSWORD\n  value: hunter2\n- name: X\n  value: y\n",
+            "env: [{name: X, value: y}, {name: 'DB_PASSWORD', value: 'hunter2'}]",
+            "name  = \"db_password\"\n type = string\nvalue = \"hunter2\"\n",
+            "log {\"key\":\"X-Api-Key\",\"value\":\"hunter2\"} end",
+            "setItem(\"token\", \"hunter2hunter2\")",
+            "Driver={X};UID=u;PWD={hunter2};",
+            "> Cookie: a=1; b=hunter2\r\n> Accept: */*",
+        ] {
+            let is_masked = found(text).last().is_some_and(|value| value.replace("hunter2", "").is_empty());
+            assert!(is_masked, "{text}: {:?}", found(text));
+        }
+        assert_eq!(found("Set-Cookie: sid=abc; Path=/; HttpOnly\ncookie: a=1; b=2"), ["abc", "1", "2"]);
+        for text in [
+            "- name: DB_PASSWORD\n  valueFrom:\n    key: pw\n- name: X\n  value: y\n",
+            "setItem(\"token\", \"remembered\")",
+            "PWD=${PWD}",
+            "the cookie: it is sweet",
+        ] {
+            assert!(found(text).is_empty(), "{text}: {:?}", found(text));
         }
     }
 
@@ -517,8 +654,21 @@ mod tests {
 
     #[test]
     fn what_stands_for_a_value_is_none() {
-        for text in ["password=${DB_PASSWORD_2}", "token=<your-token-1234>", "secret={{ secret_1 }}", "f(token=None):"]
-        {
+        for text in [
+            "password=$DB_PASSWORD",
+            "token=process.env.TOKEN;",
+            "let token = getToken(), a;",
+            "password = os.environ['DB_PASSWORD']",
+            "password=req.body.password;",
+            "password=document.getElementById(id).value",
+            "a.password=void 0",
+            "h[\"Authorization\"] = \"Bearer \" + token",
+            "{token:\"API token\",password:\"Your password?\"}",
+            "password=${DB_PASSWORD_2}",
+            "token=<your-token-1234>",
+            "secret={{ secret_1 }}",
+            "f(token=None):",
+        ] {
             assert!(found(text).is_empty(), "{text}: {:?}", found(text));
         }
     }

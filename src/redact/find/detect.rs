@@ -5,7 +5,7 @@ use std::{borrow::Cow, cell::LazyCell, ops::Range, sync::Arc};
 
 use super::{
     header_names, hints, jwt, named,
-    names::{self, FieldContext, JWK_PRIVATE, OAUTH},
+    names::{self, FieldContext, JWK_PRIVATE, LISTED_VALUES, OAUTH, is_listed_name, is_listed_value},
     prefilter::Hints,
     shapes,
     walk::{Places, Token, Walk},
@@ -156,7 +156,7 @@ impl Redactor {
         }
         self.reserve_labels(source);
         let mut reading = Reading { redactor: self, walk: Walk::new(), places, depth, out };
-        reading.visit(&Token::Root, document.root(), Beside { inherited: None, suspects });
+        reading.visit(&Token::Root, document.root(), Beside { inherited: None, suspects, listed: None });
         while let Some((node, beside)) = reading.walk.next() {
             if node.kind() == JsonKind::Object {
                 reading.object(node, beside);
@@ -207,7 +207,7 @@ impl Redactor {
 /// where nothing is inherited, a member or an item that no suspect place touches is left out, with all that it holds.
 struct Reading<'r, 'd, 'o> {
     redactor: &'r Redactor,
-    walk: Walk<'d, Beside<'r>>,
+    walk: Walk<'d, Beside<'r, 'd>>,
     places: &'r Places<'r>,
     depth: usize,
     out: &'o mut Vec<Mark>,
@@ -215,31 +215,42 @@ struct Reading<'r, 'd, 'o> {
 
 /// What is known of a value besides its text.
 #[derive(Debug, Clone, Copy)]
-struct Beside<'r> {
+struct Beside<'r, 'd> {
     /// From the containers around it, or its own name.
     inherited: Option<Inherited>,
+    /// Where Terraform lists which of its members are secret.
+    listed: Option<Node<'d>>,
     /// The suspect places in it, and maybe around it.
     suspects: Suspects<'r>,
 }
 
 impl<'r, 'd> Reading<'r, 'd, '_> {
-    fn object(&mut self, node: Node<'d>, Beside { inherited, suspects }: Beside<'r>) {
+    fn object(&mut self, node: Node<'d>, Beside { inherited, suspects, listed: sensitive }: Beside<'r, 'd>) {
         // What the members beside one show is looked up once: a malformed object may repeat a name.
         let has_key_type = LazyCell::new(|| node.get("kty").is_some());
         let has_oauth = LazyCell::new(|| OAUTH.iter().any(|name| node.get(name).is_some()));
         let listed = LazyCell::new(|| listed_kind(node));
-        let is_secret = LazyCell::new(|| node.get("kind").and_then(Node::as_str).is_some_and(|kind| kind == "Secret"));
+        let (is_secret, is_sensitive) = (LazyCell::new(|| holds_secrets(node)), LazyCell::new(|| is_sensitive(node)));
+        let attributes = LazyCell::new(|| node.get("sensitive_attributes"));
+        let is_piece = LazyCell::new(|| node.get("logprob").is_some());
         let has_location = LazyCell::new(|| node.get("loc").is_some());
         let mut ahead = suspects;
         for (name, value) in node.entries() {
             let name_span = name.span();
             ahead = ahead.after(name_span.start);
             let is_suspect = ahead.begin_before(value.span().end);
-            if !is_suspect && inherited.is_none() && !name.plain_text().is_some_and(means_by_others) {
+            let may_inherit = inherited.is_some() || sensitive.is_some();
+            if !is_suspect && !may_inherit && !name.plain_text().is_some_and(means_by_others) {
                 continue;
             }
             let Some(text) = name.as_str() else { continue };
+            let selects = |kind: &Kind| {
+                let selects = |value: Cow<'_, str>| names::selects(&text, *kind, value.as_bytes());
+                // The tokens of a language model's answer are pieces of its text.
+                value.as_str().is_none_or(selects) && !(text == "token" && *is_piece)
+            };
             let kind = names::by_name(&text, FieldContext::Member)
+                .filter(selects)
                 .or_else(|| (JWK_PRIVATE.contains(&&*text) && *has_key_type).then_some(Kind::PrivateKey))
                 .or_else(|| {
                     let code = text.eq_ignore_ascii_case("code");
@@ -253,17 +264,20 @@ impl<'r, 'd> Reading<'r, 'd, '_> {
                 .or_else(|| (text == "auth" && is_basic(value)).then_some(Kind::Basic));
             let field = kind.map(|kind| Inherited { kind, all: !names::is_vague(&text), below: false });
             // The values of a secret of Kubernetes have any name.
-            let is_data = matches!(&*text, "data" | "stringData") && *is_secret;
+            let is_data = matches!(&*text, "data" | "stringData") && *is_secret
+                || is_listed_value(&text) && *is_sensitive
+                || sensitive.is_some_and(|list| lists(list, &text));
             let data = is_data.then_some(Inherited { kind: Kind::Secret, all: true, below: true });
             let inherited = field.or(data).or(inherited);
             if ahead.begin_before(name_span.end) {
                 self.redactor.detect_string(name, self.depth, self.out, None);
             }
-            self.visit(&Token::Name(text), value, Beside { inherited, suspects: ahead });
+            let listed = if text == "attributes" { *attributes } else { None };
+            self.visit(&Token::Name(text), value, Beside { inherited, suspects: ahead, listed });
         }
     }
 
-    fn array(&mut self, node: Node<'d>, Beside { inherited, suspects }: Beside<'r>) {
+    fn array(&mut self, node: Node<'d>, Beside { inherited, suspects, .. }: Beside<'r, 'd>) {
         let paired = paired_kind(node).map(|kind| Inherited { kind, all: true, below: false });
         let mut ahead = suspects;
         for (at, item) in node.items().enumerate() {
@@ -271,27 +285,27 @@ impl<'r, 'd> Reading<'r, 'd, '_> {
             let span = item.span();
             ahead = ahead.after(span.start);
             if inherited.is_some() || ahead.begin_before(span.end) {
-                self.visit(&Token::Index(at), item, Beside { inherited, suspects: ahead });
+                self.visit(&Token::Index(at), item, Beside { inherited, suspects: ahead, listed: None });
             }
         }
     }
 
-    fn visit(&mut self, token: &Token<'d>, node: Node<'d>, Beside { inherited, suspects }: Beside<'r>) {
+    fn visit(&mut self, token: &Token<'d>, node: Node<'d>, Beside { inherited, suspects, listed }: Beside<'r, 'd>) {
         let is_named = self.redactor.plan.pointers().iter().any(|place| self.walk.is_at(token, place));
         let named = is_named.then_some(Inherited { kind: Kind::Custom, all: true, below: true });
         let field = named.or(inherited);
         match node.kind() {
             JsonKind::Null | JsonKind::Boolean => {}
             JsonKind::Number => self.number(token, node, field),
-            JsonKind::String => self.string(token, node, Beside { inherited: field, suspects }),
+            JsonKind::String => self.string(token, node, field, suspects),
             JsonKind::Array | JsonKind::Object => {
                 let inherited = field.map(|field| Inherited {
                     all: field.all && (node.kind() == JsonKind::Array || field.below),
                     ..field
                 });
                 let suspects = suspects.within(&node.span());
-                if inherited.is_some() || !suspects.is_empty() {
-                    self.walk.open(token.clone(), node, Beside { inherited, suspects });
+                if inherited.is_some() || listed.is_some() || !suspects.is_empty() {
+                    self.walk.open(token.clone(), node, Beside { inherited, suspects, listed });
                 }
             }
         }
@@ -321,7 +335,7 @@ impl<'r, 'd> Reading<'r, 'd, '_> {
         self.out.extend(redactor.learn(raw, kind).map(mark));
     }
 
-    fn string(&mut self, token: &Token<'d>, node: Node<'d>, Beside { inherited, suspects }: Beside<'r>) {
+    fn string(&mut self, token: &Token<'d>, node: Node<'d>, inherited: Option<Inherited>, suspects: Suspects<'r>) {
         let redactor = self.redactor;
         let inner = node.span().start + 1..node.span().end - 1;
         let place = || self.places.of(&self.walk, token);
@@ -368,6 +382,28 @@ pub(in crate::redact) fn listed_kind(node: Node<'_>) -> Option<Kind> {
     })
 }
 
+/// Whether an object is a secret of Kubernetes: one of a list says so by its type only.
+fn holds_secrets(node: Node<'_>) -> bool {
+    let is = |name: &str, is: fn(&str) -> bool| node.get(name).and_then(Node::as_str).is_some_and(|text| is(&text));
+    is("kind", |kind| kind == "Secret") || is("type", |of| of == "Opaque" || of.starts_with("kubernetes.io/"))
+}
+
+/// Whether the value of an object is called a secret beside it: by Terraform, by the Parameter Store of AWS.
+fn is_sensitive(node: Node<'_>) -> bool {
+    node.get("sensitive").and_then(Node::as_bool) == Some(true)
+        || node.get("Type").is_some_and(|of| of.is_str("SecureString"))
+}
+
+/// Whether the first of Terraform's paths to sensitive attributes name this one:
+/// `[[{"type": "get_attr", "value": "result"}]]`.
+fn lists(list: Node<'_>, name: &str) -> bool {
+    /// More than a resource has.
+    const MAX_PATHS: usize = 64;
+    let step =
+        |path: Node<'_>| path.items().next().is_some_and(|step| step.get("value").is_some_and(|of| of.is_str(name)));
+    list.items().take(MAX_PATHS).any(step)
+}
+
 /// A text, or the last of a list of them.
 fn last_text(value: Node<'_>) -> Option<Cow<'_, str>> {
     value.as_str().or_else(|| value.items().last().and_then(Node::as_str))
@@ -386,42 +422,30 @@ fn is_basic(value: Node<'_>) -> bool {
     value.as_str().and_then(|text| coding::basic(text.as_bytes())).is_some_and(|(_, password)| !password.is_empty())
 }
 
-/// Whether a member or a field may hold the name of an item.
-pub(super) fn is_listed_name(name: &[u8]) -> bool {
-    LISTED_NAMES.iter().any(|held| held.as_bytes().eq_ignore_ascii_case(name))
-}
-
-/// Whether a member may hold the value of an item whose name [`listed_kind`] reads.
-pub(in crate::redact) fn is_listed_value(name: &str) -> bool {
-    LISTED_VALUES.iter().any(|held| held.eq_ignore_ascii_case(name))
-}
-
-const LISTED_NAMES: &[&str] = &[
-    "name",
-    "key",
-    "k",
-    "header",
-    "field",
-    "parameter",
-    "param",
-    "attribute",
-    "property",
-    "variable",
-    "path",
-    "pointer",
-    "loc",
-];
-
-const LISTED_VALUES: &[&str] = &["value", "values", "v"];
-
 /// Whether the members beside one of this name may show that its value is a secret, where its own name does not.
 fn means_by_others(name: &[u8]) -> bool {
-    /// Of a list, of a validator's error, of a secret of Kubernetes.
-    const OTHERS: &[&str] = &["input", "data", "stringData"];
+    /// Of a list, of a validator's error, of a secret of Kubernetes, of Terraform's state.
+    const OTHERS: &[&str] = &["input", "data", "stringData", "attributes"];
     let is = |held: &&str| held.as_bytes().eq_ignore_ascii_case(name);
     let may = matches!(
         name,
-        [b'd' | b'D' | b'i' | b'I' | b'k' | b'K' | b'p'..=b'q' | b'P'..=b'Q' | b's' | b'S' | b'v' | b'V', ..]
+        [
+            b'a'
+            | b'A'
+            | b'd'
+            | b'D'
+            | b'i'
+            | b'I'
+            | b'k'
+            | b'K'
+            | b'p'..=b'q'
+            | b'P'..=b'Q'
+            | b's'
+            | b'S'
+            | b'v'
+            | b'V',
+            ..,
+        ]
     );
     may && matches!(name.len(), 1 | 2 | 4 | 5 | 6 | 10)
         && (JWK_PRIVATE.iter().any(is) || LISTED_VALUES.iter().any(is) || OTHERS.iter().any(is))
@@ -444,7 +468,7 @@ fn is_plain_value(source: &[u8], word: &Range<usize>) -> bool {
     let Some(end) = ends(name).then(|| name.len() - 1) else { return false };
     let start = before(end);
     let name = &source[start..end];
-    ends(&source[..start]) && !is_listed_name(name) && name != b"kind"
+    ends(&source[..start]) && !is_listed_name(name) && !matches!(name, b"kind" | b"type" | b"Type")
 }
 
 /// An authorization code rather than the name of an error: long, mixed, no words joined by `_`.
@@ -480,7 +504,7 @@ mod tests {
 
     #[test]
     fn a_member_that_others_explain_is_known_by_its_name_in_any_case() {
-        for name in [JWK_PRIVATE, LISTED_VALUES, &["input", "data", "stringData"]].concat() {
+        for name in [JWK_PRIVATE, LISTED_VALUES, &["input", "data", "stringData", "attributes"]].concat() {
             for name in [name.to_owned(), name.to_ascii_uppercase()] {
                 assert!(means_by_others(name.as_bytes()), "{name}");
             }

@@ -3,9 +3,9 @@
 use std::{borrow::Cow, ops::Range, sync::Arc};
 
 use super::{
-    detect::{MAX_CODINGS, is_listed_name, is_listed_value},
+    detect::MAX_CODINGS,
     header_names,
-    names::{self, FieldContext},
+    names::{self, FieldContext, is_listed_name, is_listed_value},
 };
 use crate::{
     exchange::media,

@@ -16,8 +16,9 @@ use super::{
 };
 use crate::redact::runs;
 
-/// What belongs to no name: private members of a key stand beside `kty`, an escaped name may be any name.
-const FIELDS: &[&str] = &["kty", "curl", "\\u"];
+/// What belongs to no name: private members of a key stand beside `kty`, an escaped name may be any name, and what is
+/// beside a value calls it a secret.
+const FIELDS: &[&str] = &["kty", "curl", "\\u", "opaque", "kubernetes.io", "sensitive", "securestring"];
 
 /// No word is a secret by its shape that is shorter.
 pub(in crate::redact) const SHORTEST_SHAPE: usize = formats::SHORTEST;

@@ -22,6 +22,7 @@ mod hints;
 mod jwt;
 mod lines;
 mod malformed;
+mod manifest;
 mod multipart;
 mod named;
 pub(super) mod names;

@@ -1,6 +1,6 @@
 //! Secrets in a text by the name before them, in whatever notation.
 
-use super::{assigned, emit::Emit, paths, tags};
+use super::{assigned, emit::Emit, manifest, paths, tags};
 
 /// Secrets by the name before them: `name=value`, `"name": "value"`, `<name>value</name>`, `/name/value`, and more.
 pub(in crate::redact) fn find(text: &[u8], emit: &mut Emit<'_>) {
@@ -9,6 +9,7 @@ pub(in crate::redact) fn find(text: &[u8], emit: &mut Emit<'_>) {
         return;
     }
     assigned::find(text, None, emit);
+    manifest::find(text, emit);
     tags::find(text, emit);
     assigned::find_curl(text, emit);
     paths::find(text, emit);
@@ -82,6 +83,15 @@ mod tests {
             "<token><![CDATA[",
             "/token",
             "curl -u a:",
+            "kind: Secret\n",
+            "- kind: Secret\n  data:\n",
+            "cookie: a=b; ",
+            "cookie: ",
+            "name: token ",
+            "name: token\nvalue: ",
+            "\"token\", \"",
+            "TOKEN ",
+            "login a password ",
             "--token ",
         ] {
             holds_linear(piece, |text| find(text, &mut |_, _| {}));

@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 
 use ahash::AHashMap;
 
-use crate::redact::kind::Kind;
-use Counts::{End, Header, Never, Parameter, Random, RandomParameter, Segment, Whole};
+use crate::redact::kind::{self, Kind};
+use Counts::{End, Header, LastWord, Never, NoWord, Parameter, Random, RandomParameter, Segment, Whole};
 
 /// Where a name stands; a few names mean a secret only in some places.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +26,10 @@ pub(in crate::redact) enum Counts {
     Whole,
     /// As a whole name or its end, before any digits: `db_password2`.
     End,
+    /// As a whole name or its last word: `REDIS_PASS`, `smtpPass`, and not `bypass`.
+    LastWord,
+    /// As a whole name, unless the value is a word.
+    NoWord,
     /// As a whole name, if the value looks random.
     Random,
     /// As a whole name of a [`FieldContext::Parameter`].
@@ -67,15 +71,18 @@ pub(in crate::redact) const NAMES: &[Names] = &[
         "pass word", "Rails (`has_secure_password`), Devise"),
     of(Kind::Password, End, "passphrase", "pass phrase", "OpenSSH"),
     of(Kind::Password, End, "passwd pwd", "passwd,pwd", "POSIX, JDBC, ODBC"),
-    of(Kind::Password, Whole, "pass smtp_pass db_pass passcode pin", "pass.,passcode,pin.", "Nodemailer, Okta (`passCode`)"),
-    of(Kind::ApiKey, End, "secret_key secret_access_key", "secret", "AWS, Stripe"),
+    of(Kind::Password, LastWord, "pass", "pass.", "Nodemailer, Redis, WordPress"),
+    of(Kind::Password, Whole, "passcode pin", "passcode,pin.", "Okta (`passCode`)"),
+    of(Kind::Password, Whole, "ses_smtp_password_v4", "password", "Terraform (`aws_iam_access_key`)"),
+    of(Kind::ApiKey, End, "secret_key secret_access_key secret_key_base", "secret", "AWS, Stripe; Rails"),
     of(Kind::Secret, End, "secret secrets secret_value", "secret", "AWS, Vault, Stripe"),
-    of(Kind::Secret, Whole, "secret_string", "secret", "AWS Secrets Manager"),
+    of(Kind::Secret, Whole, "secret_string secret_binary", "secret", "AWS Secrets Manager"),
     of(Kind::Secret, Random, "secret_id", "secret", "Vault, AppRole"),
     of(Kind::Token, End, "token tokens token_value", "token", "RFC 6749, section 5.1"),
     of(Kind::Token, End, "jwt", "jwt.", "RFC 7519"),
-    of(Kind::Token, Whole, "id_token_hint bearer", "tokenhint,token_hint,token-hint,bearer",
-        "OpenID Connect; RFC 6750"),
+    of(Kind::Token, Whole, "id_token_hint", "token", "OpenID Connect"),
+    of(Kind::Token, NoWord, "bearer", "bearer", "RFC 6750"),
+    of(Kind::Token, Random, "csrf xsrf", "srf.", "Express (`csurf`), Angular"),
     of(Kind::Assertion, End, "assertion", "assertion", "RFC 7521, section 4.2"),
     of(Kind::Assertion, Whole, "saml_response wresult", "saml,wresult", "SAML 2.0, WS-Federation"),
     of(Kind::ApiKey, End, "api_key api_keys subscription_key access_key account_key",
@@ -87,16 +94,17 @@ pub(in crate::redact) const NAMES: &[Names] = &[
         shared_key", "private key,signing key,encryption key,hmac key,master key,session key,shared key",
         "Google service accounts; Laravel, Rails, Parse"),
     of(Kind::PrivateKey, Whole, "pfx p12", "pfx,p12.", "RFC 7292"),
-    of(Kind::Credential, Whole, "authorization http_authorization proxy_authorization", "authorization",
+    of(Kind::Credential, NoWord, "authorization http_authorization proxy_authorization", "authorization",
         "RFC 9110, section 11.6.2; CGI"),
     of(Kind::Credential, Whole, "credential credentials", "credential", "Google, WebAuthn"),
     of(Kind::Credential, Whole, "connection_string database_url", "connection string,database url", "Azure, Heroku"),
     of(Kind::Credential, Whole, "oauth_signature", "signature.", "RFC 5849, section 3.4"),
     of(Kind::Credential, Whole, "x_auth x_session x_session_id", "x auth,x session", "OpenStack, session headers of frameworks"),
     of(Kind::Token, Whole, "dpop", "dpop", "RFC 9449"),
-    of(Kind::Cookie, Whole, "cookie cookies set_cookie session_cookie jsessionid", "cookie,jsessionid",
+    of(Kind::Cookie, NoWord, "cookie cookies set_cookie session_cookie jsessionid", "cookie,jsessionid",
         "RFC 6265; Jakarta Servlet"),
-    of(Kind::Credential, Random, "session_id sid", "sessionid,session_id,session-id,sid.", "Express, Django, Flask"),
+    of(Kind::Credential, Random, "session_id sid connect_sid phpsessid", "session id,sid.,phpsessid",
+        "Express, Django, Flask, PHP"),
     of(Kind::Code, End, "authorization_code auth_code verification_code reset_code invite_code mfa_code otp_code \
         sms_code recovery_code backup_code otp", "code.,otp.", "RFC 6238; Okta, Cognito, Keycloak"),
     of(Kind::Code, End, "recovery_codes backup_codes", "recovery,backup", "GitHub, Keycloak"),
@@ -122,8 +130,8 @@ pub(in crate::redact) const NAMES: &[Names] = &[
     of(Kind::Token, Never, "next_token page_token next_page_token previous_page_token prev_page_token \
         continuation_token next_continuation_token cursor_token sync_token next_sync_token starting_token", "", "Google, AWS, Azure: pagers"),
     of(Kind::Token, Never, "max_tokens total_tokens prompt_tokens completion_tokens", "", "OpenAI: counts"),
-    of(Kind::Secret, Never, "has_secret has_password reset_password forgot_password change_password", "",
-        "settings and actions"),
+    of(Kind::Secret, Never, "has_secret has_password reset_password forgot_password change_password existing_secret", "",
+        "settings and actions; Helm charts"),
 ];
 
 impl Names {
@@ -145,20 +153,64 @@ pub(in crate::redact) fn counted(counts: Counts) -> impl Iterator<Item = (String
 /// What the name of a field states about its value; names are compared without case, `-`, `_` and blanks.
 pub(in crate::redact) fn by_name(name: &str, place: FieldContext) -> Option<Kind> {
     let mut short = [0; MAX_NAME];
-    let is_numbered = name.ends_with(|last: char| last.is_ascii_digit());
+    let (written, is_numbered) = (name, name.ends_with(|last: char| last.is_ascii_digit()));
     let name = folded(name, &mut short);
     match WHOLE.get(name) {
-        Some((Counts::Parameter | Counts::RandomParameter, kind)) if place == FieldContext::Parameter => Some(*kind),
-        Some((Counts::Whole | Counts::End | Counts::Random, kind)) => Some(*kind),
-        Some((Counts::Never, _)) => None,
+        Some((Parameter | RandomParameter, kind)) if place == FieldContext::Parameter => Some(*kind),
+        Some((Never, _)) => None,
+        Some((Whole | End | LastWord | NoWord | Random, kind)) => Some(*kind),
         _ => {
             // The number of a label is none of the name.
             let digits = name.iter().rev().take_while(|byte| byte.is_ascii_digit() && is_numbered).count();
             let (name, last) = (&name[..name.len() - digits], name[..name.len() - digits].last());
             let is_end = |end: &str| end.as_bytes().last() == last && name.ends_with(end.as_bytes());
-            ENDS.iter().find(|(end, _)| is_end(end)).map(|(_, kind)| *kind)
+            let end = ENDS.iter().find(|(end, _)| is_end(end));
+            end.or_else(|| WORDS.iter().find(|(word, _)| ends_with_word(written, word))).map(|(_, kind)| *kind)
         }
     }
+}
+
+/// Whether a name is of several words, the last of which is this one.
+fn ends_with_word(name: &str, word: &str) -> bool {
+    let Some((before, last)) = name.len().checked_sub(word.len()).and_then(|at| name.split_at_checked(at)) else {
+        return false;
+    };
+    let is_camel = last.starts_with(char::is_uppercase) && before.ends_with(char::is_lowercase);
+    last.eq_ignore_ascii_case(word) && (is_camel || before.ends_with(['_', '-', '.', ' ']))
+}
+
+/// Whether a value under a name of [`by_name`] is one of the kind, by what it is itself.
+pub(in crate::redact) fn selects(name: &str, kind: Kind, value: &[u8]) -> bool {
+    let mut short = [0; MAX_NAME];
+    match WHOLE.get(folded(name, &mut short)) {
+        Some((Random | RandomParameter, _)) => kind::is_opaque(value),
+        // Of several, one word is the name of a right or of a policy: `"secrets": "read"`, `"credentials": "include"`.
+        Some((NoWord, _)) => !is_word(value),
+        _ if name.ends_with(['s', 'S']) && kind != Kind::Password => !is_word(value),
+        _ => !is_label(kind, value),
+    }
+}
+
+/// Whether a value is a word, or two that a sign joins, in lower case.
+fn is_word(value: &[u8]) -> bool {
+    /// Longer than the words of settings.
+    const MAX_WORD: usize = 20;
+    value.len() < MAX_WORD && value.iter().all(|byte| byte.is_ascii_lowercase() || matches!(byte, b'-' | b'_'))
+}
+
+/// Whether a value is what a page shows beside a field, or an error says of it: several words that begin with a capital
+/// and have no digits (`"token": "Token has expired"`). A phrase may be a password, unless it speaks of one.
+fn is_label(kind: Kind, value: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(value) else { return false };
+    let written = |character: char| character.is_alphabetic() || " .,:;!?'’()…-".contains(character);
+    let says = |word: &str| word.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("passw"));
+    text.contains(' ')
+        && text.starts_with(char::is_uppercase)
+        && text.chars().all(written)
+        && match kind {
+            Kind::Password => text.split(' ').any(says),
+            _ => !matches!(kind, Kind::Credential | Kind::Cookie | Kind::Basic | Kind::PrivateKey | Kind::Custom),
+        }
 }
 
 /// Whether a value under a name of [`by_name`] is one only if it looks random.
@@ -168,11 +220,13 @@ pub(in crate::redact) fn is_vague(name: &str) -> bool {
 }
 
 static WHOLE: LazyLock<AHashMap<Vec<u8>, (Counts, Kind)>> = LazyLock::new(|| {
-    let all = [Parameter, RandomParameter, Random, End, Whole, Never].into_iter();
+    let all = [Parameter, RandomParameter, Random, NoWord, LastWord, End, Whole, Never].into_iter();
     all.flat_map(|counts| counted(counts).map(move |(name, kind)| (name.into_bytes(), (counts, kind)))).collect()
 });
 
 static ENDS: LazyLock<Vec<(String, Kind)>> = LazyLock::new(|| counted(End).collect());
+
+static WORDS: LazyLock<Vec<(String, Kind)>> = LazyLock::new(|| counted(LastWord).collect());
 
 /// The letters and digits of a name, in lower case.
 fn folded<'a>(name: &str, short: &'a mut [u8; MAX_NAME]) -> &'a [u8] {
@@ -213,6 +267,34 @@ pub(in crate::redact) const JWK_PRIVATE: &[&str] = &["d", "p", "q", "dp", "dq", 
 /// Members beside which `code` in JSON is an authorization code.
 pub(in crate::redact) const OAUTH: &[&str] =
     &["grant_type", "redirect_uri", "code_verifier", "client_secret", "session_state"];
+
+/// Whether a member or a field may hold the name of an item.
+pub(super) fn is_listed_name(name: &[u8]) -> bool {
+    LISTED_NAMES.iter().any(|held| held.as_bytes().eq_ignore_ascii_case(name))
+}
+
+/// Whether a member may hold the value of an item with a name beside it.
+pub(in crate::redact) fn is_listed_value(name: &str) -> bool {
+    LISTED_VALUES.iter().any(|held| held.eq_ignore_ascii_case(name))
+}
+
+const LISTED_NAMES: &[&str] = &[
+    "name",
+    "key",
+    "k",
+    "header",
+    "field",
+    "parameter",
+    "param",
+    "attribute",
+    "property",
+    "variable",
+    "path",
+    "pointer",
+    "loc",
+];
+
+pub(super) const LISTED_VALUES: &[&str] = &["value", "values", "v"];
 
 /// Names of personal data, which `--redact personal` masks.
 #[rustfmt::skip]
@@ -269,14 +351,19 @@ mod tests {
                 let kind = Some(row.kind);
                 match row.counts {
                     Whole if is_person => assert_eq!(personal(&name), kind, "{name}"),
-                    Whole | End | Random => assert_eq!((member, parameter), (kind, kind), "{name}"),
+                    Whole | End | LastWord | NoWord | Random => assert_eq!((member, parameter), (kind, kind), "{name}"),
                     Parameter | RandomParameter => assert_eq!((member, parameter), (None, kind), "{name}"),
                     Header if name.contains(char::is_uppercase) => continue,
                     Header => assert_eq!(by_header(&format!("x-{name}-x")), kind, "{name}"),
                     Never => assert_eq!((member, parameter), (None, None), "{name}"),
                     Segment => {}
                 }
-                assert_eq!(is_vague(&name), matches!(row.counts, Random | RandomParameter), "{name}");
+                let is_random = matches!(row.counts, Random | RandomParameter);
+                assert!(row.counts == Header || is_vague(&name) == is_random, "{name}");
+                if row.counts == LastWord {
+                    assert_eq!(by_name(&format!("my_{name}"), FieldContext::Member), kind, "{name}");
+                    assert_eq!(by_name(&format!("com{name}").to_ascii_lowercase(), FieldContext::Member), None);
+                }
                 if row.counts == End {
                     assert_eq!(by_name(&format!("my_{name}2"), FieldContext::Member), kind, "{name}");
                 }

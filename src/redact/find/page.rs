@@ -23,6 +23,8 @@ fn tables() -> String {
         let (counts, kind) = match row.counts {
             Counts::Whole => ("a whole name", row.kind.name()),
             Counts::End => ("a whole name or its end", row.kind.name()),
+            Counts::LastWord => ("a whole name or its last word", row.kind.name()),
+            Counts::NoWord => ("a whole name, unless the value is a word", row.kind.name()),
             Counts::Random => ("a whole name, if the value looks random", row.kind.name()),
             Counts::Parameter => ("a whole name in forms and queries", row.kind.name()),
             Counts::RandomParameter => ("the same, if the value looks random", row.kind.name()),

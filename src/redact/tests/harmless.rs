@@ -70,3 +70,47 @@ fn ids_hashes_cursors_and_words_of_a_language_are_no_secrets() {
         assert_eq!(format!("{:?}", redacted.exchange), format!("{before:?}"));
     }
 }
+
+#[test]
+fn settings_labels_and_code_are_no_secrets_under_the_names_of_some() {
+    for (media, text) in [
+        (
+            "application/json",
+            r#"{"authorization":"approved","cookie":"accepted","bearer":"alice","csrf":"enabled","token_type":"bearer",
+            "permissions":{"secrets":"read","organization_secrets":"write"},"credentials":"same-origin",
+            "password_policy":"strong","existingSecret":"my-secret-1a2b3c4d5e6f","bypass":"never","compass":"north"}"#,
+        ),
+        (
+            "application/json",
+            r#"{"logprobs":{"content":[{"token":"Hello","logprob":-0.3,"top_logprobs":[{"token":"Hi","logprob":-1}]}]}}"#,
+        ),
+        (
+            "application/json",
+            r#"{"password":"Passwort eingeben","login.password":"Password, please","errors.token":"Token has expired!",
+            "secret":"Secret Santa list","api_key":"Your API key","note":"Your password is wrong"}"#,
+        ),
+        (
+            "application/json",
+            r#"{"kind":"ConfigMap","data":{"a":"b"},"type":"opaque","value":"x","sensitive":false,"attributes":{"id":"a"}}"#,
+        ),
+        ("application/yaml", "auth:\n  existingSecret: my-secret-1a2b3c4d5e6f\n  secretName: a\n"),
+        (
+            "application/javascript",
+            "const token = getToken(); headers[\"Authorization\"] = \"Bearer \" + token;\n\
+            let password=this.form.password.value, secret = process.env.SECRET;\n\
+            const texts={password:\"Your password\",token:\"API token\",secret:\"Client secret\"};\n\
+            if(t.token===e.token)return a.password=void 0;",
+        ),
+        (
+            "text/html",
+            "<script>var token = null; if(token === undefined){password = document.getElementById(\"password\").value}\
+            </script><input type=\"password\" name=\"password\" placeholder=\"Your password\">",
+        ),
+        ("text/x-shellscript", "PASSWORD=$DB_PASSWORD\ntoken=$(cat token)\nPWD=${PWD}\n"),
+    ] {
+        let redacted = redact(exchange("/x", (&[("content-type", media)], text), (&[], "")));
+        assert_eq!(String::from_utf8_lossy(&redacted.exchange.request.body.content), text);
+    }
+    // One word under the name of a password is one, whatever it says.
+    assert_eq!(body(r#"{"password":"Password","pin":"none","pass":"correct horse battery"}"#).matches('!').count(), 6);
+}

@@ -1,0 +1,97 @@
+//! Secrets of Kubernetes in YAML, whose values have any name.
+
+use std::ops::Range;
+
+use super::{assigned::skip, emit::Emit, steps::looked};
+use crate::redact::{kind::Kind, label};
+
+/// The members of a mapping that is not at its end.
+#[derive(Default)]
+struct Mapping {
+    /// Where their names begin.
+    column: usize,
+    /// Whether one of them says that this is a secret.
+    is_secret: bool,
+    /// Whether the last one is what a secret holds.
+    is_data: bool,
+    /// Where in it the name of a text of several lines begins.
+    block: Option<usize>,
+    /// The values of it.
+    values: Vec<Range<usize>>,
+}
+
+/// The values of `data` and `stringData` beside `kind: Secret`, or beside the type of one.
+pub(super) fn find(text: &[u8], emit: &mut Emit<'_>) {
+    if [&b"data:"[..], b"stringData:"].iter().all(|name| memchr::memmem::find(text, name).is_none()) {
+        return;
+    }
+    let mut close = |mapping: Mapping| {
+        let values =
+            mapping.values.into_iter().filter(|value| mapping.is_secret && !label::holds(&text[value.clone()]));
+        values.for_each(|value| emit(value, Kind::Secret));
+    };
+    let (mut mappings, mut start): (Vec<Mapping>, usize) = (Vec::new(), 0);
+    for line in text.split_inclusive(|byte| *byte == b'\n') {
+        looked(line.len());
+        let at = start;
+        start += line.len();
+        let indent = skip(line, 0, |byte| byte == b' ');
+        let column = skip(line, indent, |byte| matches!(byte, b' ' | b'-'));
+        let line = line.trim_ascii_end();
+        if line.starts_with(b"---") {
+            mappings.drain(..).rev().for_each(&mut close);
+        }
+        if column >= line.len() || line[column] == b'#' {
+            continue;
+        }
+        let colon =
+            memchr::memmem::find(&line[column..], b": ").or_else(|| line[column..].strip_suffix(b":").map(<[u8]>::len));
+        let name = colon.map_or(&b""[..], |colon| &line[column..column + colon]);
+        let from = colon.map_or(indent, |colon| skip(line, (column + colon + 1).min(line.len()), |byte| byte == b' '));
+        if let Some(mapping) = mappings.last_mut().filter(|mapping| mapping.is_data && indent > mapping.column) {
+            let in_block = mapping.block.is_some_and(|block| indent > block);
+            let from = if in_block { indent } else { from };
+            let is_block = !in_block && matches!(line[from..], [b'|' | b'>', ..]);
+            mapping.block = if is_block { Some(indent) } else { mapping.block.filter(|_| in_block) };
+            let quotes = usize::from(!in_block && matches!(line[from..], [b'"', .., b'"'] | [b'\'', .., b'\'']));
+            mapping.values.extend((!is_block).then_some(at + from + quotes..at + line.len() - quotes));
+            continue;
+        }
+        let ends = |mapping: &mut Mapping| mapping.column > column || column > indent && mapping.column == column;
+        while let Some(ended) = mappings.pop_if(ends) {
+            close(ended);
+        }
+        if mappings.last().is_none_or(|mapping| mapping.column < column) {
+            mappings.push(Mapping { column, ..Mapping::default() });
+        }
+        let Some(mapping) = mappings.last_mut() else { continue };
+        let value = line[from..].trim_ascii();
+        mapping.is_data = value.is_empty() && matches!(name, b"data" | b"stringData");
+        mapping.block = None;
+        mapping.is_secret |= name == b"kind" && value == b"Secret"
+            || name == b"type" && (value == b"Opaque" || value.starts_with(b"kubernetes.io/"));
+    }
+    mappings.drain(..).rev().for_each(close);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_values_of_a_secret_of_kubernetes_are_secrets_in_yaml_wherever_its_kind_stands() {
+        for (text, expected) in [
+            ("kind: Secret\nmetadata:\n  name: a\ndata:\n  pw: eDE=\n  b: \"eDI=\"\ntype: x\n", &["eDE=", "eDI="][..]),
+            ("data:\n  pw: eDE=\nkind: Secret\n---\ndata:\n  c: d\nkind: ConfigMap\n", &["eDE="]),
+            ("items:\n- data:\n    pw: eDE=\n  kind: Secret\n- data:\n    a: b\n  kind: ConfigMap\n", &["eDE="]),
+            (
+                "type: kubernetes.io/tls\nstringData:\n  # no\n  x: |\n    a: b\n\n    c\n  y: z w\n",
+                &["a: b", "c", "z w"],
+            ),
+            ("kind: Secret\ndata:\n  pw: !secret-1!\n", &[]),
+            ("kind: ConfigMap\ndata:\n  a: b\nref:\n  kind: Secret\n", &[]),
+        ] {
+            assert_eq!(super::super::emit::found(text, find), expected, "{text}");
+        }
+    }
+}
