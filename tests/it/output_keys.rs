@@ -1,6 +1,10 @@
-//! `docs/reports.md` names every key of the JSON output, and none that is not there.
+//! The schemas in `docs/schemas` describe the JSON of contrail: every output conforms, and every member occurs.
 
-use std::{collections::BTreeSet, fs, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
+};
 
 use serde_json::Value;
 
@@ -13,21 +17,6 @@ use crate::support::{
 
 const POLICY: &str = "/api/v2/rate-limit-policies/rlp_1";
 const LISTENERS: [&str; 6] = ["--listen", "127.0.0.1:0", "--forward-listen", "127.0.0.1:0", "--ca-dir", "ca"];
-/// Members whose names the data decides.
-const MAPS: [&str; 9] = [
-    "coverage",
-    "unchecked",
-    "parts",
-    "operations",
-    "rules",
-    "secrets",
-    "answered_by_contrail",
-    "turned_away",
-    "verdicts",
-];
-
-/// Members that hold a cited exchange.
-const CITES: [&str; 6] = [".first", ".firstEarly", ".held", ".needed", ".lacked", ".claimed"];
 
 /// A baseline that lists one finding, which no run has.
 const BASELINE: &str = r#"{"findings":[{"rule":"response.body","operation":null,"at":"/gone"}]}"#;
@@ -44,56 +33,79 @@ reason = 'accepted'
 until = 9999-12-31
 ";
 
-/// The keys of the table whose first column has this title.
-fn documented(title: &str) -> BTreeSet<String> {
-    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reports.md")).unwrap();
-    let table = page.split(&format!("| {title} |")).nth(1).unwrap_or_else(|| panic!("no table of `{title}`"));
-    let rows = table.lines().skip(2).take_while(|line| line.starts_with('|'));
-    let keys = rows.flat_map(|row| row.split('|').nth(1).unwrap().split('`').skip(1).step_by(2));
-    keys.map(str::to_owned).collect()
+fn schemas() -> BTreeMap<String, Value> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/schemas");
+    let files = fs::read_dir(folder).unwrap().map(|item| item.unwrap().path());
+    files
+        .map(|file| (file.file_stem().unwrap().to_str().unwrap().to_owned(), json(&fs::read_to_string(&file).unwrap())))
+        .collect()
 }
 
-/// The keys of a value, lists as `[]`, names that the data decides as `*`.
-fn keys(value: &Value) -> BTreeSet<String> {
-    let mut found = BTreeSet::new();
-    walk(value, String::new(), &mut found);
-    found
+/// The members that a schema describes, under the name of the definition that holds them.
+struct Members<'s> {
+    root: &'s Value,
+    found: BTreeSet<String>,
 }
 
-fn walk(value: &Value, at: String, found: &mut BTreeSet<String>) {
-    match value {
-        Value::Object(members) if members.contains_key("entry") && CITES.iter().any(|cites| at.ends_with(cites)) => {
-            found.insert(at);
+impl<'s> Members<'s> {
+    fn new(root: &'s Value) -> Self {
+        Self { root, found: BTreeSet::new() }
+    }
+
+    /// What a schema refers to, with the place that names its members.
+    fn target(&self, schema: &'s Value, at: &str) -> (&'s Value, String) {
+        match schema["$ref"].as_str() {
+            Some(to) => (self.root.pointer(&to[1..]).unwrap(), to.rsplit('/').next().unwrap().to_owned()),
+            None => (schema, at.to_owned()),
         }
-        Value::Object(members) => {
-            let is_map = MAPS.contains(&at.rsplit('.').next().unwrap_or_default());
-            if members.is_empty() && !is_map {
-                found.insert(at.clone());
-            }
-            for (name, value) in members {
-                let name = if is_map { "*" } else { name };
-                let dot = if at.is_empty() { "" } else { "." };
-                walk(value, format!("{at}{dot}{name}"), found);
+    }
+
+    /// Collects the members of the values, or all members where there is no value.
+    fn walk(&mut self, schema: &'s Value, at: &str, value: Option<&Value>) {
+        let (schema, at) = self.target(schema, at);
+        for choice in ["oneOf", "anyOf"].iter().filter_map(|choice| schema[choice].as_array()).flatten() {
+            self.walk(choice, &at, value);
+        }
+        for (name, member) in schema["properties"].as_object().into_iter().flatten() {
+            let held = value.map(|value| &value[name.as_str()]);
+            if value.is_none_or(|value| value.get(name).is_some())
+                && self.found.insert(format!("{at}.{name}")) | value.is_some()
+            {
+                self.walk(member, &format!("{at}.{name}"), held);
             }
         }
-        Value::Array(items) => items.iter().for_each(|item| walk(item, format!("{at}[]"), found)),
-        _ => {
-            found.insert(at);
+        let (rest, items) = (&schema["additionalProperties"], &schema["items"]);
+        match value {
+            None if rest.is_object() || items.is_object() => {
+                self.walk(if rest.is_object() { rest } else { items }, &at, None);
+            }
+            Some(Value::Object(members)) if rest.is_object() => {
+                members.values().for_each(|member| self.walk(rest, &at, Some(member)));
+            }
+            Some(Value::Array(list)) if items.is_object() => {
+                list.iter().for_each(|item| self.walk(items, &at, Some(item)));
+            }
+            _ => {}
         }
     }
 }
 
-fn merged<'a>(values: impl IntoIterator<Item = &'a Value>) -> BTreeSet<String> {
-    values.into_iter().flat_map(keys).collect()
-}
-
-/// The page and the output name the same keys; of a list that may be empty, the page's word is enough.
-fn same(title: &str, found: &BTreeSet<String>, may_be_empty: &[&str]) {
-    let documented = documented(title);
-    let undocumented: Vec<_> = found.difference(&documented).collect();
-    assert!(undocumented.is_empty(), "docs/reports.md, `{title}`, does not name {undocumented:?}");
-    let absent: Vec<_> = documented.difference(found).filter(|key| !may_be_empty.contains(&key.as_str())).collect();
-    assert!(absent.is_empty(), "docs/reports.md, `{title}`, names {absent:?}, which no output has");
+/// Each value conforms to the schema, and each member that the schema describes occurs, but for those that may be absent.
+fn conform<'v>(name: &str, values: impl IntoIterator<Item = &'v Value>, may_be_absent: &[&str]) {
+    let schemas = schemas();
+    let schema = &schemas[name];
+    let validator = jsonschema::validator_for(schema).unwrap();
+    let (mut all, mut occur) = (Members::new(schema), Members::new(schema));
+    all.walk(schema, "", None);
+    for value in values {
+        if let Some(error) = validator.iter_errors(value).next() {
+            panic!("docs/schemas/{name}.json: {error} at {}: {value:#}", error.instance_path());
+        }
+        occur.walk(schema, "", Some(value));
+    }
+    let absent: Vec<_> =
+        all.found.difference(&occur.found).filter(|member| !may_be_absent.contains(&member.as_str())).collect();
+    assert!(absent.is_empty(), "docs/schemas/{name}.json has {absent:?}, which no output has");
 }
 
 fn json(text: &str) -> Value {
@@ -113,8 +125,34 @@ fn traffic(running: &Running) {
     wire::send(running.addresses[1], "CONNECT", connect).unwrap();
 }
 
+/// Members of a trail that need a full disk, several trails, or a clock that goes back.
+const OF_TRAILS: [&str; 11] = [
+    "integrity.notRecorded",
+    "integrity.notRecorded.from",
+    "integrity.notRecorded.to",
+    "integrity.notRecorded.trails",
+    "integrity.unrecorded.exchanges",
+    "integrity.unrecorded.from",
+    "integrity.unrecorded.to",
+    "integrity.clockBack",
+    "integrity.clockBack.times",
+    "integrity.clockBack.from",
+    "integrity.clockBack.to",
+];
+
 #[test]
-fn every_key_of_a_proxys_json_is_documented_and_the_reverse() {
+fn definitions_of_one_name_are_the_same_in_all_schemas() {
+    let mut known: BTreeMap<String, Value> = BTreeMap::new();
+    for (file, schema) in schemas() {
+        for (name, definition) in schema["$defs"].as_object().into_iter().flatten() {
+            let first = known.entry(name.clone()).or_insert_with(|| definition.clone());
+            assert_eq!(first, definition, "`{name}` of docs/schemas/{file}.json");
+        }
+    }
+}
+
+#[test]
+fn the_json_of_a_proxy_and_of_verify_conforms_to_its_schemas() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let wrong = har::POLICY.replace("\"allow\"", "\"shrug\"").replace("rlp_1", "rlp_2");
@@ -145,20 +183,24 @@ fn every_key_of_a_proxys_json_is_documented_and_the_reverse() {
     traffic(&running);
     running.finish();
     reports.push(json(&run_in(folder, ["verify", "trail", "--format", "json"]).stdout));
-    let may_be_empty =
-        ["proof.problems[]", "integrity[].unrecorded[]", "integrity[].unread[]", "evicted", "findings[].caller"];
-    same("key of the report", &merged(&reports), &may_be_empty);
-    let first: Vec<&Value> = said.iter().filter(|line| line.get("message").is_some()).collect();
-    same("key of the first lines", &merged(first), &[]);
-    let exchanges = said.iter().filter(|line| line.get("ms").is_some() || line.get("turned_away").is_some());
-    same("key of a line", &merged(exchanges), &[]);
-    let summaries = said.iter().filter_map(|line| line.get("summary"));
-    let of_reloads = ["contracts[].sha256", "contracts[].exchanges"];
-    same("key of the summary", &merged(summaries), &[&["proof.problems[]", "unfit[]"][..], &of_reloads].concat());
+    let rare = [".evicted", ".furtherFindings", ".furtherMisses", ".furtherDenied", "group.caller", "proof.note"];
+    conform("report", &reports, &[&rare[..], &OF_TRAILS].concat());
+    let events = ["adopted", "alarm", "contract", "no_proxy_dropped", "record_missing", "recovered", "reloaded"];
+    let events = events.iter().chain(&["sandboxLimits", "torn", "unrecorded"]).map(|name| format!("event.{name}"));
+    let rare =
+        [".alarm", ".lines_dropped", "exchange.incomplete", "exchange.remarks", "proof.note", "summary.contracts"];
+    let rare = rare.map(str::to_owned).into_iter().chain(events);
+    let rare: Vec<String> = rare
+        .chain(
+            ["contracts.exchanges", "contracts.sha256", "unfit.entry", "unfit.request", "unfit.why"]
+                .map(|name| format!("summary.{name}")),
+        )
+        .collect();
+    conform("line", &said, &rare.iter().map(String::as_str).collect::<Vec<_>>());
 }
 
 #[test]
-fn every_key_of_an_audit_a_diff_and_a_scan_is_documented_and_the_reverse() {
+fn the_json_of_an_audit_a_diff_and_a_scan_conforms_to_its_schema() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let token = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJ4Iiwic2NvcGUiOiJyZWFkOnVzZXJzIn0.c2lnbmF0dXJlLXNpZ25hdHVyZQ";
@@ -176,7 +218,7 @@ fn every_key_of_an_audit_a_diff_and_a_scan_is_documented_and_the_reverse() {
         .unwrap();
     let of = |arguments: &[&str]| json(&run_in(folder, arguments).stdout);
     let diff = of(&["diff", "a.har", "b.har", "--format", "json"]);
-    same("key of a diff", &merged([&diff]), &[]);
+    conform("diff", [&diff], &[]);
     let bodies = ["minLength: 1", "minLength: 9"].map(|limit| {
         format!(
             "openapi: 3.1.0\ninfo: {{title: x, version: '1'}}\npaths: {{/a: {{get: {{responses: {{'200': {{description: x, \
@@ -187,15 +229,15 @@ fn every_key_of_an_audit_a_diff_and_a_scan_is_documented_and_the_reverse() {
     fs::write(folder.join("new.yaml"), &bodies[1]).unwrap();
     fs::write(folder.join("c.har"), har::har(&[har::get("/a", None, 200, "\"short\"")])).unwrap();
     let arguments = ["diff", "--contract", "old.yaml", "--contract", "new.yaml", "c.har", "--format", "json"];
-    same("key of two contracts", &merged([&of(&arguments)]), &["failing[].line", "failing[].started"]);
+    conform("contracts", [&of(&arguments)], &[".failing.line", ".failing.started"]);
     let coverage = of(&["coverage", "a.har", "--format", "json", "--min-coverage", "operations=1"]);
-    same("key of coverage", &merged([&coverage]), &[]);
+    conform("coverage", [&coverage], &[]);
     #[cfg(feature = "fleet")]
     {
         let exported = of(&["export", "--parquet", "tables", "a.har", "--until", "2100-01-01", "--format", "json"]);
-        same("key of an export", &merged([&exported]), &["summary.unchecked.*"]);
+        conform("export", [&exported], &[]);
     }
-    same("key of a scan", &merged([&of(&["scan", "a.har", "--format", "json"])]), &[]);
+    conform("scan", [&of(&["scan", "a.har", "--format", "json"])], &[]);
 
     let watched = contrail()
         .current_dir(folder)
@@ -206,20 +248,12 @@ fn every_key_of_an_audit_a_diff_and_a_scan_is_documented_and_the_reverse() {
     fs::write(folder.join("base.json"), BASELINE).unwrap();
     fs::write(folder.join("contrail.toml"), SUPPRESSED).unwrap();
     let audits = [of(&["audit", "a.har", "trail", "--format", "json", "--baseline", "base.json"])];
-    let lost = ["exchanges", "from", "to"].map(|name| format!("integrity[].unrecorded[].{name}"));
-    let lacking = ["from", "to", "trails"].map(|name| format!("integrity[].notRecorded[].{name}"));
-    let clock = ["times", "from", "to"].map(|name| format!("integrity[].clockBack.{name}"));
-    let may_be_empty: Vec<&str> = lost
-        .iter()
-        .chain(&clock)
-        .chain(&lacking)
-        .map(String::as_str)
-        .chain(["unproven[]", "integrity[].unread[]", "filters[]", "unchecked.*", "evicted", "callers[].furtherScopes"])
-        .chain(["callers[].calls[].earlyUnchecked", "findings[].caller"])
-        .chain(["callers[].callsWithUnreadScopes", "reasons[].operations.*"])
-        .chain(["reasons[].aspect", "reasons[].at", "reasons[].reason"])
+    let rare = ["evicted", "furtherFindings", "callers.furtherScopes", "callers.callsWithUnreadScopes"];
+    let rare =
+        rare.iter().chain(&["callers.calls.earlyUnchecked", "reasons.operations"]).map(|name| format!(".{name}"));
+    let rare: Vec<String> = rare
+        .chain(["group.caller", "cited.line", ".reasons.aspect", ".reasons.at", ".reasons.reason"].map(str::to_owned))
         .collect();
-    same("key of an audit", &merged(&audits), &may_be_empty);
-    let cited = keys(&audits[0]["callers"][0]["calls"][0]["first"]);
-    same("key of a cited exchange", &cited, &["line"]);
+    let rare = rare.iter().map(String::as_str).chain(OF_TRAILS);
+    conform("audit", &audits, &rare.collect::<Vec<_>>());
 }
