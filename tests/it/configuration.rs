@@ -17,22 +17,51 @@ fn cell(text: &str) -> String {
     text.replace('|', "\\|").replace('\n', " ")
 }
 
-/// One row per option; an option that means the same in several commands is one row.
+const PROXIES: [&str; 3] = ["record", "watch", "replay"];
+
+/// The heading below which an option of these commands has its row.
+fn heading(commands: &[String]) -> String {
+    match commands {
+        [one] => format!("`{one}`"),
+        all if all.iter().all(|command| PROXIES.contains(&command.as_str())) => "The proxies".to_owned(),
+        _ => "Several commands".to_owned(),
+    }
+}
+
+/// The commands, by those that lack the option where these are fewer.
+fn listed(commands: &[String], all: &[String]) -> String {
+    let lack: Vec<&str> = all.iter().filter(|command| !commands.contains(command)).map(String::as_str).collect();
+    if lack.len() < commands.len() { format!("all but {}", lack.join(", ")) } else { commands.join(", ") }
+}
+
+/// The variable of an option by the rule of the page: a destination or an act names its command.
+fn assert_variable(command: &str, argument: &clap::Arg, long: &str) {
+    let name = |words: &str| format!("CONTRAIL_{}", words.to_uppercase().replace('-', "_"));
+    let variable = argument.get_env().unwrap_or_else(|| panic!("--{long} has no variable")).to_string_lossy();
+    let is_by_rule = variable == name(long) || variable == name(&format!("{command}_{long}"));
+    assert!(is_by_rule, "{variable} of --{long}");
+}
+
+/// One row per option, below the command that has it; an option that means the same in several commands is one row.
 fn tables() -> String {
-    let mut rows: BTreeMap<(String, String, String, String), Vec<String>> = BTreeMap::new();
-    let mut arguments = String::from("| command | argument | meaning |\n|---|---|---|\n");
-    for command in contrail::cli::command().get_subcommands() {
+    let mut rows: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
+    let mut arguments: BTreeMap<String, String> = BTreeMap::new();
+    let root = contrail::cli::command();
+    let all: Vec<String> = root.get_subcommands().map(|command| command.get_name().to_owned()).collect();
+    for command in root.get_subcommands() {
         for argument in command.get_arguments() {
             let help = cell(&argument.get_help().map(ToString::to_string).unwrap_or_default());
             let values: Vec<String> =
                 argument.get_value_names().unwrap_or_default().iter().map(ToString::to_string).collect();
             let Some(long) = argument.get_long() else {
-                writeln!(arguments, "| `{}` | `{}` | {help} |", command.get_name(), values.join(" ")).unwrap();
+                let of = arguments.entry(format!("`{}`", command.get_name())).or_default();
+                writeln!(of, "| `{}` | {help} |", values.join(" ")).unwrap();
                 continue;
             };
             if long == "help" || long == "version" {
                 continue;
             }
+            assert_variable(command.get_name(), argument, long);
             let takes = argument.get_action().takes_values();
             let choices: Vec<String> =
                 argument.get_possible_values().iter().map(|value| value.get_name().to_owned()).collect();
@@ -41,23 +70,31 @@ fn tables() -> String {
                 (true, false) => format!(" {}", choices.join("\\|")),
                 (true, true) => format!(" {}", cell(&values.join(" "))),
             };
-            let variable = argument.get_env().map_or(String::new(), |name| format!("`{}`", name.to_string_lossy()));
-            let default: Vec<String> = argument
-                .get_default_values()
-                .iter()
-                .map(|value| format!("`{}`", value.to_string_lossy()))
-                .filter(|_| takes)
-                .collect();
-            rows.entry((format!("`--{long}{value}`"), help, variable, default.join(", ")))
-                .or_default()
-                .push(command.get_name().to_owned());
+            let defaults = argument.get_default_values().iter().filter(|_| takes);
+            let defaults: Vec<String> = defaults.map(|value| format!("`{}`", value.to_string_lossy())).collect();
+            let default =
+                if defaults.is_empty() { String::new() } else { format!(" [default: {}]", defaults.join(", ")) };
+            let row = rows.entry((format!("`--{long}{value}`"), format!("{help}{default}"))).or_default();
+            row.push(command.get_name().to_owned());
         }
     }
-    let mut page = String::from("| option | of | variable | default | meaning |\n|---|---|---|---|---|\n");
-    for ((option, help, variable, default), commands) in rows {
-        writeln!(page, "| {option} | {} | {variable} | {default} | {help} |", commands.join(", ")).unwrap();
+    let mut groups: BTreeMap<String, String> = BTreeMap::new();
+    for ((option, help), commands) in rows {
+        let heading = heading(&commands);
+        let few = heading == "Several commands" || heading == "The proxies" && commands.len() < PROXIES.len();
+        let of = if few { format!(" ({})", listed(&commands, &all)) } else { String::new() };
+        writeln!(groups.entry(heading).or_default(), "| {option} | {help}{of} |").unwrap();
     }
-    format!("{page}\n{arguments}")
+    let named = ["Several commands".to_owned(), "The proxies".to_owned()];
+    let mut page = String::new();
+    for heading in named.into_iter().chain(all.iter().map(|command| format!("`{command}`"))) {
+        let of = |rows: &BTreeMap<String, String>| rows.get(&heading).cloned().unwrap_or_default();
+        let rows = of(&arguments) + &of(&groups);
+        if !rows.is_empty() {
+            write!(page, "### {heading}\n\n| option | meaning |\n|---|---|\n{rows}\n").unwrap();
+        }
+    }
+    page
 }
 
 #[test]

@@ -36,10 +36,8 @@ pub fn markdown() -> String {
         let explained = InForce(None).explain(Name::Rule(*rule));
         let _ = write!(
             out,
-            "\n## {}\n\n*{}*: {}.\n\n{}\n\n- {}\n- {}\n- {}\n",
+            "\n## {}\n\n{}\n\n- {}\n- {}\n- {}\n",
             rule.id(),
-            rule.kind().name(),
-            rule.summary(),
             page_lines(explained.means, ""),
             page_lines(&format!("**Source:** {}", explained.source), "  "),
             page_lines(&format!("**Example:** {}", explained.example.unwrap_or_default()), "  "),
