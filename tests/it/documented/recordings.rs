@@ -7,13 +7,9 @@ use crate::support::command::run_with_input;
 
 #[test]
 fn every_command_that_the_page_names_takes_a_recording_from_standard_input() {
-    let page = page("fixtures.md");
-    let (sentence, _) = page.split_once("take `-` for standard input").unwrap();
-    let sentence = sentence
-        .rsplit_once(". ")
-        .map_or(sentence, |(_, last)| last)
-        .rsplit_once(".\n")
-        .map_or(sentence, |(_, last)| last);
+    let words = page("fixtures.md").split_whitespace().collect::<Vec<_>>().join(" ");
+    let (before, _) = words.split_once(" take `-` for standard input").unwrap();
+    let (_, sentence) = before.rsplit_once(". ").unwrap();
     let commands: Vec<String> = ticked(sentence).collect();
     assert_eq!(commands.len(), 6, "{commands:?}");
     let other = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/gaps.har");
