@@ -44,7 +44,7 @@ macro_rules! rules {
         pub enum Rule { $(#[doc = $summary] $variant,)* }
 
         impl Rule {
-            /// Every rule, in the order of the table in `docs/rules.md`.
+            /// Every rule, in the order of `docs/rules.md`.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
             /// The stable id, for example `request.body`.

@@ -45,7 +45,6 @@ fn assert_variable(command: &str, argument: &clap::Arg, long: &str) {
 /// One row per option, below the command that has it; an option that means the same in several commands is one row.
 fn tables() -> String {
     let mut rows: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
-    let mut arguments: BTreeMap<String, String> = BTreeMap::new();
     let root = contrail::cli::command();
     let all: Vec<String> = root.get_subcommands().map(|command| command.get_name().to_owned()).collect();
     for command in root.get_subcommands() {
@@ -54,8 +53,8 @@ fn tables() -> String {
             let values: Vec<String> =
                 argument.get_value_names().unwrap_or_default().iter().map(ToString::to_string).collect();
             let Some(long) = argument.get_long() else {
-                let of = arguments.entry(format!("`{}`", command.get_name())).or_default();
-                writeln!(of, "| `{}` | {help} |", values.join(" ")).unwrap();
+                let row = rows.entry((format!("`{}`", values.join(" ")), help)).or_default();
+                row.push(command.get_name().to_owned());
                 continue;
             };
             if long == "help" || long == "version" {
@@ -88,9 +87,7 @@ fn tables() -> String {
     let named = ["Several commands".to_owned(), "The proxies".to_owned()];
     let mut page = String::new();
     for heading in named.into_iter().chain(all.iter().map(|command| format!("`{command}`"))) {
-        let of = |rows: &BTreeMap<String, String>| rows.get(&heading).cloned().unwrap_or_default();
-        let rows = of(&arguments) + &of(&groups);
-        if !rows.is_empty() {
+        if let Some(rows) = groups.get(&heading) {
             write!(page, "### {heading}\n\n| option | meaning |\n|---|---|\n{rows}\n").unwrap();
         }
     }

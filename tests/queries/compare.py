@@ -1,4 +1,4 @@
-"""The ten queries of docs/queries.md, answered by DuckDB, beside the audit of the same recordings."""
+"""The ten queries of examples/queries.sql, answered by DuckDB, beside the audit of the same recordings."""
 
 import collections
 import datetime
@@ -16,7 +16,7 @@ import urllib.request
 import duckdb
 
 CONTRAIL = os.environ["CONTRAIL"]
-PAGE = os.path.join(os.path.dirname(__file__), "../../docs/queries.md")
+QUERIES = os.path.join(os.path.dirname(__file__), "../../examples/queries.sql")
 MISBEHAVIOUR = ["auth.unenforced=0.5", "response.body=0.25", "response.body.undocumented=0.25"]
 HOUR = datetime.timedelta(hours=1)
 
@@ -108,11 +108,10 @@ def later(held, time):
 
 def queries():
     """The views, and each question with its query."""
-    with open(PAGE, encoding="utf-8") as page:
-        sections = re.split(r"^### (?=\d+\. )", page.read(), flags=re.MULTILINE)
-    blocks = [re.findall(r"^```sql\n(.*?)^```", section, flags=re.MULTILINE | re.DOTALL) for section in sections]
-    assert len(blocks) == 11 and all(len(block) == 1 for block in blocks), f"{len(blocks) - 1} questions"
-    return blocks[0][0], {section.split("\n")[0]: block[0] for section, block in zip(sections[1:], blocks[1:])}
+    with open(QUERIES, encoding="utf-8") as file:
+        views, *questions = re.split(r"^-- (?=\d+\. )", file.read(), flags=re.MULTILINE)
+    assert len(questions) == 10, f"{len(questions)} questions"
+    return views, dict(question.split("\n", 1) for question in questions)
 
 
 def hours(span):
@@ -198,7 +197,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         record(folder)
         wrong = compare(folder)
-    print(f"queries of docs/queries.md beside the audit: {wrong} of 10 differ")
+    print(f"queries of examples/queries.sql beside the audit: {wrong} of 10 differ")
     sys.exit(1 if wrong else 0)
 
 

@@ -9,10 +9,9 @@ use super::{
 };
 use crate::finding::{Rule, Unchecked};
 
-/// The text in lines of a page; those of a list item are indented below its text.
-fn page_lines(text: &str, indent: &str) -> String {
-    const WIDTH: usize = 98;
-    lines(text, WIDTH - indent.len()).join(&format!("\n{indent}"))
+/// The text in lines of a page.
+fn page_lines(text: &str) -> String {
+    lines(text, 98).join("\n")
 }
 
 /// `docs/rules.md`.
@@ -22,27 +21,17 @@ pub fn markdown() -> String {
         "# Rules\n\n\
          A finding is a *violation* if the documentation states something and the exchange contradicts it,\n\
          and a *gap* if the documentation is silent. Sections are those of the tenant's documentation.\n\
-         `contrail explain RULE` prints the same text; with `--contract` it cites that contract.\n\n\
+         `contrail explain RULE` prints the same with an example and advice, and with `--contract` the\n\
+         places of that contract.\n\n\
          At a token endpoint of whose responses the document shows no body (section 5), contrail reports gaps\n\
          and `transport.incomplete` only. What would be a violation of its request body leaves `request-body`\n\
-         unchecked. Any other token endpoint is judged like any other operation.\n\n\
-         | rule | kind | when |\n|---|---|---|\n",
+         unchecked. Any other token endpoint is judged like any other operation.\n",
     );
     for rule in Rule::ALL {
-        let anchor: String = rule.id().chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').collect();
-        let _ = writeln!(out, "| [`{}`](#{anchor}) | {} | {} |", rule.id(), rule.kind().name(), rule.summary());
-    }
-    for rule in Rule::ALL {
         let explained = InForce(None).explain(Name::Rule(*rule));
-        let _ = write!(
-            out,
-            "\n## {}\n\n{}\n\n- {}\n- {}\n- {}\n",
-            rule.id(),
-            page_lines(explained.means, ""),
-            page_lines(&format!("**Source:** {}", explained.source), "  "),
-            page_lines(&format!("**Example:** {}", explained.example.unwrap_or_default()), "  "),
-            page_lines(&format!("**What now:** {}", explained.now), "  ")
-        );
+        let means = format!("*{}*: {}. {}", rule.kind().name(), rule.summary(), explained.means);
+        let source = format!("**Source:** {}", explained.source);
+        let _ = write!(out, "\n## `{}`\n\n{}\n\n{}\n", rule.id(), page_lines(&means), page_lines(&source));
     }
     out.push_str(
         "\n# What can be unchecked\n\nEvery exchange lists what could not be checked (`unchecked`), so that a green result never claims\nmore \

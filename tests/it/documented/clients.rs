@@ -1,4 +1,4 @@
-//! What `docs/clients.md`, `docs/enforce.md` and `docs/sandbox.md` promise.
+//! What `docs/clients.md`, `docs/operations.md` and `docs/sandbox.md` promise.
 
 use std::fs;
 

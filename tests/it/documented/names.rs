@@ -7,7 +7,7 @@ use contrail::finding::{Rule, Unchecked};
 use super::*;
 
 /// Options of other programs, in the recipes.
-const OTHER_PROGRAMS: [&str; 13] = [
+const OTHER_PROGRAMS: [&str; 11] = [
     "--build-arg",
     "--contrail",
     "--exit-code",
@@ -15,12 +15,10 @@ const OTHER_PROGRAMS: [&str; 13] = [
     "--no-default-features",
     "--password",
     "--path",
-    "--proxy-server",
     "--release",
     "--rm",
     "--target",
     "--test",
-    "--user-data-dir",
 ];
 /// Variables that are no options: contrail reads the first, CMD the others, and the last is a mistake on purpose.
 const OTHER_VARIABLES: [&str; 5] = [
