@@ -1,6 +1,6 @@
 //! Decodes the escapes of a string.
 
-use super::error::LenientError;
+use super::error::{LenientError, LenientFault};
 use crate::json::strings::{self, LANES};
 
 /// The inside of a string whose escapes were found good, with them undone.
@@ -45,7 +45,7 @@ pub(super) fn unescape(inside: &[u8]) -> Vec<u8> {
 /// What the escape at `at` stands for, half of a surrogate pair for itself, and the position after it.
 #[inline]
 pub(super) fn escape(text: &[u8], at: usize) -> Result<(u32, usize), LenientError> {
-    let code = match text.get(at + 1).ok_or(LenientError::Cut)? {
+    let code = match text.get(at + 1).ok_or(LenientFault::Cut)? {
         byte @ (b'"' | b'\\' | b'/') => *byte,
         b'b' => 0x08,
         b'f' => 0x0c,
@@ -53,14 +53,14 @@ pub(super) fn escape(text: &[u8], at: usize) -> Result<(u32, usize), LenientErro
         b'r' => b'\r',
         b't' => b'\t',
         b'u' => return unit_or_pair(text, at),
-        _ => return Err(LenientError::Grammar),
+        _ => return Err(LenientFault::Grammar.into()),
     };
     Ok((code.into(), at + 2))
 }
 
 fn unit_or_pair(text: &[u8], at: usize) -> Result<(u32, usize), LenientError> {
     let unit = |at: usize| {
-        strings::hex(text, at).ok_or(if text.len() < at + 4 { LenientError::Cut } else { LenientError::Grammar })
+        strings::hex(text, at).ok_or(if text.len() < at + 4 { LenientFault::Cut } else { LenientFault::Grammar })
     };
     let code = unit(at + 2)?;
     if (0xD800..0xDC00).contains(&code)

@@ -17,7 +17,7 @@ mod tests;
 
 pub(crate) use self::object::{object, read_objects};
 pub use self::{
-    error::LenientError,
+    error::{LenientError, LenientFault},
     known::Known,
     quoted::Quoted,
     raw::Raw,

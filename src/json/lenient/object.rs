@@ -12,7 +12,7 @@ macro_rules! object {
         let taken = $reader.object(|name, reader| match name {
             $($name => {
                 if std::mem::replace(&mut seen.$field, true) {
-                    return Err($crate::json::lenient::LenientError::Duplicate($name));
+                    return Err($crate::json::lenient::LenientFault::Duplicate($name).into());
                 }
                 held.$field = $crate::json::lenient::object!(@read reader $(, $read)?)?;
                 Ok(())
@@ -35,7 +35,7 @@ macro_rules! read_objects {
             ) -> Result<Self, $crate::json::lenient::LenientError> {
                 let held = $crate::json::lenient::object!(reader, Self { $($members)* })?;
                 $($(if held.$needed.is_none() {
-                    return Err($crate::json::lenient::LenientError::Shape);
+                    return Err($crate::json::lenient::LenientFault::Shape(None).into());
                 })+)?
                 Ok(held)
             }

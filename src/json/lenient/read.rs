@@ -1,6 +1,10 @@
 //! What can be made of JSON text.
 
-use super::{error::LenientError, quoted::Quoted, reader::Reader};
+use super::{
+    error::{LenientError, LenientFault},
+    quoted::Quoted,
+    reader::Reader,
+};
 
 /// Something that JSON text can stand for.
 pub trait Read<'a>: Sized {
@@ -32,7 +36,7 @@ pub fn read_by<'a, T>(
 ) -> Result<T, LenientError> {
     let mut reader = Reader::new(text);
     let value = read(&mut reader)?;
-    if reader.is_at_end() { Ok(value) } else { Err(LenientError::Grammar) }
+    if reader.is_at_end() { Ok(value) } else { Err(LenientFault::Grammar.into()) }
 }
 
 impl Read<'_> for String {
@@ -61,7 +65,7 @@ impl Read<'_> for u64 {
 
 impl Read<'_> for usize {
     fn read(reader: &mut Reader<'_>) -> Result<Self, LenientError> {
-        Self::try_from(reader.natural()?).map_err(|_| LenientError::Shape)
+        Self::try_from(reader.natural()?).map_err(|_| LenientFault::Shape(None).into())
     }
 }
 

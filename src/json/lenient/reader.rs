@@ -2,8 +2,12 @@
 
 use std::{borrow::Cow, ops::Range};
 
-use super::{error::LenientError, escapes::escape, quoted::Quoted};
-use crate::json::{parse, strings};
+use super::{
+    error::{LenientError, LenientFault},
+    escapes::escape,
+    quoted::Quoted,
+};
+use crate::json::{Kind, parse, strings};
 
 /// A place in JSON text.
 pub struct Reader<'a> {
@@ -47,11 +51,11 @@ impl<'a> Reader<'a> {
         }
         loop {
             if self.peek()? != b'"' {
-                return Err(LenientError::Grammar);
+                return Err(LenientFault::Grammar.into());
             }
             let name = self.string()?;
             self.colon()?;
-            member(&name, self)?;
+            member(&name, self).map_err(|error| error.within(&name))?;
             if self.closes(b'}')? {
                 return Ok(());
             }
@@ -70,7 +74,7 @@ impl<'a> Reader<'a> {
             return Ok(());
         }
         loop {
-            item(self)?;
+            item(self).map_err(|error| error.within("*"))?;
             if self.closes(b']')? {
                 return Ok(());
             }
@@ -92,8 +96,8 @@ impl<'a> Reader<'a> {
         let quoted = self.quoted()?;
         self.check_controls(start..self.at)?;
         // What is no text around the escapes is none before them.
-        let error = if self.unicode.is_some() { LenientError::Surrogate } else { LenientError::Grammar };
-        quoted.strict().ok_or(error)
+        let fault = if self.unicode.is_some() { LenientFault::Surrogate } else { LenientFault::Grammar };
+        quoted.strict().ok_or_else(|| fault.into())
     }
 
     /// Takes a string that need not be text: half of a surrogate pair, and what is not UTF-8, become U+FFFD.
@@ -116,7 +120,7 @@ impl<'a> Reader<'a> {
     /// It is another value.
     pub fn quoted(&mut self) -> Result<Quoted<'a>, LenientError> {
         if self.peek()? != b'"' {
-            return Err(self.misfit());
+            return Err(self.misfit(Kind::String));
         }
         if let Some(text) = self.plain() {
             return Ok(Quoted::Text(text));
@@ -134,7 +138,7 @@ impl<'a> Reader<'a> {
     pub fn boolean(&mut self) -> Result<bool, LenientError> {
         match self.peek()? {
             b't' | b'f' => Ok(self.word()? == Word::True),
-            _ => Err(self.misfit()),
+            _ => Err(self.misfit(Kind::Boolean)),
         }
     }
 
@@ -145,8 +149,8 @@ impl<'a> Reader<'a> {
     /// It is another value.
     pub fn natural(&mut self) -> Result<u64, LenientError> {
         match self.peek()? {
-            b'-' | b'0'..=b'9' => self.number()?.parse().map_err(|_| LenientError::Shape),
-            _ => Err(self.misfit()),
+            b'-' | b'0'..=b'9' => self.number()?.parse().map_err(|_| LenientFault::Shape(None).into()),
+            _ => Err(self.misfit(Kind::Number)),
         }
     }
 
@@ -224,19 +228,22 @@ impl<'a> Reader<'a> {
 
     /// What is wrong where another value was asked for: its own fault, if it has one.
     #[cold]
-    fn misfit(&mut self) -> LenientError {
-        let taken = match self.text.get(self.at) {
-            Some(b'{' | b'[') => Ok(()),
-            Some(b'"') => self.string().map(drop),
-            _ => self.skip(),
+    fn misfit(&mut self, expected: Kind) -> LenientError {
+        let (found, taken) = match self.text.get(self.at) {
+            Some(b'{') => (Kind::Object, Ok(())),
+            Some(b'[') => (Kind::Array, Ok(())),
+            Some(b'"') => (Kind::String, self.string().map(drop)),
+            Some(b'n') => (Kind::Null, self.skip()),
+            Some(b't' | b'f') => (Kind::Boolean, self.skip()),
+            _ => (Kind::Number, self.skip()),
         };
-        taken.err().unwrap_or(LenientError::Shape)
+        taken.err().unwrap_or_else(|| LenientFault::Shape(Some((found, expected))).into())
     }
 
     /// Takes the bracket that opens what was asked for.
     fn open(&mut self, bracket: u8) -> Result<(), LenientError> {
         if self.peek()? != bracket {
-            return Err(self.misfit());
+            return Err(self.misfit(if bracket == b'{' { Kind::Object } else { Kind::Array }));
         }
         self.at += 1;
         Ok(())
@@ -246,7 +253,7 @@ impl<'a> Reader<'a> {
     fn closes(&mut self, close: u8) -> Result<bool, LenientError> {
         let byte = self.peek()?;
         if byte != b',' && byte != close {
-            return Err(LenientError::Grammar);
+            return Err(LenientFault::Grammar.into());
         }
         self.at += 1;
         Ok(byte == close)
@@ -257,7 +264,7 @@ impl<'a> Reader<'a> {
     fn peek(&mut self) -> Result<u8, LenientError> {
         let byte;
         (self.at, byte) = parse::next(self.text, self.at);
-        byte.ok_or(LenientError::Cut)
+        byte.ok_or_else(|| LenientFault::Cut.into())
     }
 
     /// Takes a string that is text without escapes, as most are.
@@ -286,7 +293,7 @@ impl<'a> Reader<'a> {
             end = strings::special(self.text, after);
         }
         if end == self.text.len() {
-            return Err(LenientError::Cut);
+            return Err(LenientFault::Cut.into());
         }
         self.at = end + 1;
         Ok((start..end, is_escaped))
@@ -295,7 +302,7 @@ impl<'a> Reader<'a> {
     /// Checks that what stands there can stand in a string that is text.
     fn check_controls(&self, inside: Range<usize>) -> Result<(), LenientError> {
         if self.controls && strings::control(&self.text[inside]).is_some() {
-            Err(LenientError::Grammar)
+            Err(LenientFault::Grammar.into())
         } else {
             Ok(())
         }
@@ -304,7 +311,7 @@ impl<'a> Reader<'a> {
     /// What stands there, which has to be text.
     fn unicode(&self, span: Range<usize>) -> Result<&'a str, LenientError> {
         match self.unicode {
-            Some(text) => text.get(span).ok_or(LenientError::Grammar),
+            Some(text) => text.get(span).ok_or_else(|| LenientFault::Grammar.into()),
             None => unicode(&self.text[span]),
         }
     }
@@ -314,7 +321,7 @@ impl<'a> Reader<'a> {
         let start = self.at;
         let number = parse::number(self.text, start);
         (self.at, _) = number
-            .map_err(|error| if error.offset < self.text.len() { LenientError::Grammar } else { LenientError::Cut })?;
+            .map_err(|error| if error.offset < self.text.len() { LenientFault::Grammar } else { LenientFault::Cut })?;
         self.unicode(start..self.at)
     }
 
@@ -327,10 +334,10 @@ impl<'a> Reader<'a> {
                 return Ok(word);
             }
             if text.as_bytes().starts_with(rest) {
-                return Err(LenientError::Cut);
+                return Err(LenientFault::Cut.into());
             }
         }
-        Err(LenientError::Grammar)
+        Err(LenientFault::Grammar.into())
     }
 
     /// Takes the next value, whatever it is.
@@ -376,7 +383,7 @@ impl<'a> Reader<'a> {
     fn skip_name(&mut self) -> Result<(), LenientError> {
         match self.peek()? {
             b'"' => self.skip_string()?,
-            _ => return Err(LenientError::Grammar),
+            _ => return Err(LenientFault::Grammar.into()),
         }
         self.colon()
     }
@@ -384,7 +391,7 @@ impl<'a> Reader<'a> {
     fn colon(&mut self) -> Result<(), LenientError> {
         match self.peek()? {
             b':' => self.at += 1,
-            _ => return Err(LenientError::Grammar),
+            _ => return Err(LenientFault::Grammar.into()),
         }
         Ok(())
     }
@@ -396,7 +403,7 @@ impl<'a> Reader<'a> {
 }
 
 fn unicode(bytes: &[u8]) -> Result<&str, LenientError> {
-    std::str::from_utf8(bytes).map_err(|_| LenientError::Grammar)
+    std::str::from_utf8(bytes).map_err(|_| LenientFault::Grammar.into())
 }
 
 /// What closes what a bracket opens: ASCII has it two places further.

@@ -13,13 +13,12 @@ use super::{
     fields::Fields,
     files::{BodyFiles, Expecting},
     har::{self, Text},
-    misshapen::misshapen,
     note::{self, HeadTokens, Record},
 };
 use crate::recording::{LaidOut, Note};
 use crate::{
     exchange::{Body, Credential, Exchange, Headers, Request, Response, Target, Timings, is_bodiless},
-    json::lenient::{Known, LenientError, Raw},
+    json::lenient::{Known, LenientError, LenientFault, Raw},
     redact::is_label,
     token::{self, TokenCache, known_scheme},
 };
@@ -88,7 +87,7 @@ fn is_by_client(failure: &str) -> bool {
 /// Reads one entry from its text.
 pub(in crate::recording) fn entry(text: &[u8], shared: &mut Shared, extent: Extent) -> Result<Converted, EntryFault> {
     let Shared { files, known_tokens, known_fields, known_records, .. } = shared;
-    let entry = har::Entry::read(text, known_fields, known_records).map_err(|error| unread(error, text))?;
+    let entry = har::Entry::read(text, known_fields, known_records).map_err(|error| unread(&error, text))?;
     let request = entry.request.ok_or("it has no `request`")?;
     let Some(target) = target(&request)? else { return Ok(Converted::NotHttp) };
     let record = entry.contrail.map(|at| known_records.get(at));
@@ -180,18 +179,15 @@ fn is_true(raw: Option<Raw<'_>>) -> bool {
 }
 
 /// What keeps an entry from being read, without its content.
-fn unread(error: LenientError, text: &[u8]) -> EntryFault {
+fn unread(error: &LenientError, text: &[u8]) -> EntryFault {
     if let Some(fault) = note::fault(text) {
         return fault;
     }
-    let member = match error {
-        LenientError::Shape => misshapen(text),
-        LenientError::Grammar => serde_json::from_slice::<serde::de::IgnoredAny>(text)
-            .err()
-            .map(|error| format!("it is not valid JSON from its line {}, column {} on", error.line(), error.column())),
-        _ => None,
-    };
-    EntryFault::Entry(format!("it cannot be read ({})", member.map_or_else(|| har::plain(error), Cow::Owned)))
+    let place = (error.fault() == LenientFault::Grammar)
+        .then(|| serde_json::from_slice::<serde::de::IgnoredAny>(text).err())
+        .flatten()
+        .map(|error| format!("it is not valid JSON from its line {}, column {} on", error.line(), error.column()));
+    EntryFault::Entry(format!("it cannot be read ({})", place.unwrap_or_else(|| har::plain(error))))
 }
 
 /// The credential of an entry without an instant: whether a token that states bounds was inside its time is unknown.

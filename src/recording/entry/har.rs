@@ -2,8 +2,6 @@
 //!
 //! Strings borrow from the file where they hold no escape. Unneeded members are skipped unread.
 
-use std::borrow::Cow;
-
 pub(in crate::recording) use super::text::Text;
 use super::{
     fields::{self, Fields},
@@ -11,7 +9,10 @@ use super::{
 };
 use crate::{
     exchange::Headers,
-    json::lenient::{Known, LenientError, Quoted, Raw, Read as _, Reader, object, read_by, read_objects},
+    json::{
+        Kind,
+        lenient::{Known, LenientError, LenientFault, Quoted, Raw, Read as _, Reader, object, read_by, read_objects},
+    },
 };
 
 /// `log.entries[]`
@@ -187,12 +188,28 @@ pub(in crate::recording) fn count(raw: Option<Raw<'_>>) -> Option<u64> {
 }
 
 /// What is wrong with an entry, without its place (it is that in one entry) and without the file's content.
-pub(in crate::recording) fn plain(misfit: LenientError) -> Cow<'static, str> {
-    match misfit {
-        LenientError::Shape => "a member is missing or of another type than in HAR 1.2".into(),
-        LenientError::Duplicate(name) => format!("duplicate member `{name}`").into(),
-        LenientError::Cut => "it ends in the middle; a journal has one entry per line".into(),
-        LenientError::Surrogate => "a string holds half of a surrogate pair".into(),
-        LenientError::Grammar => "it is not valid JSON".into(),
+pub(in crate::recording) fn plain(error: &LenientError) -> String {
+    match error.fault() {
+        LenientFault::Shape(Some((found, expected))) => {
+            let named = if error.place().is_empty() { "it".to_owned() } else { format!("`{}`", error.place()) };
+            format!("{named} is {}, and {} in HAR 1.2", described(found), described(expected))
+        }
+        LenientFault::Shape(None) => "a member is missing or of another type than in HAR 1.2".to_owned(),
+        LenientFault::Duplicate(name) => format!("duplicate member `{name}`"),
+        LenientFault::Cut => "it ends in the middle; a journal has one entry per line".to_owned(),
+        LenientFault::Surrogate => "a string holds half of a surrogate pair".to_owned(),
+        LenientFault::Grammar => "it is not valid JSON".to_owned(),
+    }
+}
+
+/// A type in words.
+pub(super) fn described(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Null => "null",
+        Kind::Boolean => "true or false",
+        Kind::Number => "a number",
+        Kind::String => "a string",
+        Kind::Array => "an array",
+        Kind::Object => "an object",
     }
 }

@@ -11,7 +11,6 @@ mod fields;
 pub(super) mod files;
 pub(super) mod har;
 pub(super) mod layout;
-mod misshapen;
 pub(super) mod note;
 pub(super) mod style;
 mod text;

@@ -5,12 +5,12 @@
 
 use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
-use super::{fault::EntryFault, misshapen::misfit};
+use super::{fault::EntryFault, har::described};
 use crate::recording::{Attested, LaidOut, Note};
 use crate::{
     exchange::{Body, Credential, Presence, SignatureCheck, TokenFacts, TokenTime, Transport, Withheld},
     finding::{Blame, Finding, Rule, Unchecked, UncheckedSet, Verdict},
-    json::lenient::{self, Known, LenientError, Raw, Read, Reader, read_by, read_objects},
+    json::lenient::{self, Known, LenientError, LenientFault, Raw, Read, Reader, read_by, read_objects},
 };
 
 /// `_contrail`
@@ -211,10 +211,26 @@ impl HeadTokens {
 
 /// The value of contrail's member at `path` (`_contrail` or `_contrail.token`), otherwise why it cannot be read.
 fn parse<'a, T: Read<'a>>(path: &str, text: &'a str) -> Result<T, String> {
-    let fault = |error| {
-        format!("{}; restore the file from a copy, or read it with a newer contrail", misfit(path, text, error))
-    };
-    lenient::read(text.as_bytes()).map_err(fault)
+    lenient::read(text.as_bytes()).map_err(|error| {
+        let error = path.rsplit('.').fold(error, LenientError::within);
+        format!("{}; restore the file from a copy, or read it with a newer contrail", misfit(&error))
+    })
+}
+
+/// Why contrail's own member cannot be read.
+fn misfit(error: &LenientError) -> String {
+    let place = error.place();
+    match error.fault() {
+        LenientFault::Shape(Some((found, expected))) => {
+            format!("`{place}` is {}, and contrail writes {} there", described(found), described(expected))
+        }
+        LenientFault::Shape(None) => {
+            format!("`{place}` lacks a member, or has one of another type than contrail writes")
+        }
+        LenientFault::Surrogate => format!("`{place}` holds half of a surrogate pair"),
+        LenientFault::Duplicate(name) => format!("`{place}` has two members `{name}`"),
+        LenientFault::Cut | LenientFault::Grammar => format!("`{place}` is not valid JSON"),
+    }
 }
 
 /// Whether `_contrail.version` is one that is read here; otherwise as it stands in the file, cut for reading.

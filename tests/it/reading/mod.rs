@@ -533,7 +533,7 @@ fn what_contrail_wrote_of_an_entry_is_named_where_it_cannot_be_read_and_another_
     for (own, why) in [
         (r#"{"retried":"yes"}"#, "`_contrail.retried` is a string, and contrail writes true or false there"),
         (r#"{"findings":[5]}"#, "`_contrail.findings.*` is a number, and contrail writes an object there"),
-        (r#"{"attested":{}}"#, "`_contrail` lacks a member, or has one of another type than contrail writes"),
+        (r#"{"attested":{}}"#, "`_contrail.attested` lacks a member, or has one of another type than contrail writes"),
         (r#"{"upstream":"a","upstream":"b"}"#, "`_contrail` has two members `upstream`"),
         (r#"{"upstream":"\ud800"}"#, "`_contrail.upstream` holds half of a surrogate pair"),
         (r#"{"token":{"client":5}}"#, "`_contrail.token.client` is a number, and contrail writes a string there"),
