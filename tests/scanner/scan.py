@@ -26,7 +26,11 @@ RANDOM = random.Random(1)
 KEYS = {
     "AWS": ["AKIA", (16, UPPER)],
     "Databricks": ["dapi", (32, HEX)],
+    "age": ["AGE-SECRET-KEY-1", (58, UPPER)],
+    "Atlassian": ["ATATT3", (60, ALNUM)],
+    "Brevo": ["xkeysib-", (64, HEX), "-", (16, ALNUM)],
     "DigitalOcean": ["dop_v1_", (64, HEX)],
+    "Doppler": ["dp.pt.", (43, ALNUM)],
     "Docker": ["dckr_pat_", (27, ALNUM)],
     "Figma": ["figd_", (40, ALNUM)],
     "GitHub": ["ghp_", (36, ALNUM)],
@@ -34,8 +38,11 @@ KEYS = {
     "GitLab": ["glpat-", (20, ALNUM)],
     "Google": ["AIza", (35, ALNUM)],
     "Grafana": ["glsa_", (32, ALNUM), "_", (8, HEX)],
+    "Google, access": ["ya29.", (40, ALNUM)],
+    "Google, client": ["GOCSPX-", (28, ALNUM)],
     "Groq": ["gsk_", (52, ALNUM)],
     "Vault": ["hvs.", (24, ALNUM)],
+    "Terraform Cloud": [(14, ALNUM), ".atlasv1.", (67, ALNUM)],
     "HubSpot": ["pat-na1-", (8, HEX), "-", (4, HEX), "-", (4, HEX), "-", (4, HEX), "-", (12, HEX)],
     "Hugging Face": ["hf_", (34, string.ascii_letters)],
     "Linear": ["lin_api_", (40, ALNUM)],
@@ -45,15 +52,19 @@ KEYS = {
     "npm": ["npm_", (36, ALNUM)],
     "OpenAI": ["sk-", (20, ALNUM), "T3BlbkFJ", (20, ALNUM)],
     "Anthropic": ["sk-ant-api03-", (93, ALNUM), "AA"],
+    "PlanetScale": ["pscale_tkn_", (43, ALNUM)],
     "Postman": ["PMAK-", (24, HEX), "-", (34, HEX)],
     "Pulumi": ["pul-", (40, HEX)],
     "PyPI": ["pypi-AgEIcHlwaS5vcmc", (70, ALNUM)],
+    "Resend": ["re_", (8, ALNUM), "_", (24, ALNUM)],
     "RubyGems": ["rubygems_", (48, HEX)],
     "SendGrid": ["SG.", (22, ALNUM), ".", (43, ALNUM)],
+    "Sentry": ["sntryu_", (64, HEX)],
     "Shopify": ["shpat_", (32, HEX)],
     "Slack": ["xoxb-", (12, "123456789"), "-", (12, "123456789"), "-", (24, ALNUM)],
     "Square": ["sq0csp-", (43, ALNUM)],
     "Stripe": ["sk_live_", (24, ALNUM)],
+    "Stripe, webhooks": ["whsec_", (32, ALNUM)],
     "Supabase": ["sbp_", (40, HEX)],
     "Telegram": [(10, "123456789"), ":AA", (33, ALNUM)],
 }
@@ -103,6 +114,63 @@ PLACES = {
     "path": (None, "/things/{}/parts", PERCENT),
     "header": (None, "X-Note", {}),
 }
+
+
+# Names of the table in docs/redaction.md select a value that has no shape, in these places.
+NAMED = {
+    "member": ("application/json", '{{"{}":"{}"}}'),
+    "deep": ("application/json", '{{"a":[{{"b":{{"{}":"{}"}}}}]}}'),
+    "JSON in JSON": ("application/json", '{{"note":"{{\\"{}\\":\\"{}\\"}}"}}'),
+    "form": ("application/x-www-form-urlencoded", "a=1&{}={}&b=2"),
+    "part": ("multipart/form-data; boundary=x",
+             '--x\r\nContent-Disposition: form-data; name="{}"\r\n\r\n{}\r\n--x--\r\n'),
+    "element": ("application/xml", "<a><{0}>{1}</{0}></a>"),
+    "input": ("text/html", '<input type="hidden" name="{}" value="{}">'),
+    "text": ("text/plain", "it said {}={} and left"),
+    "list": ("application/yaml", "- name: {}\n  value: {}\n"),
+    "query": (None, "/things?a=1&{}={}"),
+    "header": (None, "{}"),
+}
+# Where the names of each sort count.
+WHERE = {
+    "a whole name": {"header"},
+    "a whole name or its end": {"header"},
+    "a whole name or its last word": {"header"},
+    "a whole name, unless the value is a word": {"header"},
+    "a whole name, if the value looks random": {"header", "list"},
+    "a whole name in forms and queries": set(NAMED) - {"form", "part", "query"},
+    "the same, if the value looks random": set(NAMED) - {"form", "part", "query"},
+    "a part of a header field's name": set(NAMED) - {"header"},
+}
+PERSONAL = {"email", "phone", "card", "person"}
+
+
+def names():
+    """The names of the table, and where they do not count."""
+    page = (Path(__file__).parents[2] / "docs" / "redaction.md").read_text()
+    for line in page.split("| names | count as |")[1].split("<!--")[0].splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if len(cells) == 4 and cells[2] not in PERSONAL and cells[1] in WHERE:
+            for name in cells[0].split(","):
+                yield name.strip(" `"), WHERE[cells[1]]
+
+
+def plant_names():
+    """The cases of names: as those of keys."""
+    for name, without in names():
+        for place, (media, shape) in NAMED.items():
+            if place in without:
+                continue
+            value = made_up([(1, string.ascii_uppercase), (1, "123456789"), (22, ALNUM)])
+            target, headers, body = "/things", {}, ""
+            if place == "header":
+                headers["X-" + name.replace("_", "-")] = value
+            elif media is None:
+                target = shape.format(name, value)
+            else:
+                headers["Content-Type"] = media
+                body = shape.format(name, value)
+            yield f"{name}: {place}", value, (target, headers, body)
 
 
 def searched(key):
@@ -163,8 +231,9 @@ class Echo(http.server.BaseHTTPRequestHandler):
         self.send_response(200)
         if media := self.headers.get("Content-Type"):
             self.send_header("Content-Type", media)
-        if note := self.headers.get("X-Note"):
-            self.send_header("X-Note", note)
+        for name, value in self.headers.items():
+            if name.startswith("X-"):
+                self.send_header(name, value)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
@@ -216,7 +285,7 @@ def main(work):
     out = Path(work) / "out"
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir()
-    cases = list(plant())
+    cases = [*plant(), *plant_names()]
     requests = [request for _, _, request in cases]
     (Path(work) / "requests.json").write_text(json.dumps(requests))
     (Path(work) / "plain.har").write_text(json.dumps(har(requests)))
@@ -262,7 +331,8 @@ def main(work):
                     found.add(f"{name}: detect-secrets: {secret.type}")
     for line in sorted(found):
         print(f"FOUND: {line}")
-    places = f"{len(cases)} keys of {len(KEYS)} shapes in {len(PLACES)} places; {files} files, {size} bytes searched"
+    places = (f"{len(cases)} keys and values, of {len(KEYS)} shapes in {len(PLACES)} places and of {len(list(names()))} "
+              f"names in {len(NAMED)}; {files} files, {size} bytes searched")
     if size < 100_000 or files < 4:
         sys.exit(f"FAILED: too little was written: {places}")
     if found:

@@ -312,7 +312,10 @@ impl<'t> Reading<'t> {
         let is_vague = kind == Kind::Code && last.eq_ignore_ascii_case(b"code") && !self.has_oauth
             || std::str::from_utf8(last).is_ok_and(names::is_vague);
         let is_assigned = if is_bold { sign.written.contains(&b'=') } else { sign.written == b"=" };
-        let is_structured = is_assigned || sign.listed || is_bold && (sign.quoted || self.in_braces(name.start));
+        let is_structured = self.is_line(name, sign)
+            || is_assigned
+            || sign.listed
+            || is_bold && (sign.quoted || self.in_braces(name.start));
         // In prose it has to look random.
         let has_to_tell = is_vague || sign.written.is_empty() && !is_bold;
 
@@ -346,6 +349,19 @@ impl<'t> Reading<'t> {
         (!held.is_empty() && tells && (!has_to_tell || kind::is_opaque(held))).then_some(value)
     }
 
+    /// Whether all of a line is `password: value`, one word with a digit.
+    fn is_line(&self, name: &Range<usize>, sign: &Sign<'_>) -> bool {
+        let starts = |byte: &&u8| !matches!(byte, b' ' | b'\t' | b'-');
+        let before = self.text[..name.start].iter().rev().find(starts);
+        if sign.written != b":" || before.is_some_and(|byte| !matches!(byte, b'\r' | b'\n')) {
+            return false;
+        }
+        let is_password = self.text[name.clone()].to_ascii_lowercase().ends_with(b"password");
+        let line = &self.text[sign.value..self.looked(sign.value, self.line_end(sign.value))];
+        let word = line.trim_ascii();
+        is_password && word.iter().any(u8::is_ascii_digit) && !word.iter().any(u8::is_ascii_whitespace)
+    }
+
     fn line_end(&self, at: usize) -> usize {
         memchr::memchr2(b'\r', b'\n', &self.text[at..]).map_or(self.text.len(), |end| at + end)
     }
@@ -359,7 +375,13 @@ impl<'t> Reading<'t> {
         let names = || path.split('.').any(|name| names::by_name(name, FieldContext::Text).is_some());
         match text.get(end) {
             Some(b'(') if !kind::is_opaque(path.as_bytes()) && !path.is_empty() => {
-                is_path || text.get(end + 1).is_some_and(|byte| *byte == b')' || is_quote(*byte))
+                // A text is the name of something (`getItem("token")`), or a secret itself.
+                let argument = skip(text, end + 2, |byte| byte.is_ascii_alphabetic() || b"_-.".contains(&byte));
+                match text.get(end + 1).copied() {
+                    Some(b')') => true,
+                    Some(byte) if is_quote(byte) => text.get(argument) == Some(&byte),
+                    _ => is_path,
+                }
             }
             Some(b'[') => !path.is_empty() && text.get(end + 1).is_some_and(|byte| is_quote(*byte)),
             next if next.is_none_or(|byte| byte.is_ascii_whitespace() || b";,)".contains(byte)) => {
@@ -489,8 +511,8 @@ impl<'t> Reading<'t> {
             end = trim(end, b".?!`").max(start);
         }
         let value = &text[start..end];
-        let literals: [&[u8]; 9] =
-            [b"null", b"nil", b"true", b"false", b"None", b"True", b"False", b"undefined", b"void"];
+        let literals: [&[u8]; 11] =
+            [b"null", b"nil", b"true", b"false", b"None", b"True", b"False", b"undefined", b"void", b"await", b"new"];
         if value.is_empty() || literals.contains(&value) {
             return None;
         }
@@ -600,9 +622,11 @@ mod tests {
             "log {\"key\":\"X-Api-Key\",\"value\":\"hunter2\"} end",
             "setItem(\"token\", \"hunter2hunter2\")",
             "Driver={X};UID=u;PWD={hunter2};",
+            "token = SecretStr('hunter2')",
+            "db:\n  password: hunter2\n",
             "> Cookie: a=1; b=hunter2\r\n> Accept: */*",
         ] {
-            let is_masked = found(text).last().is_some_and(|value| value.replace("hunter2", "").is_empty());
+            let is_masked = found(text).last().is_some_and(|value| value.ends_with("hunter2"));
             assert!(is_masked, "{text}: {:?}", found(text));
         }
         assert_eq!(found("Set-Cookie: sid=abc; Path=/; HttpOnly\ncookie: a=1; b=2"), ["abc", "1", "2"]);
@@ -664,6 +688,9 @@ mod tests {
             "a.password=void 0",
             "h[\"Authorization\"] = \"Bearer \" + token",
             "{token:\"API token\",password:\"Your password?\"}",
+            "const token = await getToken()",
+            "password: required",
+            "say password: hunter2",
             "password=${DB_PASSWORD_2}",
             "token=<your-token-1234>",
             "secret={{ secret_1 }}",

@@ -39,13 +39,18 @@ mod tests {
         assert_eq!(fields("the token was `Q1w2e3r4t5y6`!"), ["Q1w2e3r4t5y6"]);
         assert_eq!(fields("[a]\nsecret = ab;Q1w2e3r4t5y6\n"), ["ab", "ab;Q1w2e3r4t5y6"]);
         assert_eq!(fields("the password is Tr0ub4dor&3xyz9kQ."), ["Tr0ub4dor&3xyz9kQ"]);
-        assert_eq!(fields("password: Tr0ub4&dor&3xyz9kQ"), ["Tr0ub4&dor&3xyz9kQ"]);
+        assert_eq!(fields("password: Tr0ub4&dor&3xyz9kQ"), ["Tr0ub4", "Tr0ub4&dor&3xyz9kQ"]);
         let halves = ["Abc123Def456", "Abc123Def456&ghi789JKL"];
         assert_eq!(fields("login failed for password=Abc123Def456&ghi789JKL"), halves);
         assert_eq!(fields("token: Abc123Def456&ghi789JKL&user=me"), halves);
         assert_eq!(fields("password=Abc123Def456&verbose&x=1"), ["Abc123Def456", "Abc123Def456&verbose"]);
         assert_eq!(fields("token: Abc123Def456&quot;"), ["Abc123Def456"]);
         assert_eq!(fields("Server=x;Password=ab;Database=db1"), ["ab"]);
+        for text in
+            ["- name: pin\n  value: 12\n", "{name: pin, value: 12}", "name=pin&value=12", "name = pin; value = 12"]
+        {
+            assert_eq!(fields(text), ["12"], "{text}");
+        }
         for prose in [
             "password: must not be empty",
             "code=invalid_token",

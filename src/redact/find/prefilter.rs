@@ -24,7 +24,7 @@ use std::{
 use crate::redact::{label, view};
 
 /// What stands after a word that counts only before one of these.
-pub(super) const ENDINGS: &[u8] = b"\"'=:\\<> %]";
+pub(super) const ENDINGS: &[u8] = b"\"'=:\\<> %],;&\r\n";
 
 /// What a place of a text may hold.
 #[derive(Debug, Clone, Copy)]
