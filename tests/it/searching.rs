@@ -152,8 +152,11 @@ fn a_recording_that_cannot_be_searched_is_never_called_free_of_secrets() {
             assert_eq!(ran.status, 2, "{arguments:?}: {}", ran.stderr);
             let said = match name {
                 "bad.journal" if arguments[1] != "--check" => {
-                    let place = "from its line 1, column 20 on";
-                    format!("contrail: `bad.journal`, line 1: it cannot be read (it is not valid JSON {place})")
+                    let pack = "contrail pack bad.journal --out PACKED.har";
+                    format!(
+                        "contrail: `bad.journal` is a journal, and only fixtures are redacted; make one of it with \
+                         `{pack}`, and redact that"
+                    )
                 }
                 _ => format!("contrail: `{name}` cannot be searched for secrets, so nothing was written: {hint}"),
             };

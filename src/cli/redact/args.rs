@@ -7,7 +7,7 @@ use crate::cli::ContractArgs;
 /// Remove the secrets from existing recordings
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// HAR files of any tool, journals, or whole folders; `-` reads standard input
+    /// HAR files of any tool, or whole folders; `-` reads standard input
     #[arg(value_name = "FILE", required = true)]
     pub(in crate::cli) files: Vec<PathBuf>,
     /// Output path; a folder if the input is a folder [default for one file: standard output]

@@ -1,13 +1,12 @@
 //! `contrail redact`: clean recordings that exist.
 //!
-//! Fixtures of contrail's own are folded again ([`fixtures`]), and entries of journals are decoded and encoded again
-//! ([`journals`]). Other files are edited: what another tool wrote beside the messages survives byte for byte. All
-//! files are searched once before anything is written, so that a secret that one of them shows is taken out of all.
+//! Fixtures of contrail's own are folded again ([`fixtures`]). Other files are edited: what another tool wrote beside
+//! the messages survives byte for byte. All files are searched once before anything is written, so that a secret that
+//! one of them shows is taken out of all. Journals and trails are refused.
 
 mod args;
 mod fixtures;
 mod item;
-mod journals;
 mod summary;
 
 use std::{
@@ -24,7 +23,6 @@ pub use self::args::Args;
 use self::{
     fixtures::Own,
     item::{Destination, Item},
-    journals::Journals,
     summary::Summary,
 };
 use super::{
@@ -55,14 +53,15 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
         content.parts(&redactor, |_, _| {});
         items.push(Item { path, content, target });
     }
-    // A journal that is rewritten is refused there, by its chain or its line.
-    let is_read_later = |item: &&Item| !args.check && recording::is_journal(&item.content.bytes);
-    let contents: Vec<&Content> = items.iter().filter(|item| !is_read_later(item)).map(|item| &item.content).collect();
+    if !args.check {
+        refuse_recording_journals(args, &items)?;
+    }
+    let contents: Vec<&Content> = items.iter().map(|item| &item.content).collect();
     if let Some((name, reason)) = unsearched(&contents).first() {
         return Err(format!("`{name}` cannot be searched for secrets, so nothing was written: {reason}").into());
     }
     let mut heads = HashMap::new();
-    for Item { path, content, .. } in items.iter().filter(|item| !is_read_later(item)) {
+    for Item { path, content, .. } in &items {
         // What was read from standard input cannot be read again.
         heads.extend(head(path, content)?.filter(|_| path.as_os_str() != "-").map(|head| (path.clone(), head)));
     }
@@ -72,11 +71,26 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let cleaned = search(&items, &redactor, &mut summary);
     summary.edited = edited(&items);
     if !args.check {
-        write(args, &redactor, (items.as_mut_slice(), &fixtures), &cleaned, &mut summary)?;
+        write(args, &redactor, (&items, &fixtures), &cleaned, &mut summary)?;
     }
     summary.print(&redactor, items.len(), args.check);
     let findings = summary.left > 0 || summary.lost > 0 || (args.check && !summary.is_empty());
     Ok(Outcome { findings, ..Outcome::CLEAN })
+}
+
+/// Refuses journals and trails: a fixture that is packed from one is redacted in its place.
+fn refuse_recording_journals(args: &Args, items: &[Item]) -> Result<(), Failure> {
+    let Some(journal) = items.iter().find(|item| recording::is_journal(&item.content.bytes)) else { return Ok(()) };
+    let trails = args.files.iter().filter_map(|named| recording::find(named).ok()).flat_map(|found| found.trails);
+    let trail = trails.into_iter().find(|trail| trail.segments.contains(&journal.path));
+    let name = trail.map_or_else(|| journal.path.clone(), |trail| trail.name);
+    let kind = if name == journal.path { "journal" } else { "trail" };
+    Err(format!(
+        "`{0}` is a {kind}, and only fixtures are redacted; make one of it with `contrail pack {0} --out PACKED.har`, and \
+         redact that",
+        name.display()
+    )
+    .into())
 }
 
 /// Each file without its secrets, as a text of its own.
@@ -112,7 +126,7 @@ fn edited(items: &[Item]) -> usize {
 fn write(
     args: &Args,
     redactor: &Redactor,
-    (items, fixtures): (&mut [Item], &[Own]),
+    (items, fixtures): (&[Item], &[Own]),
     cleaned: &BTreeMap<PathBuf, Bytes>,
     summary: &mut Summary,
 ) -> Result<(), Failure> {
@@ -120,7 +134,6 @@ fn write(
         recording::FixturePath::writable(out)?;
         sources::refuse_journals(out, &[])?;
     }
-    let mut journals = Journals::check(args, items)?;
     if let Some(out) = &args.out
         && !args.in_place
         && !args.overwrite
@@ -133,21 +146,15 @@ fn write(
             kinds::replaces("--overwrite", path, FileKind::beginning(&content.bytes))?;
         }
     }
-    let rewritten = journals.rewrite(items, redactor, &args.contract)?;
     let changes = RefCell::new(Changes::default());
-    for item in items.iter() {
+    for item in items {
         if fixtures.iter().any(|fixture| fixture.files.contains(&item.path)) {
             continue;
         }
-        let out = match rewritten.get(&item.path) {
-            Some(text) => text.clone(),
-            None => {
-                let text = cleaned.get(&item.path).cloned().unwrap_or_default();
-                // What was edited by hand is accepted with what was changed here.
-                let beside = |name: &str| cleaned.get(&item.path.with_file_name(name)).cloned();
-                recording::restamp(&text, beside).unwrap_or_else(|| text.into())
-            }
-        };
+        let text = cleaned.get(&item.path).cloned().unwrap_or_default();
+        // What was edited by hand is accepted with what was changed here.
+        let beside = |name: &str| cleaned.get(&item.path.with_file_name(name)).cloned();
+        let out = recording::restamp(&text, beside).unwrap_or_else(|| text.into());
         // The proof: what is written is searched again.
         let proof = Content::of(item.content.name.clone(), out);
         proof.parts(redactor, |_, cleaned| summary.left += cleaned.sightings.len());
@@ -157,7 +164,6 @@ fn write(
         fixture.write(args, redactor, &changes, summary)?;
     }
     changes.into_inner().commit()?;
-    journals.print();
     Ok(())
 }
 

@@ -2,7 +2,6 @@
 //! were kept elsewhere.
 
 use std::{
-    collections::HashMap,
     fmt,
     fs::File,
     io::{self, BufRead, BufReader, Read as _},
@@ -78,14 +77,6 @@ pub struct Checked {
 pub fn check_chain(segments: &[PathBuf], kept: &[ChainHead], whole: bool) -> io::Result<Option<Checked>> {
     let open = |segment: &Path| File::open(segment).map_err(named(segment));
     check(segments, kept, whole, |segment| Ok(BufReader::with_capacity(256 << 10, open(segment)?)))
-}
-
-/// As [`check_chain`], for segments that were read already.
-#[must_use]
-pub fn check_texts(segments: &[(PathBuf, &[u8])], whole: bool) -> Option<Checked> {
-    let paths: Vec<PathBuf> = segments.iter().map(|(path, _)| path.clone()).collect();
-    let texts: HashMap<&Path, &[u8]> = segments.iter().map(|(path, text)| (path.as_path(), *text)).collect();
-    check(&paths, &[], whole, |segment| Ok(texts.get(segment).copied().unwrap_or_default())).unwrap_or_default()
 }
 
 pub(super) fn check<R: BufRead + Send>(

@@ -16,7 +16,6 @@ pub(super) mod heads;
 pub(super) mod lines;
 mod pending;
 mod recovery;
-pub(super) mod rewrite;
 pub(super) mod segments;
 pub(super) mod set_aside;
 #[cfg(test)]

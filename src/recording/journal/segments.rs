@@ -1,8 +1,6 @@
 //! The names of the files in a trail's folder.
 
-use std::{fs, path::Path};
-
-use crate::recording::disk::folder_of;
+use std::path::Path;
 
 /// The file whose lock says that a process writes to the trail.
 pub(in crate::recording) const LOCK: &str = "lock";
@@ -18,17 +16,6 @@ pub(in crate::recording) const DESTINATION: &str = "destination";
 
 /// The files beside the segments that contrail keeps there itself.
 pub(in crate::recording) const BESIDE: [&str; 4] = [LOCK, SENT, HELD, DESTINATION];
-
-/// Whether this has the name of the file of the lock.
-pub(crate) fn is_trail_lock(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| name == LOCK)
-}
-
-/// Whether a segment of this name would stand among those of a trail.
-pub(crate) fn is_in_trail(path: &Path) -> bool {
-    let beside = fs::read_dir(folder_of(path)).into_iter().flatten().flatten();
-    is_segment(path) && beside.map(|item| item.path()).any(|item| is_segment(&item))
-}
 
 pub(crate) fn segment_name(number: u64) -> String {
     format!("trail-{number:08}.journal")

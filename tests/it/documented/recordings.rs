@@ -58,7 +58,6 @@ fn recordings_are_for_their_owner_only() {
         &["pack", "deep/folder", "--out", "packed.har"][..],
         &["unpack", "file.har", "--out", "unpacked"],
         &["redact", "file.har", "--out", "redacted.har"],
-        &["redact", "trail", "--out", "trail-copy"],
         &["redact", "deep/folder", "--out", "folder-copy"],
         &["coverage", "file.har", "--report", "json=new/reports/coverage.json"],
     ] {

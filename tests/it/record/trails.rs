@@ -422,16 +422,6 @@ fn a_trail_without_an_exchange_is_status_2() {
 }
 
 #[test]
-fn a_redacted_copy_is_not_written_into_the_trails_folder() {
-    let workspace = trail();
-    let before = segments(&workspace);
-    let ran = workspace.run(&["redact", "trail", "--out", "trail/clean"]);
-    let said = "contrail: --out: `trail/clean` is in the folder of the trail `trail`; name a folder elsewhere";
-    assert_error(&ran, 2, said);
-    assert!(segments(&workspace) == before && !workspace.has("trail/clean"));
-}
-
-#[test]
 fn what_follows_an_altered_line_is_reported_too() {
     let workspace = trail();
     let first = format!("trail/{}", segments(&workspace)[0]);
