@@ -14,7 +14,6 @@ use super::{
     files, model,
     nearest::nearest,
     overlay::Slip,
-    union::{self, Union},
     yaml,
 };
 use crate::{
@@ -30,8 +29,6 @@ pub struct Contract {
     documents: OnceLock<Vec<ContractDocument>>,
     /// Computed at its first use.
     hash: OnceLock<String>,
-    /// The union of several documents, built at its first use.
-    union: OnceLock<Union>,
     /// See [`TenantFacts::lists_code`](crate::exchange::TenantFacts::lists_code); collected at its first use.
     pub(super) codes: OnceLock<HashSet<Box<str>>>,
     slips: Vec<Slip>,
@@ -84,7 +81,7 @@ impl Contract {
     }
 
     fn new(documents: OnceLock<Vec<ContractDocument>>, slips: Vec<Slip>) -> Self {
-        Self { documents, hash: OnceLock::new(), union: OnceLock::new(), codes: OnceLock::new(), slips }
+        Self { documents, hash: OnceLock::new(), codes: OnceLock::new(), slips }
     }
 
     /// The documents, in their order.
@@ -93,22 +90,10 @@ impl Contract {
         self.documents.get_or_init(|| vec![ContractDocument::built_in()])
     }
 
-    /// The effective document: upgraded to 3.1, overlays applied; of several documents, their [union](union::union).
+    /// The effective document, the first of several: upgraded to 3.1, overlays applied.
     #[must_use]
     pub fn document(&self) -> &Value {
-        match self.documents() {
-            [one] => one.document(),
-            several => &self.union.get_or_init(|| union::union(several)).document,
-        }
-    }
-
-    /// Where the [document](Self::document) of several judges otherwise than they do in their order.
-    #[must_use]
-    pub fn differences(&self) -> &[String] {
-        match self.documents() {
-            [_] => &[],
-            several => &self.union.get_or_init(|| union::union(several)).differences,
-        }
+        self.documents().first().map_or(&Value::Null, ContractDocument::document)
     }
 
     /// The effective document as YAML that reads back as the same value.

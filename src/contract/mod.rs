@@ -29,7 +29,6 @@ pub mod schema;
 pub(crate) mod schemas_at;
 mod stated;
 mod tenant;
-mod union;
 mod unusable;
 mod upgrade;
 mod yaml;

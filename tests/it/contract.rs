@@ -78,22 +78,16 @@ fn an_exported_contract_is_valid_and_gives_the_same_verdict_on_every_case() {
 }
 
 #[test]
-fn an_export_of_several_documents_warns_where_it_judges_otherwise() {
+fn an_export_of_several_documents_is_refused_with_their_names() {
     let folder = tempfile::tempdir().unwrap();
-    for version in ["v1", "v2"] {
-        let document = format!(
-            "openapi: 3.1.0\ninfo: {{title: t, version: '1'}}\nservers: [{{url: /{version}}}]\npaths: {{/a: {{get: {{}}}}}}\n"
-        );
-        fs::write(folder.path().join(format!("{version}.yaml")), document).unwrap();
+    vendor(folder.path());
+    for export in [&["--export", "all.yaml"][..], &["--export"]] {
+        let options = ["contract", "--contract", "built-in", "--contract", "vendor.yaml"];
+        let ran = run_in(folder.path(), options.iter().chain(export));
+        assert_eq!((ran.status, ran.stdout.as_str()), (2, ""));
+        let said = "--export writes one document, and --contract names several (`built-in`, `vendor.yaml`)";
+        assert_eq!(ran.stderr, format!("contrail: {said}; export each by itself\n"));
     }
-    let ran =
-        run_in(folder.path(), ["contract", "--export", "all.yaml", "--contract", "v1.yaml", "--contract", "v2.yaml"]);
-    assert_eq!((ran.status, ran.stdout.as_str()), (0, ""));
-    assert_eq!(
-        ran.stderr,
-        "contrail: warning: the union judges otherwise: `GET /v2/a` of `v2.yaml` is left out: an earlier document has \
-         this method of `/a`\n"
-    );
 }
 
 #[test]
@@ -440,13 +434,6 @@ fn the_first_contract_that_has_the_operation_judges_the_exchange() {
     assert_eq!(vendor_first[0], ("theirs".into(), vec!["path.parameter".to_owned()]));
     assert_eq!(vendor_first[1..], users);
     assert_eq!(found(&["built-in"])[1..], [undocumented.clone(), undocumented.clone(), undocumented]);
-    // The union as one document judges as the two do.
-    let export = ["contract", "--contract", "built-in", "--contract", "vendor.yaml", "--export", "union.yaml"];
-    assert_eq!(run_in(folder.path(), export).status, 0);
-    assert_eq!(found(&["union.yaml"]), built_in_first);
-    let union = Contract::load(&[folder.path().join("union.yaml")], &[]).unwrap();
-    assert_eq!(faults(union.document()), Vec::<String>::new());
-    assert_eq!((&*union.title(), &*union.version()), ("Tenant Management Interface + Vendor", "2.0 + 7"));
 }
 
 #[test]

@@ -4,10 +4,7 @@ mod args;
 mod check;
 mod show;
 
-use std::{
-    io::{self, Write as _},
-    path::Path,
-};
+use std::{io::Write as _, path::Path};
 
 pub use args::Args;
 
@@ -17,7 +14,7 @@ use super::{
     printer::{Printer, write_whole},
     report_files::Used,
 };
-use crate::{contract::Contract, visible::visible};
+use crate::contract::Contract;
 
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     if let Some(Some(file)) = args.export.as_ref().filter(|file| file.as_deref() != Some(Path::new("-"))) {
@@ -28,10 +25,14 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     }
     // The check itself prints what a warning would.
     let contract = if args.check { args.contract.load_quietly()? } else { args.contract.load()? };
-    if args.export.is_some() {
-        for difference in contract.differences() {
-            let _ = writeln!(io::stderr(), "contrail: warning: the union judges otherwise: {}", visible(difference));
-        }
+    if args.export.is_some()
+        && let several @ [_, _, ..] = contract.documents()
+    {
+        let names = several.iter().map(|document| format!("`{}`", document.name())).collect::<Vec<_>>().join(", ");
+        return Err(format!(
+            "--export writes one document, and --contract names several ({names}); export each by itself"
+        )
+        .into());
     }
     match &args.export {
         Some(Some(file)) if file != Path::new("-") => export(&contract, file)?,

@@ -10,7 +10,4 @@ mod references;
 #[cfg(test)]
 mod tests;
 
-pub(super) use self::{
-    join::{Reasons, join},
-    references::{ObjectKind, visit},
-};
+pub(super) use self::join::{Reasons, join};

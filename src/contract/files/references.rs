@@ -12,15 +12,15 @@ pub(super) const PATH_ITEMS: &str = "pathItems";
 
 /// What stands at a place, by the keywords that lead there.
 #[derive(Clone, Copy)]
-pub(in crate::contract) struct ObjectKind {
+pub(super) struct ObjectKind {
     /// The section of `components` that holds such objects; `None` for what has none.
-    pub(in crate::contract) section: Option<&'static str>,
+    pub(super) section: Option<&'static str>,
     /// The members are such objects, under names that the author chose.
-    pub(in crate::contract) names: bool,
+    pub(super) names: bool,
 }
 
 impl ObjectKind {
-    pub(in crate::contract) const OTHER: Self = Self { section: None, names: false };
+    pub(super) const OTHER: Self = Self { section: None, names: false };
 
     /// What a member of such an object is.
     pub(super) fn of(self, key: &str, member: &Value) -> Self {
@@ -51,7 +51,7 @@ impl ObjectKind {
 
 /// Visits each reference that is one by its place, with the section of what it names, and whether a `$id` around it is
 /// its base.
-pub(in crate::contract) fn visit(
+pub(super) fn visit(
     value: &mut Value,
     kind: ObjectKind,
     resource: bool,
