@@ -21,7 +21,7 @@ use crate::{
             names::{self, FieldContext},
             walk::{Places, Token, Walk},
         },
-        kind::{self, Kind},
+        kind::Kind,
         known::index::Index,
         mark::Mark,
         view::View,
@@ -212,7 +212,7 @@ impl Redactor {
             }
             Pairs::Parameters => {
                 let kind = names::by_name(name, FieldContext::Parameter)
-                    .filter(|_| !names::is_vague(name) || kind::is_opaque(text.as_bytes()))
+                    .filter(|kind| names::selects(name, *kind, text.as_bytes()))
                     .or_else(|| self.plan.is_key_parameter(name).then_some(Kind::ApiKey));
                 match kind {
                     Some(kind) => {

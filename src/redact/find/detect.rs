@@ -218,10 +218,10 @@ struct Reading<'r, 'd, 'o> {
 struct Beside<'r, 'd> {
     /// From the containers around it, or its own name.
     inherited: Option<Inherited>,
-    /// Where Terraform lists which of its members are secret.
-    listed: Option<Node<'d>>,
     /// The suspect places in it, and maybe around it.
     suspects: Suspects<'r>,
+    /// Where Terraform lists which of its members are secret.
+    listed: Option<Node<'d>>,
 }
 
 impl<'r, 'd> Reading<'r, 'd, '_> {

@@ -10,12 +10,7 @@ use super::{
 use crate::{
     exchange::media,
     json::push_pointer,
-    redact::{
-        Redactor,
-        kind::{self, Kind},
-        mark::Mark,
-        view::View,
-    },
+    redact::{Redactor, kind::Kind, mark::Mark, view::View},
 };
 
 /// A field of a form or a query.
@@ -92,7 +87,7 @@ pub(super) fn by_field(name: &str, value: &[u8]) -> Option<Kind> {
     let is_nested = name.trim_end_matches("[]") != last;
     // A nested field is a member of an object: there the word in `code` is the name of an error.
     let context = if is_nested && is_word(value) { FieldContext::Member } else { FieldContext::Parameter };
-    names::by_name(last, context).filter(|_| !names::is_vague(last) || kind::is_opaque(value))
+    names::by_name(last, context).filter(|kind| names::selects(last, *kind, value))
 }
 
 /// Whether a value is written rather than drawn at random: words of one case, joined by `_` or `-`.

@@ -12,11 +12,9 @@ struct Mapping {
     column: usize,
     /// Whether one of them says that this is a secret.
     is_secret: bool,
-    /// Whether the last one is what a secret holds.
-    is_data: bool,
-    /// Where in it the name of a text of several lines begins.
-    block: Option<usize>,
-    /// The values of it.
+    /// Where the names in the last one begin, if it is what a secret holds; what is farther right is of a text.
+    data: Option<usize>,
+    /// The values in it.
     values: Vec<Range<usize>>,
 }
 
@@ -48,11 +46,12 @@ pub(super) fn find(text: &[u8], emit: &mut Emit<'_>) {
             memchr::memmem::find(&line[column..], b": ").or_else(|| line[column..].strip_suffix(b":").map(<[u8]>::len));
         let name = colon.map_or(&b""[..], |colon| &line[column..column + colon]);
         let from = colon.map_or(indent, |colon| skip(line, (column + colon + 1).min(line.len()), |byte| byte == b' '));
-        if let Some(mapping) = mappings.last_mut().filter(|mapping| mapping.is_data && indent > mapping.column) {
-            let in_block = mapping.block.is_some_and(|block| indent > block);
+        if let Some(mapping) = mappings.last_mut().filter(|mapping| mapping.data.is_some() && indent > mapping.column) {
+            let names = mapping.data.filter(|data| *data > mapping.column).unwrap_or(indent);
+            mapping.data = Some(names);
+            let in_block = indent > names;
             let from = if in_block { indent } else { from };
             let is_block = !in_block && matches!(line[from..], [b'|' | b'>', ..]);
-            mapping.block = if is_block { Some(indent) } else { mapping.block.filter(|_| in_block) };
             let quotes = usize::from(!in_block && matches!(line[from..], [b'"', .., b'"'] | [b'\'', .., b'\'']));
             mapping.values.extend((!is_block).then_some(at + from + quotes..at + line.len() - quotes));
             continue;
@@ -66,8 +65,8 @@ pub(super) fn find(text: &[u8], emit: &mut Emit<'_>) {
         }
         let Some(mapping) = mappings.last_mut() else { continue };
         let value = line[from..].trim_ascii();
-        mapping.is_data = value.is_empty() && matches!(name, b"data" | b"stringData");
-        mapping.block = None;
+        let is_data = value.is_empty() && matches!(name, b"data" | b"stringData");
+        mapping.data = is_data.then_some(mapping.column);
         mapping.is_secret |= name == b"kind" && value == b"Secret"
             || name == b"type" && (value == b"Opaque" || value.starts_with(b"kubernetes.io/"));
     }

@@ -126,11 +126,14 @@ fn find_named(text: &[u8], contents: &mut Contents<'_>, emit: &mut Emit<'_>) {
                 _ => {}
             }
         }
-        let is_named = || !names.is_empty() && NAMED.iter().any(|named| tag.as_bytes().eq_ignore_ascii_case(named));
-        if let Some(value) =
-            value.or_else(|| is_named().then(|| contents.after(all.end())).flatten().map(|(range, _)| range))
-        {
-            names.into_iter().for_each(|name| found(name, value.clone()));
+        let is_named = !names.is_empty() && NAMED.iter().any(|named| tag.as_bytes().eq_ignore_ascii_case(named));
+        if value.is_none() && is_named {
+            value = contents.after(all.end()).map(|(range, _)| range);
+        }
+        for name in names {
+            if let Some(value) = value.clone() {
+                found(name, value);
+            }
         }
     }
     for hit in entry.captures_iter(text) {
