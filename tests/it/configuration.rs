@@ -52,11 +52,7 @@ fn tables() -> String {
             let help = cell(&argument.get_help().map(ToString::to_string).unwrap_or_default());
             let values: Vec<String> =
                 argument.get_value_names().unwrap_or_default().iter().map(ToString::to_string).collect();
-            let Some(long) = argument.get_long() else {
-                let row = rows.entry((format!("`{}`", values.join(" ")), help)).or_default();
-                row.push(command.get_name().to_owned());
-                continue;
-            };
+            let Some(long) = argument.get_long() else { continue };
             if long == "help" || long == "version" {
                 continue;
             }

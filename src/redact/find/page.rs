@@ -10,29 +10,41 @@ use super::{
 /// What stands before and behind the tables.
 const MARKERS: [&str; 2] = ["<!-- tables: generated from src/redact/find -->\n", "<!-- end of the tables -->\n"];
 
+/// Where a name counts, in words.
+fn place(counts: Counts) -> &'static str {
+    match counts {
+        Counts::Whole => "a whole name",
+        Counts::End => "a whole name or its end",
+        Counts::Random => "a whole name, if the value looks random",
+        Counts::Parameter => "a whole name in forms and queries",
+        Counts::RandomParameter => "the same, if the value looks random",
+        Counts::Header => "a part of a header field's name",
+        Counts::Segment => "a segment of a path, or its first word",
+        Counts::LastWord => "a whole name or its last word",
+        Counts::NoWord => "a whole name, unless the value is a word",
+        Counts::Never => "never",
+    }
+}
+
+/// One row for each issuer, and one for the names of a kind that count alike. Their sources stand in the lists.
 fn tables() -> String {
-    let mut out = String::from("\n| issuer | keys | source |\n|---|---|---|\n");
+    let mut out = String::from("\n| issuer | keys |\n|---|---|\n");
     for rows in FORMATS.chunk_by(|one, other| one.issuer == other.issuer) {
         let keys: Vec<_> = rows.iter().map(|row| row.what).collect();
-        let sources: Vec<_> = rows.iter().map(|row| row.source).collect();
-        let _ = writeln!(out, "| {} | {} | {} |", rows[0].issuer, keys.join("; "), sources.join("; "));
+        let _ = writeln!(out, "| {} | {} |", rows[0].issuer, keys.join("; "));
     }
-    out += "\n| names | count as | kind | source |\n|---|---|---|---|\n";
+    let mut groups: Vec<((&str, &str), Vec<String>)> = Vec::new();
     for row in NAMES.iter().chain(PEOPLE) {
-        let names: Vec<_> = row.names().map(|name| format!("`{name}`")).collect();
-        let (counts, kind) = match row.counts {
-            Counts::Whole => ("a whole name", row.kind.name()),
-            Counts::End => ("a whole name or its end", row.kind.name()),
-            Counts::LastWord => ("a whole name or its last word", row.kind.name()),
-            Counts::NoWord => ("a whole name, unless the value is a word", row.kind.name()),
-            Counts::Random => ("a whole name, if the value looks random", row.kind.name()),
-            Counts::Parameter => ("a whole name in forms and queries", row.kind.name()),
-            Counts::RandomParameter => ("the same, if the value looks random", row.kind.name()),
-            Counts::Header => ("a part of a header field's name", row.kind.name()),
-            Counts::Segment => ("a segment of a path, or its first word", row.kind.name()),
-            Counts::Never => ("never", ""),
-        };
-        let _ = writeln!(out, "| {} | {counts} | {kind} | {} |", names.join(", "), row.source);
+        let kind = if matches!(row.counts, Counts::Never) { "" } else { row.kind.name() };
+        let names = row.names().map(|name| format!("`{name}`"));
+        match groups.iter_mut().find(|(key, _)| *key == (kind, place(row.counts))) {
+            Some((_, group)) => group.extend(names),
+            None => groups.push(((kind, place(row.counts)), names.collect())),
+        }
+    }
+    out += "\n| names | count as | kind |\n|---|---|---|\n";
+    for ((kind, place), names) in groups {
+        let _ = writeln!(out, "| {} | {place} | {kind} |", names.join(", "));
     }
     out + "\n"
 }
