@@ -29,18 +29,18 @@ pub fn markdown() -> String {
     );
     for rule in Rule::ALL {
         let explained = InForce(None).explain(Name::Rule(*rule));
-        let means = format!("*{}*: {}. {}", rule.kind().name(), rule.summary(), explained.means);
+        let means = format!("*{}*: {}", rule.kind().name(), explained.means);
         let source = format!("**Source:** {}", explained.source);
         let _ = write!(out, "\n## `{}`\n\n{}\n\n{}\n", rule.id(), page_lines(&means), page_lines(&source));
     }
     out.push_str(
         "\n# What can be unchecked\n\nEvery exchange lists what could not be checked (`unchecked`), so that a green result never claims\nmore \
-         than was checked.\n\n| name | why | what would let it be checked |\n|---|---|---|\n",
+         than was checked. `contrail explain NAME` states what would let it be checked.\n\n| name | why |\n|---|---|\n",
     );
     for name in Unchecked::ALL {
-        let Explained { means, source, now, .. } = InForce(None).explain(Name::Aspect(name));
+        let Explained { means, source, .. } = InForce(None).explain(Name::Aspect(name));
         let why = format!("{means} {source}");
-        let _ = writeln!(out, "| `{}` | {} | {now} |", name.name(), why.trim_end());
+        let _ = writeln!(out, "| `{}` | {} |", name.name(), why.trim_end());
     }
     out
 }

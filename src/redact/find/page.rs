@@ -26,12 +26,12 @@ fn place(counts: Counts) -> &'static str {
     }
 }
 
-/// One row for each issuer, and one for the names of a kind that count alike. Their sources stand in the lists.
+/// One item for each issuer, and one row for the names of a kind that count alike. Their sources stand in the lists.
 fn tables() -> String {
-    let mut out = String::from("\n| issuer | keys |\n|---|---|\n");
+    let mut out = String::from("\nKeys of these issuers:\n\n");
     for rows in FORMATS.chunk_by(|one, other| one.issuer == other.issuer) {
         let keys: Vec<_> = rows.iter().map(|row| row.what).collect();
-        let _ = writeln!(out, "| {} | {} |", rows[0].issuer, keys.join("; "));
+        let _ = writeln!(out, "- {}: {}", rows[0].issuer, keys.join("; "));
     }
     let mut groups: Vec<((&str, &str), Vec<String>)> = Vec::new();
     for row in NAMES.iter().chain(PEOPLE) {
