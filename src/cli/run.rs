@@ -11,7 +11,7 @@ use super::{
     metrics::{self, RunningProxy},
     options::{contract::warn_of_unusable_places, limits::ProxyArgs},
     outbound::{FirstHop, OutboundPolicy, Site},
-    reload::{ContractReload, Reload},
+    reload::Reload,
     signals::{Signals, Wish},
     wrap,
 };
@@ -75,7 +75,6 @@ impl ProxyArgs {
         upstream: impl FnOnce(&dyn Fn(Arc<dyn Upstream>) -> Arc<dyn Upstream>) -> Arc<dyn Upstream>,
         origin: &str,
         outbound: &OutboundPolicy,
-        contract: ContractReload,
         ready: impl FnOnce(),
     ) -> Result<RunEnd, Failure> {
         self.listeners.check()?;
@@ -110,7 +109,7 @@ impl ProxyArgs {
         let unseen = Proxy::new(settings, routes(None, live::Access::default()), Arc::new(NoObserver))?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let site = Site { origin, own, outbound };
-        let ran = runtime.block_on(self.serve(pipeline, proxy, unseen, &site, contract, ready));
+        let ran = runtime.block_on(self.serve(pipeline, proxy, unseen, &site, ready));
         // Exchanges that the drain did not see to their end are recorded as they are dropped.
         drop((runtime, threads));
         pipeline.flush();
@@ -123,7 +122,6 @@ impl ProxyArgs {
         proxy: Arc<Proxy>,
         unseen: Arc<Proxy>,
         site: &Site<'_>,
-        contract: ContractReload,
         ready: impl FnOnce(),
     ) -> Result<RunEnd, Failure> {
         let mut signals = Signals::new()?;
@@ -174,8 +172,7 @@ impl ProxyArgs {
             super::summary::event(format, "listening", address, line);
         }
         // The first exchange finds the schemas compiled, or waits for them.
-        let start = pipeline.contract();
-        let prepared = Arc::clone(&start);
+        let prepared = pipeline.contract();
         let (warned, warnings) = tokio::sync::oneshot::channel();
         std::thread::spawn(move || {
             warn_of_unusable_places(&prepared);
@@ -185,9 +182,6 @@ impl ProxyArgs {
         let reload = Arc::new(Reload {
             files: listeners.files.take(),
             upstream: proxy.upstream(),
-            contract,
-            start,
-            pipeline: Arc::clone(pipeline),
             metrics: pipeline.metrics().cloned(),
             format,
             ended: Mutex::new(false),

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use super::{Failure, Format, Outcome as Exit, report_files};
 use crate::{
     finding::{Kind, Rule},
-    pipeline::{ContractUsed, Counts, Outcome},
+    pipeline::{Counts, Outcome},
     plural::plural,
     redact::Redactor,
     report::{self, Reason, Recorded, Tally},
@@ -142,7 +142,6 @@ fn text(outcome: &Outcome, dropped: u64, rows: &Rows, next: Option<&str>) -> Str
         let what = if replays { "requested" } else { "covered" };
         let _ = writeln!(out, "operations {what}: {}", operations.join(", "));
     }
-    contracts(&outcome.contracts, &mut out);
     if replays {
         let Recorded { exchanges, conforms, gap, violates } = tally.recorded;
         let recorded = plural(exchanges, "recorded exchange");
@@ -270,15 +269,6 @@ fn not_checked(tally: &Tally, out: &mut String) {
     let _ = writeln!(out, "not checked: {}{more} (--report text lists them by operation)", shown.join(", "));
 }
 
-/// Adds which contracts judged, if there were several.
-fn contracts(used: &[ContractUsed], out: &mut String) {
-    if !used.is_empty() {
-        let _ = writeln!(out, "{} judged, by sha256:", plural(used.len() as u64, "contract"));
-        let judged = |used: &ContractUsed| format!("{} {}", used.hash, plural(used.exchanges, "exchange"));
-        list(out, used.iter().map(judged));
-    }
-}
-
 /// Adds what went wrong with the journal.
 fn errors(counts: &Counts, out: &mut String) {
     for (what, error) in [
@@ -397,10 +387,6 @@ fn object(outcome: &Outcome, dropped: u64, rows: &Rows, next: Option<&str>) -> M
             .collect::<Map<_, _>>()
             .into(),
     );
-    if !outcome.contracts.is_empty() {
-        let used = outcome.contracts.iter();
-        put("contracts", used.map(|used| json!({"sha256": used.hash, "exchanges": used.exchanges})).collect());
-    }
     put("secrets", json!(outcome.secrets.secrets));
     put("personal", json!(outcome.secrets.personal));
     put("forgotten", outcome.secrets.forgotten.into());

@@ -14,7 +14,6 @@ use super::{
         trail::TrailArgs,
         upstream::UpstreamArgs,
     },
-    reload::ContractReload,
     report_files::{self, Used},
     summary,
 };
@@ -82,7 +81,6 @@ fn watch(args: &Args) -> Result<Outcome, Failure> {
         |with_intercepted| with_intercepted(Arc::clone(&ready.upstream)),
         &ready.origin,
         &args.upstream.outbound(),
-        ContractReload::of(&args.judge, &args.filter.only, false),
         introduce,
     )?;
     let mut outcome = pipeline.finish();

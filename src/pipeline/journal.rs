@@ -45,9 +45,6 @@ pub trait Encode: Send + std::marker::Sync + fmt::Debug {
     /// One for another event loop.
     fn another(&self) -> Box<dyn Encode>;
 
-    /// The contract with this hash judged the entries that are encoded from now on.
-    fn judged_by(&mut self, contract: &str);
-
     /// Adds an entry to a batch.
     fn encode(&mut self, judged: &Redacted<JudgedExchange>, attestation: &Attestation, batch: &mut EntryBatch);
 }
@@ -55,10 +52,6 @@ pub trait Encode: Send + std::marker::Sync + fmt::Debug {
 impl Encode for Encoder {
     fn another(&self) -> Box<dyn Encode> {
         Box::new(Self::another(self))
-    }
-
-    fn judged_by(&mut self, contract: &str) {
-        Self::judged_by(self, contract);
     }
 
     fn encode(&mut self, judged: &Redacted<JudgedExchange>, attestation: &Attestation, batch: &mut EntryBatch) {

@@ -54,21 +54,6 @@ pub struct Judge {
 }
 
 impl Judge {
-    /// The same by another contract.
-    pub(super) fn by(&self, contract: Arc<Contract>) -> Self {
-        let Self { contract: _, checker, options, tokens, decode, only, exclude, verdicts: _ } = self;
-        Self {
-            contract,
-            checker: *checker,
-            options: options.clone(),
-            tokens: Arc::clone(tokens),
-            decode: *decode,
-            only: only.clone(),
-            exclude: exclude.clone(),
-            verdicts: VerdictCache::default(),
-        }
-    }
-
     /// Whether an exchange of this request is one to judge and record.
     pub(super) fn includes(&self, request: &Request) -> bool {
         let path = request.target.path();

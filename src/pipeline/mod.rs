@@ -23,7 +23,6 @@ mod console;
 mod counts;
 mod disk;
 mod enforce;
-mod in_force;
 mod journal;
 mod judge;
 mod lines;
@@ -41,7 +40,6 @@ pub use self::{
     console::LineFormat,
     counts::{Counts, Queue},
     enforce::Enforce,
-    in_force::ContractUsed,
     journal::{Encode, Journal, SharedJournal, Sync},
     judge::{Attestation, Checker, Judge},
     lines::Console,

@@ -32,7 +32,7 @@ impl Observer for Pipeline {
         self.look_again();
         let problem = refusal()?;
         // What is not recorded anyway does not wait for the journal.
-        self.in_force.includes(request).then_some(problem)
+        self.judge.includes(request).then_some(problem)
     }
 
     fn is_slow_to_admit(&self, exchange: &Exchange) -> bool {
@@ -41,7 +41,7 @@ impl Observer for Pipeline {
     }
 
     fn admit_request(&self, exchange: &mut Exchange) -> Result<(), Problem> {
-        match self.in_force.present().judge.admit(exchange) {
+        match self.judge.admit(exchange) {
             None => Ok(()),
             Some(Err(judge::Panicked)) => Err(enforce::unjudged(HeldMessage::Request)),
             Some(Ok(verdict)) if enforce::passes(&verdict, HeldMessage::Request) => Ok(()),

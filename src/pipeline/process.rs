@@ -120,7 +120,7 @@ impl Pipeline {
             self.on_denied(denied);
             return Committed::now();
         }
-        if !self.in_force.includes(&ended.exchange.request) {
+        if !self.judge.includes(&ended.exchange.request) {
             self.lock().counts.left_out += 1;
             if let Some(metrics) = &self.metrics {
                 metrics.left_out();
@@ -153,7 +153,7 @@ impl Pipeline {
 
     /// See [`Batch::defers`].
     pub(super) fn defers(&self, turn: &Batch, exchange: &Exchange) -> bool {
-        turn.defers(exchange, self.max_inline, || self.in_force.is_prepared())
+        turn.defers(exchange, self.max_inline, || self.is_prepared())
     }
 
     /// Whether an exchange gets an entry; a recorded answer is in a recording already.
@@ -171,11 +171,8 @@ impl Pipeline {
         if pending.is_empty() {
             return;
         }
-        let counting = self.in_force.present();
-        counting.count(pending.len());
-        let judge = &counting.judge;
-        let judged: Vec<_> = pending.into_iter().map(|pending| judged(judge, pending)).collect();
-        let mut redacted: Vec<_> = judged.into_iter().map(|judged| self.redacted(judge, judged)).collect();
+        let judged: Vec<_> = pending.into_iter().map(|pending| judged(&self.judge, pending)).collect();
+        let mut redacted: Vec<_> = judged.into_iter().map(|judged| self.redacted(judged)).collect();
         if self.metrics.is_some() {
             let mut exchanges = turn.exchanges();
             for redacted in &redacted {
@@ -190,7 +187,7 @@ impl Pipeline {
         outgoing.exchanges = 0;
         let mut queued = 0;
         for next in 0..redacted.len() {
-            self.encode_exchange(judge, &redacted[next], &mut outgoing);
+            self.encode_exchange(&redacted[next], &mut outgoing);
             if outgoing.entries.size() >= MAX_QUEUED {
                 self.queue(&mut redacted[queued..=next], &mut outgoing);
                 queued = next + 1;
@@ -223,7 +220,7 @@ impl Pipeline {
         });
     }
 
-    fn redacted(&self, judge: &Judge, judged: Processing<(JudgedExchange, bool)>) -> Processing<Ready> {
+    fn redacted(&self, judged: Processing<(JudgedExchange, bool)>) -> Processing<Ready> {
         let Processing { of, mut meta, took, ended, held, mut waiting, captured, leads_past } = judged;
         let passes = !held
             || of
@@ -234,7 +231,7 @@ impl Pipeline {
             if !passes {
                 judged.exchange.transport.given = Some(held_back(&judged.exchange.request.method).as_u16());
             }
-            let (redacted, attestation) = judge.redact(&self.redactor, judged, &meta, is_recorded)?;
+            let (redacted, attestation) = self.judge.redact(&self.redactor, judged, &meta, is_recorded)?;
             let touched = self.touched(&redacted);
             Some(Ready { judged: redacted, attestation, panicked, touched })
         });
@@ -257,7 +254,7 @@ impl Pipeline {
     }
 
     /// Adds the line and the entry of an exchange.
-    fn encode_exchange(&self, judge: &Judge, redacted: &Processing<Ready>, outgoing: &mut Outgoing) {
+    fn encode_exchange(&self, redacted: &Processing<Ready>, outgoing: &mut Outgoing) {
         let Some(Ready { judged, attestation, panicked, .. }) = &redacted.of else {
             self.internal_error();
             return console::unredacted(&mut outgoing.lines, self.lines);
@@ -265,7 +262,7 @@ impl Pipeline {
         if let Some(tracer) = &self.tracer {
             let (meta, took) = (&redacted.meta, redacted.took);
             let conclusion = conclusion(&judged.verdict, *panicked, meta);
-            tracer.exchange(&Traced { judged, meta, took, conclusion, contract: &judge.contract });
+            tracer.exchange(&Traced { judged, meta, took, conclusion, contract: &self.judge.contract });
         }
         let before = outgoing.exchanges;
         outgoing.exchanges += 1;
@@ -276,7 +273,6 @@ impl Pipeline {
         }
         if let Some(encoder) = self.encoder.as_ref().filter(|_| self.is_recorded(&redacted.meta)) {
             let own = outgoing.encoder.get_or_insert_with(|| encoder.another());
-            own.judged_by(judge.contract.hash());
             own.encode(judged, attestation, &mut outgoing.entries);
         }
     }

@@ -13,7 +13,6 @@ use super::{
     counts::Counts,
     disk::Disk,
     enforce::Enforce,
-    in_force::{ContractUsed, InForce},
     journal::{Encode, Journal},
     judge::Judge,
     lines::Console,
@@ -61,7 +60,7 @@ pub struct Parts {
 /// The pipeline; see the module.
 #[derive(Debug)]
 pub struct Pipeline {
-    pub(super) in_force: InForce,
+    pub(super) judge: Judge,
     pub(super) redactor: Arc<Redactor>,
     parts: Option<Arc<ContractParts>>,
     pub(super) enforce: Enforce,
@@ -112,8 +111,6 @@ pub struct Outcome {
     pub counts: Counts,
     /// What redaction found.
     pub secrets: Counters,
-    /// The contracts that judged, if there were several.
-    pub contracts: Vec<ContractUsed>,
     /// Where exchange lines went; close it before printing anything else.
     pub console: Arc<Console>,
 }
@@ -140,7 +137,7 @@ impl Pipeline {
             tracer,
         } = parts;
         let pipeline = Arc::new(Self {
-            in_force: InForce::new(judge),
+            judge,
             redactor,
             parts: collector.parts().cloned(),
             enforce,
@@ -246,20 +243,13 @@ impl Pipeline {
     /// The contract in force.
     #[must_use]
     pub fn contract(&self) -> Arc<Contract> {
-        Arc::clone(&self.in_force.present().judge.contract)
-    }
-
-    /// Has this contract judge all exchanges that are not being judged yet. Compiles it first.
-    ///
-    /// Redaction keeps the facts of the contract that it was made with, and so do reports.
-    pub fn replace_contract(&self, contract: Arc<Contract>) {
-        self.in_force.replace(contract);
+        Arc::clone(&self.judge.contract)
     }
 
     /// Whether no check waits until its contract is compiled.
     #[must_use]
     pub fn is_prepared(&self) -> bool {
-        self.in_force.is_prepared()
+        self.judge.contract.is_prepared()
     }
 
     /// How exchange lines are shaped.
@@ -314,7 +304,6 @@ impl Pipeline {
             collector: std::mem::replace(&mut state.collector, nothing),
             counts: std::mem::take(&mut state.counts),
             secrets: self.redactor.counters(),
-            contracts: self.in_force.contracts(),
             console: Arc::clone(&self.console),
         }
     }

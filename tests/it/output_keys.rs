@@ -185,17 +185,12 @@ fn the_json_of_a_proxy_and_of_verify_conforms_to_its_schemas() {
     reports.push(json(&run_in(folder, ["verify", "trail", "--format", "json"]).stdout));
     let rare = [".evicted", ".furtherFindings", ".furtherMisses", ".furtherDenied", "group.caller", "proof.note"];
     conform("report", &reports, &[&rare[..], &OF_TRAILS].concat());
-    let events = ["adopted", "alarm", "contract", "no_proxy_dropped", "record_missing", "recovered", "reloaded"];
+    let events = ["adopted", "alarm", "no_proxy_dropped", "record_missing", "recovered", "reloaded"];
     let events = events.iter().chain(&["sandboxLimits", "torn", "unrecorded"]).map(|name| format!("event.{name}"));
-    let rare =
-        [".alarm", ".lines_dropped", "exchange.incomplete", "exchange.remarks", "proof.note", "summary.contracts"];
+    let rare = [".alarm", ".lines_dropped", "exchange.incomplete", "exchange.remarks", "proof.note"];
     let rare = rare.map(str::to_owned).into_iter().chain(events);
-    let rare: Vec<String> = rare
-        .chain(
-            ["contracts.exchanges", "contracts.sha256", "unfit.entry", "unfit.request", "unfit.why"]
-                .map(|name| format!("summary.{name}")),
-        )
-        .collect();
+    let rare: Vec<String> =
+        rare.chain(["unfit.entry", "unfit.request", "unfit.why"].map(|name| format!("summary.{name}"))).collect();
     conform("line", &said, &rare.iter().map(String::as_str).collect::<Vec<_>>());
 }
 

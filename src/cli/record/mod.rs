@@ -30,7 +30,6 @@ use super::{
         limits::ProxyArgs,
         upstream::Ready,
     },
-    reload::ContractReload,
     report_files::{self, Used},
     run::RunEnd,
     summary,
@@ -172,13 +171,11 @@ fn serve(
     })?;
     let proxy = ProxyArgs { for_command: ready.for_command(&args.proxy, &builder.redactor), ..args.proxy.clone() };
     let introduce = || ready.introduce(&proxy, args.judge.format);
-    let contract = ContractReload::of(&args.judge, &args.filter.only, true);
     let ran = proxy.run(
         &pipeline,
         |with_intercepted| with_intercepted(Arc::clone(&ready.upstream)),
         &ready.origin,
         &args.upstream.outbound(),
-        contract,
         introduce,
     );
     let mut outcome = pipeline.finish();

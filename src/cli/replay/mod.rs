@@ -29,7 +29,6 @@ use super::{
     nothing,
     options::judge::{Setup, known_operations},
     outbound::OutboundPolicy,
-    reload::ContractReload,
     report_files::{self, Used},
     sources, summary, trails, verify,
 };
@@ -111,14 +110,13 @@ fn replay(args: &Args) -> Result<Outcome, Failure> {
     proxy.for_command = missing.as_ref().map(|missing| missing.for_command(&proxy)).unwrap_or_default();
 
     let mut judging = None;
-    let reload = ContractReload::of(&args.judge, &[], missing.is_some());
     let upstream = |with_intercepted: &dyn Fn(Arc<dyn Upstream>) -> Arc<dyn Upstream>| -> Arc<dyn Upstream> {
         match &missing {
             None => Arc::new(recorded),
             Some(missing) => Arc::new(ReplayOr::new(recorded, with_intercepted(missing.upstream()))),
         }
     };
-    let ran = proxy.run(&pipeline, upstream, origin, &outbound, reload, || {
+    let ran = proxy.run(&pipeline, upstream, origin, &outbound, || {
         messages::ready(args.judge.format, &replay);
         if let Some(missing) = &missing {
             missing.print_start(&proxy);

@@ -193,10 +193,10 @@ fn a_clock_that_jumps_reorders_nothing_and_panics_nowhere() {
         let mut exchange = exchange();
         exchange.started = Some(time);
         exchange.request.target = Target::new("https", "tenant.example", format!("/{number}"));
-        let (judged, panicked) = pipeline.in_force.present().judge.judge(exchange, &AnswerMeta::default());
+        let (judged, panicked) = pipeline.judge.judge(exchange, &AnswerMeta::default());
         assert!(!panicked);
         let (redacted, attestation) =
-            pipeline.in_force.present().judge.redact(&pipeline.redactor, judged, &AnswerMeta::default(), true).unwrap();
+            pipeline.judge.redact(&pipeline.redactor, judged, &AnswerMeta::default(), true).unwrap();
         let mut batch = EntryBatch::default();
         Journal::encoder(&journal).encode(&redacted, &attestation, &mut batch);
         Journal::write(&mut journal, &mut batch).unwrap();

@@ -81,8 +81,6 @@ impl Encode for Memory {
         Box::new(self.clone())
     }
 
-    fn judged_by(&mut self, _: &str) {}
-
     fn encode(&mut self, _: &Redacted<JudgedExchange>, _: &Attestation, batch: &mut EntryBatch) {
         assert!(!self.panics.load(Ordering::Relaxed), "a bug");
         self.entries.fetch_add(1, Ordering::Relaxed);

@@ -73,13 +73,6 @@ impl Encoder {
         Self::new(self.context.clone(), self.is_chained)
     }
 
-    /// The contract with this hash judged the entries that are encoded from now on.
-    pub fn judged_by(&mut self, contract: &str) {
-        if *self.context.contract != *contract {
-            self.context.contract = contract.into();
-        }
-    }
-
     /// Adds an entry to a batch.
     pub fn encode(&mut self, judged: &Redacted<JudgedExchange>, attested: Option<&Attested>, batch: &mut EntryBatch) {
         let start = batch.lines.len();

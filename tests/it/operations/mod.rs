@@ -1,6 +1,5 @@
 //! What `docs/operations.md` promises of a proxy that runs for long: metrics, probes, signals.
 
-mod contract_reload;
 mod deployment;
 mod metrics;
 #[cfg(feature = "fleet")]

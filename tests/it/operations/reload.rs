@@ -273,7 +273,7 @@ fn a_run_without_files_of_certificates_says_so_and_goes_on() {
     for _ in 0..2 {
         said.signal(Signal::SIGHUP);
         let line: serde_json::Value = serde_json::from_str(&said.until("SIGHUP")).unwrap();
-        let message = "SIGHUP: no certificate and no contract of this run comes from a file that can be read again";
+        let message = "SIGHUP: no certificate of this run comes from a file that can be read again";
         assert_eq!(line, serde_json::json!({"reloaded": [], "message": message}));
     }
     said.signal(Signal::SIGTERM);
