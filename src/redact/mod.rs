@@ -20,7 +20,6 @@
 
 mod apply;
 mod bounds;
-mod coding;
 mod counters;
 mod find;
 mod judged;

@@ -52,7 +52,7 @@ impl Redaction<'_> {
             }
         }
         let text = start..self.heads.len();
-        if !self.redactor.plan.names_headers() && self.redactor.is_plain(&self.heads[text.clone()]) {
+        if !self.redactor.plan.names_headers() && self.redactor.hints(&self.heads[text.clone()]).is_none() {
             return Head { authorization, others: Fields::Plain(text) };
         }
         let mut known = authorization.is_some();

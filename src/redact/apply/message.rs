@@ -20,8 +20,8 @@ use crate::{
 struct Noticed {
     head: Head,
     parsed: Option<Parsed>,
-    /// Nothing in the body is worth reading; only a known secret can be in it.
-    plain: bool,
+    /// The body may hold a known secret other than as it is.
+    hides: bool,
     body: Vec<Mark>,
     /// What becomes of the body as a whole.
     fate: Fate,
@@ -74,7 +74,7 @@ impl Redaction<'_> {
         let mut reading = Noticed {
             head: self.read_head(headers, response),
             parsed: None,
-            plain: false,
+            hides: false,
             body: Vec::new(),
             fate: Fate::Kept,
         };
@@ -94,10 +94,7 @@ impl Redaction<'_> {
             Presence::Truncated { .. } => reading.fate = Fate::Cut,
             Presence::Withheld(_) => reading.fate = Fate::Unparsable,
         }
-        reading.plain = !parsed.is_by_field() && self.redactor.is_plain(&body.content);
-        if !reading.plain {
-            self.redactor.detect_body(&parsed, body, &mut reading.body);
-        }
+        reading.hides = self.redactor.detect_body(&parsed, body, &mut reading.body);
         reading.parsed = Some(parsed);
         reading
     }
@@ -119,7 +116,7 @@ impl Redaction<'_> {
         }
         let Some(parsed) = &reading.parsed else { return };
         body.malformed |= parsed.is_malformed();
-        if reading.plain && !search::is_worth_uncoded(index, &body.content) {
+        if reading.body.is_empty() && !reading.hides && !search::is_worth_uncoded(index, &body.content) {
             return;
         }
         let mut marks = reading.body;

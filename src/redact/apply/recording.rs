@@ -250,7 +250,9 @@ impl Redactor {
         body.redacted = done;
         let parsed = self.parse_body(&content_type(media), &body);
         match &parsed {
-            Err(Unparsable(parsed)) => self.detect_body(parsed, &body, &mut Vec::new()),
+            Err(Unparsable(parsed)) => {
+                self.detect_body(parsed, &body, &mut Vec::new());
+            }
             Ok(parsed) => {
                 let mut marks = Vec::new();
                 self.detect_body(parsed, &body, &mut marks);

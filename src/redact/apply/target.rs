@@ -50,7 +50,7 @@ impl Redaction<'_> {
     /// Whether there is nothing to recognise in a target, nor by the name of the field that its query is.
     fn is_plain_target(&self, target: &Target) -> bool {
         let text = target.path_and_query.as_bytes();
-        self.redactor.is_plain(text)
+        self.redactor.hints(text).is_none()
             && match memchr::memchr(b'?', text) {
                 // Without an `&` there is one field, without a coding or a `+` its name is as it stands.
                 Some(query) => {

@@ -16,12 +16,13 @@ use crate::{
 };
 
 impl Redactor {
-    /// Recognises the secrets of a body.
-    pub(in crate::redact) fn detect_body(&self, parsed: &Parsed, body: &Body, out: &mut Vec<Mark>) {
-        self.detect_parsed(parsed, &body.content, &body.redacted, out);
+    /// Recognises the secrets of a body. Whether it may hold anything other than as it is.
+    pub(in crate::redact) fn detect_body(&self, parsed: &Parsed, body: &Body, out: &mut Vec<Mark>) -> bool {
+        self.detect_parsed(parsed, &body.content, &body.redacted, out)
     }
 
-    pub(super) fn detect_parsed(&self, parsed: &Parsed, content: &[u8], done: &[String], out: &mut Vec<Mark>) {
+    pub(super) fn detect_parsed(&self, parsed: &Parsed, content: &[u8], done: &[String], out: &mut Vec<Mark>) -> bool {
+        let mut hides = !parsed.beside.is_empty();
         let places = Places::of_body(done);
         let is_bytes = matches!(parsed.grammar, Grammar::Bytes | Grammar::Mended(_) | Grammar::Nearly);
         let before = out.len();
@@ -30,7 +31,10 @@ impl Redactor {
         let is_new = |field: &&Field| !(is_bytes || by_form) || !label::holds(field.value.raw(content));
         for grammar in parsed.grammars() {
             match grammar {
-                Grammar::Json(document) => self.detect_json(document, &places, MAX_CODINGS, out),
+                Grammar::Json(document) => {
+                    hides |= self.detect_json(document, &places, MAX_CODINGS, out);
+                    continue;
+                }
                 Grammar::Form(fields) => {
                     let before = out.len();
                     self.detect_fields(content, fields.iter().filter(is_new), true, out);
@@ -55,10 +59,12 @@ impl Redactor {
                     self.detect_malformed(content, 2, out);
                 }
             }
+            hides = true;
         }
         if is_bytes {
             mark::in_whole(&mut out[before..]);
         }
+        hides
     }
 
     /// Recognises the secrets of malformed JSON whose structure is beyond doubt.

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::json::{Document, Kind as JsonKind, Node, Suspects};
 use crate::redact::{
-    Redactor, coding,
+    Redactor,
     kind::{self, Kind},
     label,
     mark::{Id, Mark},
@@ -34,18 +34,12 @@ impl Redactor {
         self.memory().learn(text, kind)
     }
 
-    /// Whether there is nothing to recognise in a text, nor in what its codings stand for: no hint, no coding, no
-    /// label, and no rule of `--redact` that asks for more.
-    pub(in crate::redact) fn is_plain(&self, text: &[u8]) -> bool {
-        !self.thorough && !self.plan.is_extended() && hints::is_plain(text)
-    }
-
     /// What a text may hold; `None` where it is not worth reading.
-    fn hints(&self, text: &[u8]) -> Option<Hints> {
+    pub(in crate::redact) fn hints(&self, text: &[u8]) -> Option<Hints> {
         if self.thorough {
-            return Some(hints::search(text));
+            return Some(Hints::ALL);
         }
-        hints::hints(text).or_else(|| self.plan.is_extended().then(Hints::default))
+        hints::hints(text).or_else(|| self.plan.is_extended().then_some(Hints::NONE))
     }
 
     /// Reads a text that has no known structure. Ranges are those of `text`.
@@ -54,10 +48,11 @@ impl Redactor {
             return;
         }
         let Some(hints) = self.hints(text) else { return };
-        self.reserve_labels(text);
+        if hints.coding {
+            self.reserve_labels(text);
+        }
         let depth = if text.len() > MAX_SEARCHED / 4 { depth.min(1) } else { depth };
-        let has_runs = self.thorough || runs::may_hold(text);
-        if has_runs {
+        if hints.run {
             jwt::find(text, |range| self.shape(text, range, Kind::Token, out));
         }
         if hints.shape {
@@ -76,19 +71,18 @@ impl Redactor {
         if self.plan.personal && text.len() < MAX_SEARCHED {
             shapes::find_accounts(text, |range| self.person(&text[range.clone()], Kind::Card, range, out));
         }
-        if depth == 0 {
-            if hints.field {
-                named::find(text, &mut |range, kind| self.field(text, range, kind, out));
-            }
-            return;
-        }
-        if has_runs {
+        if hints.run && depth > 0 {
             self.detect_runs(text, depth, out);
         }
-        if !self.detect_lines(text, depth, out) && hints.field {
+        if (depth == 0 || !self.detect_lines(text, depth, out)) && hints.field {
             named::find(text, &mut |range, kind| self.field(text, range, kind, out));
         }
-        for view in [View::percent(text, false), View::unescape(text), View::entities(text)].into_iter().flatten() {
+        if depth == 0 {
+            return;
+        }
+        let coded = |undo: fn(&[u8]) -> Option<View>| if hints.coding { undo(text) } else { None };
+        let percent = coded(|text| View::percent(text, false));
+        for view in [percent, View::unescape(text), coded(View::entities)].into_iter().flatten() {
             let mut inner = Vec::new();
             self.detect_text(&view.text, depth - 1, &mut inner);
             out.extend(inner.into_iter().map(|mark| mark.moved(|range| view.source(range))));
@@ -121,7 +115,7 @@ impl Redactor {
     /// The password of a Basic credential is a secret by itself; the user is, where there is no password, or where it
     /// looks random and the password does not count.
     pub(in crate::redact) fn learn_basic(&self, encoded: &[u8]) {
-        if let Some((user, password)) = coding::basic(encoded) {
+        if let Some((user, password)) = runs::basic(encoded) {
             if password.is_empty() || kind::is_opaque(&user) && kind::is_constant(&password) {
                 self.learn(&user, Kind::ApiKey);
             }
@@ -139,22 +133,29 @@ impl Redactor {
         }
     }
 
-    /// Reads a JSON document. Ranges are those of its source; quotes stay outside.
+    /// Reads a JSON document. Ranges are those of its source; quotes stay outside. Whether it may hold anything other
+    /// than as it is.
     pub(in crate::redact) fn detect_json(
         &self,
         document: &Document,
         places: &Places<'_>,
         depth: usize,
         out: &mut Vec<Mark>,
-    ) {
+    ) -> bool {
         let source = document.source();
-        let all = self.thorough || self.plan.is_extended();
-        let mut suspects = if all { None } else { hints::suspects(source, |word| is_plain_value(source, word)) };
-        let suspects = suspects.as_deref_mut().map_or(Suspects::EVERYWHERE, Suspects::of);
+        let mut suspects = if self.thorough || self.plan.is_extended() {
+            hints::Places { listed: None, hide: true }
+        } else {
+            hints::suspects(source, |word| is_plain_value(source, word))
+        };
+        let hide = suspects.hide;
+        let suspects = suspects.listed.as_deref_mut().map_or(Suspects::EVERYWHERE, Suspects::of);
         if suspects.is_empty() {
-            return;
+            return hide;
         }
-        self.reserve_labels(source);
+        if hide {
+            self.reserve_labels(source);
+        }
         let mut reading = Reading { redactor: self, walk: Walk::new(), places, depth, out };
         reading.visit(&Token::Root, document.root(), Beside { inherited: None, suspects, listed: None });
         while let Some((node, beside)) = reading.walk.next() {
@@ -164,6 +165,7 @@ impl Redactor {
                 reading.array(node, beside);
             }
         }
+        hide
     }
 
     /// Reads the text inside a JSON string.
@@ -305,7 +307,7 @@ impl<'r, 'd> Reading<'r, 'd, '_> {
                 });
                 let suspects = suspects.within(&node.span());
                 if inherited.is_some() || listed.is_some() || !suspects.is_empty() {
-                    self.walk.open(token.clone(), node, Beside { inherited, suspects, listed });
+                    self.walk.open(token.clone(), node, Beside { inherited, listed, suspects });
                 }
             }
         }
@@ -419,7 +421,7 @@ fn paired_kind(node: Node<'_>) -> Option<Kind> {
 
 /// User and password in base64, as a registry's `auth` has them.
 fn is_basic(value: Node<'_>) -> bool {
-    value.as_str().and_then(|text| coding::basic(text.as_bytes())).is_some_and(|(_, password)| !password.is_empty())
+    value.as_str().and_then(|text| runs::basic(text.as_bytes())).is_some_and(|(_, password)| !password.is_empty())
 }
 
 /// Whether the members beside one of this name may show that its value is a secret, where its own name does not.

@@ -146,9 +146,6 @@ pub(in crate::redact) const FORMATS: &[Format] = &[
         "https://core.telegram.org/bots/api#authorizing-your-bot", "110201543|:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw0"),
 ];
 
-/// No key is shorter.
-pub(in crate::redact) const SHORTEST: usize = 15;
-
 impl Format {
     pub(in crate::redact) fn literals(&self) -> impl Iterator<Item = &'static str> {
         self.literals.split(' ')
@@ -221,10 +218,9 @@ mod tests {
     }
 
     #[test]
-    fn no_key_of_an_issuer_is_too_short_to_be_looked_at() {
+    fn every_format_names_its_issuer_its_keys_and_its_source() {
         for format in FORMATS {
-            let least = regex_syntax::parse(format.expression).unwrap().properties().minimum_len();
-            assert!(least >= Some(SHORTEST), "{}: {least:?}", format.issuer);
+            assert!(!format.issuer.is_empty(), "{}", format.what);
             assert!(!format.source.is_empty() && !format.what.is_empty(), "{}", format.issuer);
         }
     }

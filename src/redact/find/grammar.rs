@@ -58,11 +58,6 @@ impl Parsed {
         self.malformed
     }
 
-    /// Whether names of fields show what is secret, so that a look for words does not.
-    pub(in crate::redact) fn is_by_field(&self) -> bool {
-        matches!(self.grammar, Grammar::Form(_) | Grammar::Multipart(_) | Grammar::Nearly) || !self.beside.is_empty()
-    }
-
     /// The fields of a form that looks like something else, so that an `&` or a `=` may cut a secret in two.
     pub(in crate::redact) fn cut_form(&self) -> Option<&[Field]> {
         match &self.grammar {

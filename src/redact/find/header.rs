@@ -10,9 +10,10 @@ use super::{
     names::{self, FieldContext},
 };
 use crate::redact::{
-    Redactor, coding,
+    Redactor,
     kind::Kind,
     mark::{Id, Mark},
+    runs,
 };
 use crate::token::known_scheme;
 
@@ -85,7 +86,7 @@ impl Redactor {
             start += member.len() + 1;
             let name = std::str::from_utf8(text).unwrap_or_default();
             if let Some(encoded) = text.strip_prefix(BEARER) {
-                if let Some(plain) = coding::from_base64(encoded) {
+                if let Some(plain) = runs::base64(encoded) {
                     self.learn(&plain, Kind::Token);
                 }
                 let id = self.learn(encoded, Kind::Token);
@@ -112,7 +113,8 @@ impl Redactor {
     /// Queries and fragments of the addresses in a text.
     pub(in crate::redact) fn detect_addresses(&self, value: &[u8], marks: &mut Vec<Mark>) {
         // Without an `&` a query is one field, whose name is as it stands.
-        let plain = self.is_plain(value) && !self.plan.names_parameters() && memchr::memchr(b'&', value).is_none();
+        let plain =
+            self.hints(value).is_none() && !self.plan.names_parameters() && memchr::memchr(b'&', value).is_none();
         if plain || !matches!(value, [b'/', ..]) && memchr::memmem::find(value, b"://").is_none() {
             return;
         }

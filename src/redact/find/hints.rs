@@ -1,27 +1,24 @@
-//! Words that hint at secrets and at persons, so that texts without any are not read.
+//! The quick look: which hints of secrets and of persons a text holds, and whether it may hide one, so that texts without
+//! any are not read.
 
 use std::{
-    cell::LazyCell,
     ops::{ControlFlow, Range},
     sync::LazyLock,
 };
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind};
-
 use super::{
-    formats::{self, FORMATS},
+    formats::FORMATS,
     names::{NAMES, Names, PEOPLE},
     prefilter::{Hints, Prefilter, Suspect, Word},
     shapes,
 };
-use crate::redact::runs;
 
 /// What belongs to no name: private members of a key stand beside `kty`, an escaped name may be any name, and what is
 /// beside a value calls it a secret.
 const FIELDS: &[&str] = &["kty", "curl", "\\u", "opaque", "kubernetes.io", "sensitive", "securestring"];
 
-/// No word is a secret by its shape that is shorter.
-pub(in crate::redact) const SHORTEST_SHAPE: usize = formats::SHORTEST;
+/// Schemes of credentials whose names are those of fields, too.
+const SCHEMES: &[&str] = &["token ", "token\t", "dpop ", "dpop\t"];
 
 /// What every address has; only one with an `@` can hold a password.
 const ADDRESS: &str = "://";
@@ -54,6 +51,7 @@ fn words() -> Vec<Word> {
             }
         }
     }
+    words.extend(listed(SCHEMES, Hints::SHAPE));
     words.extend(listed(FIELDS, Hints::FIELD));
     words.extend(listed(shapes::PERSONAL_WORDS, Hints::PERSON));
     words.extend(listed(SHARED, Hints::default()));
@@ -70,54 +68,62 @@ fn words() -> Vec<Word> {
 
 static PREFILTER: LazyLock<Prefilter> = LazyLock::new(|| Prefilter::new(words()));
 
-/// A search for each word, and for [`ADDRESS`].
-static SEARCH: LazyLock<Option<(AhoCorasick, Vec<Word>)>> = LazyLock::new(|| {
-    let words = words();
-    let texts = words.iter().map(|word| word.text.as_str()).chain([ADDRESS]);
-    let search = AhoCorasick::builder().ascii_case_insensitive(true).kind(Some(AhoCorasickKind::DFA)).build(texts);
-    search.ok().map(|search| (search, words))
-});
-
-/// Whether there is neither a hint in a text nor a coding, base64 and hex included, which may hide one.
-pub(in crate::redact) fn is_plain(text: &[u8]) -> bool {
-    PREFILTER.scan(text, |_, _| ControlFlow::Break(())).is_continue() && !runs::may_hold(text)
+/// Suspect places of a text.
+#[derive(Default)]
+pub(in crate::redact) struct Places {
+    /// `None` if they are too many to be worth a list.
+    pub(in crate::redact) listed: Option<Vec<Range<usize>>>,
+    /// Whether anything may be hidden at one of them.
+    pub(in crate::redact) hide: bool,
 }
 
-/// The places of a text that may hold a hint or hide one, but for those that `shows_nothing` denies; `None` if they are
-/// too many to be worth a list.
-pub(in crate::redact) fn suspects(
-    text: &[u8],
-    shows_nothing: impl Fn(&Range<usize>) -> bool,
-) -> Option<Vec<Range<usize>>> {
+/// The places of a text that may hold a hint or hide one, but for those that `shows_nothing` denies.
+pub(in crate::redact) fn suspects(text: &[u8], shows_nothing: impl Fn(&Range<usize>) -> bool) -> Places {
     const MAX_SUSPECTS: usize = 1 << 12;
-    let mut places = Vec::new();
+    let (mut places, mut hide) = (Vec::new(), false);
     let listed = PREFILTER.scan(text, |place, suspect| {
-        if matches!(suspect, Suspect::Word(stem) if !stem.all().shape) && shows_nothing(&place) {
-            return ControlFlow::Continue(());
+        match suspect {
+            Suspect::Word(stem) => {
+                let hints = stem.hints(text, place.start);
+                if hints == Hints::NONE || !hints.shape && shows_nothing(&place) {
+                    return ControlFlow::Continue(());
+                }
+            }
+            Suspect::Coding | Suspect::Run => hide = true,
         }
         places.push(place);
         if places.len() < MAX_SUSPECTS { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     });
-    places.extend(runs::places(text).take(MAX_SUSPECTS));
-    (listed.is_continue() && places.len() < MAX_SUSPECTS).then_some(places)
+    match listed {
+        ControlFlow::Continue(()) => Places { listed: Some(places), hide },
+        ControlFlow::Break(()) => Places { listed: None, hide: true },
+    }
 }
 
 /// What a text may hold; `None` where it is not worth reading.
 pub(in crate::redact) fn hints(text: &[u8]) -> Option<Hints> {
-    if text.len() < SHORTEST_SHAPE && is_lone_word(text) {
-        return None;
-    }
-    let (mut hints, mut is_coded) = (None, false);
+    let mut hints = Hints::NONE;
     let _ = PREFILTER.scan(text, |place, suspect| {
         match suspect {
-            Suspect::Word(stem) => *hints.get_or_insert_default() |= stem.hints(text, place.start),
-            Suspect::Coding => is_coded = true,
+            Suspect::Word(stem) => hints |= stem.hints(text, place.start),
+            Suspect::Coding => hints.coding = true,
+            Suspect::Run => hints.run = true,
         }
-        if hints == Some(Hints::ALL) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if hints == Hints::ALL { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
-    let Some(mut hints) = hints else { return (is_coded || runs::may_hold(text)).then(Hints::default) };
     hints.shape |= hints.person && holds_address(text);
-    (hints.shape || !is_lone_word(text) || runs::may_hold(text)).then_some(hints)
+    // A telephone number is all of a text.
+    hints.person |= text.first() == Some(&b'+');
+    (hints != Hints::NONE).then_some(hints)
+}
+
+/// Whether something may stand in a text other than as it is.
+pub(in crate::redact) fn may_hide(text: &[u8]) -> bool {
+    let hides = |_, suspect: Suspect<'_>| match suspect {
+        Suspect::Word(_) => ControlFlow::Continue(()),
+        Suspect::Coding | Suspect::Run => ControlFlow::Break(()),
+    };
+    PREFILTER.scan(text, hides).is_break()
 }
 
 /// Whether a text holds an address that may have a user.
@@ -125,12 +131,7 @@ fn holds_address(text: &[u8]) -> bool {
     memchr::memmem::find(text, ADDRESS.as_bytes()).is_some_and(|at| memchr::memchr(b'@', &text[at..]).is_some())
 }
 
-/// Whether a text is one word, in which there is no room for a name and a value, nor for an address of any sort.
-fn is_lone_word(text: &[u8]) -> bool {
-    text.iter().copied().all(is_letter)
-}
-
-/// Whether a byte may stand in a lone word.
+/// Whether a byte may stand in a word.
 #[inline]
 pub(in crate::redact) fn is_letter(byte: u8) -> bool {
     const LETTERS: [bool; 256] = {
@@ -145,24 +146,6 @@ pub(in crate::redact) fn is_letter(byte: u8) -> bool {
     LETTERS[usize::from(byte)]
 }
 
-/// The same for every text, by a search for each of the patterns.
-pub(in crate::redact) fn search(text: &[u8]) -> Hints {
-    let Some((search, words)) = &*SEARCH else { return Hints::ALL };
-    let mut hints = Hints::default();
-    let last_at = LazyCell::new(|| memchr::memrchr(b'@', text));
-    for hit in search.find_overlapping_iter(text) {
-        match words.get(hit.pattern().as_usize()) {
-            Some(word) if word.stands(text, hit.start()) => hints |= word.hints,
-            Some(_) => {}
-            None => hints.shape |= last_at.is_some_and(|at| at >= hit.end()),
-        }
-        if hints == Hints::ALL {
-            break;
-        }
-    }
-    hints
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -170,7 +153,7 @@ mod tests {
     use super::*;
     use crate::redact::{
         find::prefilter::{self, ENDINGS},
-        label, view,
+        label, runs, view,
     };
 
     /// Every word, before all that may end it.
@@ -184,18 +167,19 @@ mod tests {
         words().into_iter().flat_map(ends).collect()
     }
 
-    /// Whether a text may hold a hint; where not, [`hints`] gives none.
-    fn may_hint(text: &[u8]) -> bool {
-        let word = |_, suspect: Suspect<'_>| match suspect {
-            Suspect::Word(_) => ControlFlow::Break(()),
-            Suspect::Coding => ControlFlow::Continue(()),
-        };
-        PREFILTER.scan(text, word).is_break()
-    }
-
-    #[test]
-    fn the_search_compiles() {
-        assert!(SEARCH.is_some());
+    /// The same as [`hints`], word for word and run for run.
+    fn slowly(text: &[u8]) -> Option<Hints> {
+        let mut hints = Hints::NONE;
+        for word in words() {
+            if (0..text.len()).any(|at| word.stands(text, at)) {
+                hints |= word.hints;
+            }
+        }
+        hints.shape |= hints.person && holds_address(text);
+        hints.person |= text.first() == Some(&b'+');
+        hints.coding = (0..text.len()).any(|at| view::is_coded(&text[at..]) || label::begins(&text[at..]));
+        runs::decode(text, |_| hints.run = true);
+        (hints != Hints::NONE).then_some(hints)
     }
 
     #[test]
@@ -205,7 +189,12 @@ mod tests {
                 for before in 0..20 {
                     for after in [0, 1, 2, 17, 40] {
                         let text = format!("{}{pattern}{}", ".".repeat(before), ",".repeat(after));
-                        assert!(may_hint(text.as_bytes()), "{text}");
+                        let mut is_found = false;
+                        let _ = PREFILTER.scan(text.as_bytes(), |_, suspect| {
+                            is_found |= matches!(suspect, Suspect::Word(_));
+                            ControlFlow::<()>::Continue(())
+                        });
+                        assert!(is_found, "{text}");
                     }
                 }
             }
@@ -239,7 +228,8 @@ mod tests {
     #[test]
     fn no_word_has_what_an_escape_stands_for_but_at_its_beginning() {
         let words = words();
-        for text in words.iter().map(|word| word.text.replace("\\/", "/")) {
+        // Of a scheme before a tab the name is a word, too.
+        for text in words.iter().map(|word| word.text.trim_end_matches('\t').replace("\\/", "/")) {
             let escaped = text.replace('/', "\\/");
             let is_listed = text == escaped || text.starts_with('/') || words.iter().any(|word| word.text == escaped);
             assert!(is_listed && !text[1..].contains(['"', '\\', '\u{8}', '\u{c}', '\n', '\r', '\t']), "{text}");
@@ -247,25 +237,27 @@ mod tests {
         assert!(ENDINGS.contains(&b'\\'), "what follows a word may be an escape");
     }
 
+    #[test]
+    fn a_scheme_of_a_credential_and_a_telephone_number_are_seen_by_themselves() {
+        for text in ["Token a1b2c3d4", "a dpop\ta1b2c3d4", "BEARER a", "Basic a", "negotiate a", "NTLM a"] {
+            assert!(hints(text.as_bytes()).unwrap().shape, "{text}");
+        }
+        assert!(hints(b"+49 151 23456789").unwrap().person);
+    }
+
     proptest! {
         #[test]
-        fn the_prefilter_sees_all_that_the_search_sees(
-            parts in proptest::collection::vec((0..400_usize, "[ -~]{0,6}"), 0..12),
+        fn the_quick_look_sees_what_a_search_for_every_word_and_run_sees(
+            parts in proptest::collection::vec((0..400_usize, "[ -~]{0,6}|[A-Za-z0-9+/_-]{0,50}|[0-9a-f]{0,50}"), 0..12),
         ) {
             let patterns = patterns();
             let part = |(at, other): &(usize, String)| format!("{other}{}", patterns.get(*at).map_or("", String::as_str));
             let text: String = parts.iter().map(part).collect();
-            let (text, found) = (text.as_bytes(), search(text.as_bytes()));
-            let hint = may_hint(text);
-            prop_assert!(hint || found == Hints::default(), "{:?}", text);
-            let is_seen = match hints(text) {
-                Some(hints) => hints == found,
-                None => found == Hints::default() || is_lone_word(text) && (!found.shape || text.len() < SHORTEST_SHAPE),
-            };
-            prop_assert!(is_seen, "{:?}", text);
-            let is_coding = |at: usize| view::is_coded(&text[at..]) || label::begins(&text[at..]);
-            let is_coded = (0..text.len()).any(is_coding) || runs::may_hold(text);
-            prop_assert_eq!(is_plain(text), !hint && !is_coded, "{:?}", text);
+            let (quick, slow) = (hints(text.as_bytes()), slowly(text.as_bytes()));
+            // A run may look like one of a text and hold none.
+            let quick = quick.map(|quick| Hints { run: slow.is_some_and(|slow| slow.run), ..quick });
+            prop_assert_eq!(quick.filter(|quick| *quick != Hints::NONE), slow, "{:?}", text);
+            prop_assert!(slow.is_none_or(|slow| !slow.run) || hints(text.as_bytes()).unwrap().run, "{:?}", text);
         }
     }
 }

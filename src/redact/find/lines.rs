@@ -20,6 +20,9 @@ impl Redactor {
         if self.detect_document(&text[start..], depth, out, |range| start + range.start..start + range.end) {
             return true;
         }
+        if memchr::memchr2(b'\n', b'\r', text).is_none() && !text[start..].starts_with(DATA) {
+            return false;
+        }
         let is_stream = text[start..].starts_with(DATA)
             || [b"\ndata:", b"\rdata:"].iter().any(|data| memchr::memmem::find(text, *data).is_some());
         let mut event = Event::default();

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     exchange::media::{self, LineEnds},
-    redact::{Redactor, coding, kind::Kind, mark::Mark},
+    redact::{Redactor, kind::Kind, mark::Mark, runs},
 };
 
 /// A part of a multipart body, or of one inside it; what stands outside its parts is a part without a name.
@@ -152,7 +152,7 @@ impl Redactor {
     /// Recognises the secrets of a part in base64, which may be broken into lines: all of it is one place.
     fn detect_coded_part(&self, value: &[u8], kind: Option<Kind>, part: &Part, out: &mut Vec<Mark>) {
         let letters: Vec<u8> = value.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect();
-        let Some(plain) = coding::from_base64(&letters) else { return };
+        let Some(plain) = runs::base64(&letters) else { return };
         if let Some(kind) = kind {
             self.learn(&plain, kind);
         }

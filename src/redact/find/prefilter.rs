@@ -6,11 +6,14 @@
 //!
 //! ```text
 //! text       … a s s w o r d …        pairs   as  sw  or  d…
-//! held                                first[sw] and second[or] share a group
+//! held                                first sw and second or share a group
 //! ```
 //!
 //! Two adjoining pairs of one group are a reason to compare that group's words, letter for letter. Where words contain
 //! another one, only that one is held, a stem, and they are compared where it stands.
+//!
+//! Groups of their own are for base64 and hex of a text, of which any four letters are of a few sorts: two such fours,
+//! one right behind the other, are a reason to look at all the letters that stand together ([`runs`]).
 //!
 //! A model of how often pairs of bytes occur deals the words into the groups. A fixed hash of the pairs in its place
 //! costs `record` 104,000 more instructions per request, on 146,000: the groups of common pairs match everywhere.
@@ -21,7 +24,8 @@ use std::{
     sync::Arc,
 };
 
-use crate::redact::{label, view};
+use super::steps::looked;
+use crate::redact::{label, runs, view};
 
 /// What stands after a word that counts only before one of these.
 pub(super) const ENDINGS: &[u8] = b"\"'=:\\<> %],;&\r\n";
@@ -34,10 +38,13 @@ pub(in crate::redact) enum Suspect<'f> {
     /// A coding or a label: `%41`, `&lt;`, `!token-1!`. An escape (`\n`) is none: what it stands for is a part of no
     /// word, but for the `\u` of any character, which is a word itself.
     Coding,
+    /// A run of letters that may be base64 or hex of a text.
+    Run,
 }
 
 /// What a text may hold, by a quick look.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools)] // each is a question of its own
 pub(in crate::redact) struct Hints {
     /// A known shape.
     pub(in crate::redact) shape: bool,
@@ -45,13 +52,19 @@ pub(in crate::redact) struct Hints {
     pub(in crate::redact) field: bool,
     /// Personal data.
     pub(in crate::redact) person: bool,
+    /// A coding or a label, which may hide anything.
+    pub(in crate::redact) coding: bool,
+    /// Base64 or hex of a text, which may hide anything, too.
+    pub(in crate::redact) run: bool,
 }
 
 impl Hints {
-    pub(in crate::redact) const SHAPE: Self = Self { shape: true, field: false, person: false };
-    pub(in crate::redact) const FIELD: Self = Self { shape: false, field: true, person: false };
-    pub(in crate::redact) const PERSON: Self = Self { shape: false, field: false, person: true };
-    pub(in crate::redact) const ALL: Self = Self { shape: true, field: true, person: true };
+    pub(in crate::redact) const NONE: Self =
+        Self { shape: false, field: false, person: false, coding: false, run: false };
+    pub(in crate::redact) const SHAPE: Self = Self { shape: true, ..Self::NONE };
+    pub(in crate::redact) const FIELD: Self = Self { field: true, ..Self::NONE };
+    pub(in crate::redact) const PERSON: Self = Self { person: true, ..Self::NONE };
+    pub(in crate::redact) const ALL: Self = Self { shape: true, field: true, person: true, coding: true, run: true };
 }
 
 impl BitOrAssign for Hints {
@@ -59,6 +72,8 @@ impl BitOrAssign for Hints {
         self.shape |= other.shape;
         self.field |= other.field;
         self.person |= other.person;
+        self.coding |= other.coding;
+        self.run |= other.run;
     }
 }
 
@@ -79,8 +94,6 @@ pub(in crate::redact) struct Stem {
     word: Word,
     /// The others, each with where in it the stem begins.
     longer: Vec<(usize, Word)>,
-    /// What any of them may hint at.
-    all: Hints,
 }
 
 /// A stem, and the pairs that stand for it.
@@ -130,12 +143,14 @@ impl Common {
     }
 }
 
-/// One bit for each group of words; the last is that of codings.
+/// One bit for each group of words; the last are those of codings and of base64 and hex.
 type Groups = u32;
 
 /// Groups of words.
-const WORDS: usize = 31;
+const WORDS: usize = 25;
 const CODED: Groups = 1 << WORDS;
+const RUN: Groups = CODED << 1;
+const RUNS: Groups = !(RUN - 1);
 
 /// What a coding or a label begins with.
 const CODINGS: &[u8] = b"%&!";
@@ -146,19 +161,12 @@ type Pair = [Option<u8>; 2];
 
 /// See the module.
 pub(in crate::redact) struct Prefilter {
-    first: Table,
-    second: Table,
+    /// The groups of every pair of bytes, as a first pair and as a second.
+    table: Box<[[Groups; 2]; PAIRS]>,
     groups: [Group; WORDS],
 }
 
-/// The groups of every pair of bytes.
-type Table = Box<[Groups; PAIRS]>;
-
 const PAIRS: usize = 1 << 16;
-
-fn table() -> Table {
-    vec![0; PAIRS].try_into().unwrap_or_else(|_| unreachable!("it has this length"))
-}
 
 /// Bytes that are looked at together.
 const BLOCK: usize = 32;
@@ -169,10 +177,18 @@ type Block = [u8; BLOCK + 2];
 impl Prefilter {
     /// A filter for these words, and for codings.
     pub(in crate::redact) fn new(words: Vec<Word>) -> Self {
-        let mut filter = Self { first: table(), second: table(), groups: Default::default() };
+        let table = vec![[0; 2]; PAIRS].try_into().unwrap_or_else(|_| unreachable!("it has this length"));
+        let mut filter = Self { table, groups: Default::default() };
         for &byte in CODINGS {
             for window in [[Some(byte), None, None, None], [None, Some(byte), None, None]] {
                 filter.hold(window, CODED);
+            }
+        }
+        for (at, pairs) in runs::PAIRS.iter().enumerate() {
+            for (nth, pair) in pairs.iter().enumerate() {
+                let letters =
+                    |position| (0..=u8::MAX).filter(|byte| runs::stands(*byte, position)).collect::<Vec<u8>>();
+                filter.hold_pairs(nth, &letters(pair[0]), &letters(pair[1]), RUN << at);
             }
         }
         let parities = stems(words).into_iter().flat_map(|stem| [(Arc::clone(&stem), 0), (stem, 1)]);
@@ -195,11 +211,15 @@ impl Prefilter {
             Some(byte) => vec![byte.to_ascii_lowercase(), byte.to_ascii_uppercase()],
             None => (0..=u8::MAX).collect(),
         };
-        for (table, pair) in [(&mut self.first, &window[..2]), (&mut self.second, &window[2..])] {
-            for one in both(pair[0]) {
-                for two in both(pair[1]) {
-                    table[usize::from(u16::from_le_bytes([one, two]))] |= group;
-                }
+        let [a, b, c, d] = window.map(both);
+        self.hold_pairs(0, &a, &b, group);
+        self.hold_pairs(1, &c, &d, group);
+    }
+
+    fn hold_pairs(&mut self, nth: usize, ones: &[u8], twos: &[u8], group: Groups) {
+        for one in ones {
+            for two in twos {
+                self.table[usize::from(u16::from_le_bytes([*one, *two]))][nth] |= group;
             }
         }
     }
@@ -210,48 +230,62 @@ impl Prefilter {
         text: &[u8],
         mut found: impl FnMut(Range<usize>, Suspect<'f>) -> ControlFlow<B>,
     ) -> ControlFlow<B> {
-        let mut rest = text;
-        while let Some(block) = rest.first_chunk() {
-            if self.matched(block) != 0 {
-                self.look_closer(block, text, text.len() - rest.len(), &mut found)?;
-            }
-            rest = &rest[BLOCK..];
-        }
-        // The rest, with nothing after it.
-        let mut last = [0; 2 * BLOCK + 2];
-        last[..rest.len()].copy_from_slice(rest);
-        for start in (0..rest.len()).step_by(BLOCK) {
-            if let Some(block) = last[start..].first_chunk()
-                && self.matched(block) != 0
-            {
-                self.look_closer(block, text, text.len() - rest.len() + start, &mut found)?;
+        looked(text.len());
+        let (mut last, mut seen) = (0, 0);
+        for start in (0..text.len()).step_by(BLOCK) {
+            // The rest, with nothing after it.
+            let mut end = [0; BLOCK + 2];
+            let rest = &text[start..];
+            let block = rest.first_chunk().unwrap_or_else(|| {
+                end[..rest.len()].copy_from_slice(rest);
+                &end
+            });
+            let matched = self.matched(block, &mut last);
+            if matched != 0 {
+                self.look_closer(matched, block, text, start, &mut seen, &mut found)?;
             }
         }
         ControlFlow::Continue(())
     }
 
-    /// The groups of which a block may hold a word.
+    /// The groups of which a block may hold a word, and those of runs that two fourth places in a row match; `last` is
+    /// what the one before the block matched.
     #[inline]
-    fn matched(&self, block: &Block) -> Groups {
+    fn matched(&self, block: &Block, last: &mut Groups) -> Groups {
         let pairs = pairs(block);
-        let (mut matched, mut at) = (0, 0);
-        while at + 1 < pairs.len() {
-            matched |= self.first[pairs[at]] & self.second[pairs[at + 1]];
-            at += 1;
+        let groups = |at: usize| self.table[pairs[at]][0] & self.table[pairs[at + 1]][1];
+        let (mut matched, mut runs, mut before, mut at) = (0, 0, *last, 0);
+        while at + 2 < pairs.len() {
+            let fourth = groups(at);
+            matched |= fourth;
+            matched |= groups(at + 1);
+            runs |= before & fourth;
+            before = fourth;
+            at += 2;
         }
-        matched
+        *last = before;
+        matched & !RUNS | runs & RUNS
     }
 
     #[inline(never)]
     fn look_closer<'f, B>(
         &'f self,
+        matched: Groups,
         block: &Block,
         text: &[u8],
         start: usize,
+        seen: &mut usize,
         found: &mut impl FnMut(Range<usize>, Suspect<'f>) -> ControlFlow<B>,
     ) -> ControlFlow<B> {
+        if matched & RUNS != 0 && *seen < start + block.len() {
+            let near = start.saturating_sub(4)..start + block.len();
+            *seen = runs::around(text, near, *seen, |run| found(run, Suspect::Run))?;
+        }
+        if matched & !RUNS == 0 {
+            return ControlFlow::Continue(());
+        }
         for (nth, two) in pairs(block).windows(2).enumerate() {
-            let matched = self.first[two[0]] & self.second[two[1]];
+            let matched = self.table[two[0]][0] & self.table[two[1]][1] & !RUNS;
             if matched != 0 {
                 self.compare(matched, fold(two[0] | two[1] << 16), text, start + 2 * nth, found)?;
             }
@@ -311,10 +345,9 @@ pub(super) fn stems(mut words: Vec<Word>) -> Vec<Arc<Stem>> {
         let inside = |stem: &Stem| word.text.find(&stem.word.text).filter(|_| !stem.word.ends && !stem.word.starts);
         match stems.iter_mut().find_map(|stem| Some((inside(stem)?, stem))) {
             Some((before, stem)) => {
-                stem.all |= word.hints;
                 stem.longer.push((before, word));
             }
-            None => stems.push(Stem { all: word.hints, word, longer: Vec::new() }),
+            None => stems.push(Stem { word, longer: Vec::new() }),
         }
     }
     stems.into_iter().map(Arc::new).collect()
@@ -389,11 +422,6 @@ impl Stem {
         }
         hints
     }
-
-    /// What it, or a word that contains it, may hint at.
-    pub(in crate::redact) fn all(&self) -> Hints {
-        self.all
-    }
 }
 
 /// The four bytes of a word that are matched least often by accident, beginning at an even or an odd place of it.
@@ -450,7 +478,7 @@ mod tests {
         let end = filter.scan(text.as_bytes(), |place, suspect| {
             let hints = match suspect {
                 Suspect::Word(stem) => Some(stem.hints(text.as_bytes(), place.start)),
-                Suspect::Coding => None,
+                Suspect::Coding | Suspect::Run => None,
             };
             places.push((place, hints));
             ControlFlow::<()>::Continue(())

@@ -5,9 +5,8 @@ use std::ops::Range;
 
 use super::{formats, steps::looked};
 use crate::redact::{
-    coding,
     kind::{self, Kind},
-    label,
+    label, runs,
 };
 
 expression!(
@@ -49,7 +48,7 @@ pub(in crate::redact) fn find(text: &[u8], mut emit: impl FnMut(Range<usize>, Ki
             if name.as_bytes().eq_ignore_ascii_case(b"basic") {
                 let is_credential =
                     |(user, password): (Vec<u8>, Vec<u8>)| !password.is_empty() || kind::is_opaque(&user);
-                if coding::basic(value.as_bytes()).is_some_and(is_credential) {
+                if runs::basic(value.as_bytes()).is_some_and(is_credential) {
                     emit(value.range(), Kind::Basic);
                 }
             } else if kind::is_opaque(value.as_bytes()) && !label::holds(value.as_bytes()) {

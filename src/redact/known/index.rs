@@ -101,8 +101,8 @@ pub(in crate::redact) fn needles_of(text: &Arc<[u8]>, secret: Id, out: &mut Vec<
         return;
     }
     out.push(Needle { text: Arc::clone(text), secret, form: Form::Raw, scope });
-    // In base64 or hex by itself, it is shorter than what is decoded.
-    if text.len() >= runs::MIN_RUN / 4 * 3 {
+    // Base64 and hex of what shows itself there is decoded.
+    if runs::shows_itself(text) {
         return;
     }
     let mut add = |text: &[u8], form| out.push(Needle { text: text.into(), secret, form, scope: MatchScope::Anywhere });

@@ -7,6 +7,7 @@ use crate::json::{Document, Kind as JsonKind, Node};
 use crate::redact::{
     Bounds, Hit, Redactor,
     find::{
+        hints,
         steps::looked,
         walk::{Places, Token, Walk},
     },
@@ -14,7 +15,7 @@ use crate::redact::{
     label,
     mark::Mark,
     runs::{self, Coding},
-    view::{self, View},
+    view::View,
 };
 
 /// How many codings are undone one inside the other.
@@ -68,10 +69,7 @@ fn find_at(index: &Index, text: &[u8], path: bool, depth: usize, out: &mut Vec<K
 
 /// Whether [`find`] could find anything.
 pub(in crate::redact) fn is_worth(index: &Index, text: &[u8]) -> bool {
-    !index.is_empty()
-        && (is_worth_uncoded(index, text)
-            || memchr::memchr2_iter(b'%', b'&', text).any(|at| view::is_coded(&text[at..]))
-            || runs::may_hold(text))
+    !index.is_empty() && (is_worth_uncoded(index, text) || hints::may_hide(text))
 }
 
 /// The same of a text in which nothing is percent-encoded, an entity, or a text in base64 or hex.

@@ -6,6 +6,7 @@ mod credentials;
 mod harmless;
 mod linear;
 mod notations;
+mod page;
 mod properties;
 mod readings;
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{
+use crate::redact::find::{
     formats::FORMATS,
     names::{Counts, NAMES, PEOPLE},
 };
