@@ -80,10 +80,14 @@ impl<'s> Members<'s> {
                 self.walk(if rest.is_object() { rest } else { items }, &at, None);
             }
             Some(Value::Object(members)) if rest.is_object() => {
-                members.values().for_each(|member| self.walk(rest, &at, Some(member)));
+                for member in members.values() {
+                    self.walk(rest, &at, Some(member));
+                }
             }
             Some(Value::Array(list)) if items.is_object() => {
-                list.iter().for_each(|item| self.walk(items, &at, Some(item)));
+                for item in list {
+                    self.walk(items, &at, Some(item));
+                }
             }
             _ => {}
         }

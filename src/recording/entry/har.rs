@@ -9,10 +9,7 @@ use super::{
 };
 use crate::{
     exchange::Headers,
-    json::{
-        Kind,
-        lenient::{Known, LenientError, LenientFault, Quoted, Raw, Read as _, Reader, object, read_by, read_objects},
-    },
+    json::lenient::{Known, LenientError, LenientFault, Quoted, Raw, Read as _, Reader, object, read_by, read_objects},
 };
 
 /// `log.entries[]`
@@ -192,24 +189,12 @@ pub(in crate::recording) fn plain(error: &LenientError) -> String {
     match error.fault() {
         LenientFault::Shape(Some((found, expected))) => {
             let named = if error.place().is_empty() { "it".to_owned() } else { format!("`{}`", error.place()) };
-            format!("{named} is {}, and {} in HAR 1.2", described(found), described(expected))
+            format!("{named} is {}, and {} in HAR 1.2", found.described(), expected.described())
         }
         LenientFault::Shape(None) => "a member is missing or of another type than in HAR 1.2".to_owned(),
         LenientFault::Duplicate(name) => format!("duplicate member `{name}`"),
         LenientFault::Cut => "it ends in the middle; a journal has one entry per line".to_owned(),
         LenientFault::Surrogate => "a string holds half of a surrogate pair".to_owned(),
         LenientFault::Grammar => "it is not valid JSON".to_owned(),
-    }
-}
-
-/// A type in words.
-pub(super) fn described(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Null => "null",
-        Kind::Boolean => "true or false",
-        Kind::Number => "a number",
-        Kind::String => "a string",
-        Kind::Array => "an array",
-        Kind::Object => "an object",
     }
 }

@@ -5,7 +5,7 @@
 
 use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
-use super::{fault::EntryFault, har::described};
+use super::fault::EntryFault;
 use crate::recording::{Attested, LaidOut, Note};
 use crate::{
     exchange::{Body, Credential, Presence, SignatureCheck, TokenFacts, TokenTime, Transport, Withheld},
@@ -222,7 +222,7 @@ fn misfit(error: &LenientError) -> String {
     let place = error.place();
     match error.fault() {
         LenientFault::Shape(Some((found, expected))) => {
-            format!("`{place}` is {}, and contrail writes {} there", described(found), described(expected))
+            format!("`{place}` is {}, and contrail writes {} there", found.described(), expected.described())
         }
         LenientFault::Shape(None) => {
             format!("`{place}` lacks a member, or has one of another type than contrail writes")

@@ -531,7 +531,7 @@ fn what_contrail_wrote_of_an_entry_is_named_where_it_cannot_be_read_and_another_
     };
     let advice = "restore the file from a copy, or read it with a newer contrail";
     for (own, why) in [
-        (r#"{"retried":"yes"}"#, "`_contrail.retried` is a string, and contrail writes true or false there"),
+        (r#"{"retried":"yes"}"#, "`_contrail.retried` is a string, and contrail writes a boolean there"),
         (r#"{"findings":[5]}"#, "`_contrail.findings.*` is a number, and contrail writes an object there"),
         (r#"{"attested":{}}"#, "`_contrail.attested` lacks a member, or has one of another type than contrail writes"),
         (r#"{"upstream":"a","upstream":"b"}"#, "`_contrail` has two members `upstream`"),
