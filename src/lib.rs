@@ -13,7 +13,7 @@
 //! Imports point one way: `cli`, `config`, `fleet`, `pipeline`, `proxy`, `metrics`, `learn`, `mock`, `replay` and `sandbox`, `upstream`,
 //! `report`, `coverage`, `recording`, `contract`, `redact`, `token`, `finding`, `exchange`, `json`, `io`, each to those
 //! after it. `contract` never sees a socket, `recording` never sees a contract, `proxy` never sees either; the embedded
-//! sandbox imports nothing from `contract`, so that the two can disagree. `ARCHITECTURE.md` lists what each owns.
+//! sandbox imports nothing from `contract`, so that the two can disagree. `docs/architecture.md` lists what each owns.
 
 pub mod cli;
 pub mod config;

@@ -8,7 +8,7 @@ use std::{
 
 fn pages() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut pages = vec![root.join("README.md"), root.join("ARCHITECTURE.md"), root.join("CONTRIBUTING.md")];
+    let mut pages = vec![root.join("README.md"), root.join("CONTRIBUTING.md")];
     pages.extend(fs::read_dir(root.join("docs")).unwrap().map(|item| item.unwrap().path()));
     pages.retain(|page| page.extension().is_some_and(|extension| extension == "md"));
     assert!(pages.len() > 3, "{pages:?}");

@@ -11,7 +11,7 @@ fn source() -> PathBuf {
 }
 
 fn page() -> String {
-    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("ARCHITECTURE.md")).unwrap()
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/architecture.md")).unwrap()
 }
 
 /// Files and folders below `folder`, without those of tests.
@@ -76,7 +76,7 @@ fn every_folder_of_the_source_is_on_the_architecture_page() {
     let names = folders.iter().map(|folder| folder.strip_prefix(source()).unwrap().to_str().unwrap());
     let missing: Vec<&str> = names.filter(|name| !words.contains(name)).collect();
     assert!(folders.len() > 30, "only {} folders were found", folders.len());
-    assert_eq!(missing, [""; 0], "ARCHITECTURE.md does not name them");
+    assert_eq!(missing, [""; 0], "docs/architecture.md does not name them");
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn imports_point_down_the_list_of_rooms() {
         let upward = targets.iter().filter(|target| **target != own && height(target) <= height(own));
         up.extend(upward.map(|target| format!("{} imports {target}", path.display())));
     }
-    assert_eq!(up, [""; 0], "ARCHITECTURE.md lists {rooms:?}");
+    assert_eq!(up, [""; 0], "docs/architecture.md lists {rooms:?}");
 }
 
 /// Files and folders that are one subject, and import each other.

@@ -29,11 +29,12 @@ const OTHER_VARIABLES: [&str; 5] = [
     "CONTRAIL_URL",
 ];
 
-/// The README and the pages for users.
+/// The README and the pages for users. `architecture.md` is about the source.
 fn pages() -> Vec<(String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let docs = fs::read_dir(root.join("docs")).unwrap().map(|item| item.unwrap().path());
     let pages = docs.filter(|path| path.extension().is_some_and(|extension| extension == "md"));
+    let pages = pages.filter(|path| !path.ends_with("architecture.md"));
     let pages: Vec<_> = [root.join("README.md"), root.join("SECURITY.md")].into_iter().chain(pages).collect();
     assert!(pages.len() > 10, "{pages:?}");
     pages.iter().map(|path| (path.display().to_string(), fs::read_to_string(path).unwrap())).collect()
