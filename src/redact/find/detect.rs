@@ -307,7 +307,7 @@ impl<'r, 'd> Reading<'r, 'd, '_> {
                 });
                 let suspects = suspects.within(&node.span());
                 if inherited.is_some() || listed.is_some() || !suspects.is_empty() {
-                    self.walk.open(token.clone(), node, Beside { inherited, listed, suspects });
+                    self.walk.open(token.clone(), node, Beside { inherited, suspects, listed });
                 }
             }
         }
