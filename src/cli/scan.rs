@@ -144,7 +144,8 @@ fn scan(args: &Args) -> Result<Outcome, Failure> {
     report_files::write_all(&wanted, |kind, to, _| scanned.write(kind, to))?;
     if wanted.iter().any(|request| request.file.is_none() && request.kind == ReportFormat::Text) {
         let refused = || paths.iter().zip(&contents).find_map(|(path, content)| redact::head(path, content).err());
-        summarise(&scanned, refused);
+        let has_journal = contents.iter().any(|content| recording::is_journal(&content.bytes));
+        summarise(&scanned, has_journal, refused);
     }
     if let Some(unread) = unread {
         let _ = writeln!(io::stderr(), "{unread}; `contrail redact` empties such a body");
@@ -152,8 +153,8 @@ fn scan(args: &Args) -> Result<Outcome, Failure> {
     Ok(outcome)
 }
 
-/// What was found in all, on standard error; `refused` is why `redact` would not clean the files.
-fn summarise(scanned: &Scanned, refused: impl FnOnce() -> Option<ReadError>) {
+/// What was found in all, on standard error; `refused` is why `redact` would not clean the files. It takes no journal.
+fn summarise(scanned: &Scanned, has_journal: bool, refused: impl FnOnce() -> Option<ReadError>) {
     let found = scanned.in_words();
     let them = if scanned.distinct() == 1 { "it" } else { "them" };
     let _ = match scanned.hits.len() {
@@ -163,6 +164,10 @@ fn summarise(scanned: &Scanned, refused: impl FnOnce() -> Option<ReadError>) {
         places if places == 0 || scanned.exit.status == 2 => writeln!(io::stderr(), "{found}"),
         _ => match refused() {
             Some(error) => writeln!(io::stderr(), "{found}; `contrail redact` cannot remove {them}: {error}"),
+            None if has_journal => writeln!(
+                io::stderr(),
+                "{found}; make a fixture with `contrail pack`, from which `contrail redact` removes {them}"
+            ),
             None => writeln!(io::stderr(), "{found}; `contrail redact` removes {them}"),
         },
     };

@@ -110,6 +110,8 @@ fn a_journal_and_a_trail_are_refused_and_a_fixture_that_is_packed_from_them_is_r
         assert!(workspace.read("packed.har").contains("ann@example.org"));
         let ran = workspace.run(&["redact", "--in-place", "packed.har", "--redact", "personal"]);
         assert!(ran.status == 0 && !workspace.read("packed.har").contains("ann@example.org"), "{}", ran.stderr);
+        let ran = workspace.run(&["scan", recording, "--redact", "personal"]);
+        assert!(ran.stderr.contains("make a fixture with `contrail pack`, from which"), "{}", ran.stderr);
         // A search of it is no redaction.
         assert_eq!(workspace.run(&["redact", recording, "--redact", "personal", "--check"]).status, 1);
     }
