@@ -228,7 +228,10 @@ fn misfit(error: &LenientError) -> String {
             format!("`{place}` lacks a member, or has one of another type than contrail writes")
         }
         LenientFault::Surrogate => format!("`{place}` holds half of a surrogate pair"),
-        LenientFault::Duplicate(name) => format!("`{place}` has two members `{name}`"),
+        LenientFault::Duplicate(name) => {
+            let owner = place.rsplit_once('.').map_or(place, |(owner, _)| owner);
+            format!("`{owner}` has two members `{name}`")
+        }
         LenientFault::Cut | LenientFault::Grammar => format!("`{place}` is not valid JSON"),
     }
 }
