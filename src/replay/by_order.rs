@@ -54,9 +54,9 @@ impl Replay {
         }
         let authorization = keys.hash(&Place::Header("authorization"));
         let mut count = 0;
-        for bucket in index.buckets.iter().filter(|bucket| index.label_sets_in(bucket).len() > 1) {
+        for bucket in index.buckets.iter().filter(|bucket| bucket.label_sets.len() > 1) {
             let mut alike: HashMap<(CallerId, Vec<u64>), Alike> = HashMap::new();
-            for number in index.entries_in(bucket) {
+            for number in &bucket.entries {
                 let exchange = &index.entry(*number)?.exchange;
                 let (credential, variant) = (&exchange.request.credential, index.variant(*number));
                 // This field is read: its caller is known.

@@ -15,12 +15,9 @@ use super::{
     conditions::Conditions,
     fields::{self, Fields},
     ignore::IgnoreSet,
-    key_table::KeyTable,
     labels::{LabelReader, LabelTable, LiveValue},
     mask::{Key, Mask},
-    numbers::{NumberLists, Numbers},
     prepared::{Kept, Prepared, Rules},
-    request_lines::RequestLines,
     serve::{self, Answer, AnswerId, KeptAnswers, Plain},
     sites::KnownSite,
 };
@@ -100,11 +97,12 @@ fn name_of(host_and_port: &str) -> &str {
 /// Entries of one identity.
 #[derive(Debug)]
 pub(super) struct Bucket {
-    entries: Numbers,
+    /// In recorded order.
+    pub(super) entries: Vec<u32>,
     /// The different sets of labels that they have.
-    label_sets: Numbers,
+    pub(super) label_sets: Vec<u32>,
     /// The different sets of header fields that they have.
-    field_sets: Numbers,
+    field_sets: Vec<u32>,
     pub(super) mask: u32,
     /// One of them was recorded under conditions.
     pub(super) conditional: bool,
@@ -114,9 +112,29 @@ pub(super) struct Bucket {
 #[derive(Debug)]
 pub(super) struct RouteEntries {
     /// The masks in use, most specific first.
-    masks: Numbers,
-    entries: Numbers,
+    masks: Vec<u32>,
+    /// In recorded order.
+    pub(super) entries: Vec<u32>,
     ignored: u16,
+}
+
+/// A length as a number of entries, lines or keys.
+fn count(length: usize) -> u32 {
+    u32::try_from(length).unwrap_or(u32::MAX)
+}
+
+/// What has this key in a list, added where nothing has.
+fn place_of<'l, T>(
+    places: &mut AHashMap<Key, u32>,
+    key: Key,
+    list: &'l mut Vec<T>,
+    new: impl FnOnce() -> T,
+) -> &'l mut T {
+    let place = *places.entry(key).or_insert_with(|| {
+        list.push(new());
+        count(list.len() - 1)
+    });
+    &mut list[place as usize]
 }
 
 /// Recorded exchanges, ready to be found.
@@ -125,16 +143,15 @@ pub(super) struct Index {
     pub(super) sources: Vec<Source>,
     pub(super) held: Vec<RecordedExchange>,
     /// Method and target of each recorded request, without the origin. They hold no secret.
-    asked: RequestLines,
+    asked: Vec<Box<str>>,
     pub(super) callers: Callers,
     caller_cache: CallerCache<CallerId>,
     /// In recorded order, numbered by `by_key`.
     pub(super) buckets: Vec<Bucket>,
-    by_key: KeyTable,
+    by_key: AHashMap<Key, u32>,
     /// In recorded order, numbered by `by_line`.
     lines: Vec<RouteEntries>,
-    by_line: KeyTable,
-    numbers: NumberLists,
+    by_line: AHashMap<Key, u32>,
     /// Why exchanges are never served.
     unfit: AHashMap<u32, Box<str>>,
     masks: Vec<Mask>,
@@ -147,7 +164,7 @@ pub(super) struct Index {
     pub(super) labels: LabelTable,
     field_sets: Vec<Fields>,
     field_set_ids: AHashMap<Fields, u32>,
-    exact_keys: KeyTable,
+    exact_keys: AHashMap<Key, u32>,
     /// The places that recordings state, of their entries.
     orders: AHashMap<u32, u32>,
     answers: KeptAnswers,
@@ -165,14 +182,13 @@ impl Index {
             rules: Arc::new(rules),
             sources: Vec::new(),
             held: Vec::new(),
-            asked: RequestLines::default(),
+            asked: Vec::new(),
             callers: Callers::default(),
             caller_cache: CallerCache::default(),
             buckets: Vec::new(),
-            by_key: KeyTable::default(),
+            by_key: AHashMap::new(),
             lines: Vec::new(),
-            by_line: KeyTable::default(),
-            numbers: NumberLists::default(),
+            by_line: AHashMap::new(),
             unfit: AHashMap::new(),
             masks: vec![Mask::default()],
             mask_ids: AHashMap::from([(Mask::default(), 0)]),
@@ -183,7 +199,7 @@ impl Index {
             labels: LabelTable::default(),
             field_sets: Vec::new(),
             field_set_ids: AHashMap::new(),
-            exact_keys: KeyTable::default(),
+            exact_keys: AHashMap::new(),
             orders: AHashMap::new(),
             answers: KeptAnswers::new(max_kept),
             sites: AHashSet::new(),
@@ -209,22 +225,16 @@ impl Index {
             }
         }
         let ignored = self.ignore_set(ignored);
-        match self.by_line.number(prepared.line) {
-            (_, true) => {
-                let (masks, entries) = (Numbers::one(mask_id), Numbers::one(number));
-                self.lines.push(RouteEntries { masks, entries, ignored });
-            }
-            (line, false) => {
-                let line = &mut self.lines[line as usize];
-                self.numbers.push(&mut line.entries, number);
-                if !self.numbers.of(&line.masks).contains(&mask_id) {
-                    self.numbers.push(&mut line.masks, mask_id);
-                    let masks = &self.masks;
-                    if let Some(list) = self.numbers.list(&line.masks) {
-                        list.sort_by(|left, right| masks[*left as usize].cmp(&masks[*right as usize]));
-                    }
-                }
-            }
+        let line = place_of(&mut self.by_line, prepared.line, &mut self.lines, || RouteEntries {
+            masks: Vec::new(),
+            entries: Vec::new(),
+            ignored,
+        });
+        line.entries.push(number);
+        if !line.masks.contains(&mask_id) {
+            line.masks.push(mask_id);
+            let masks = &self.masks;
+            line.masks.sort_by(|left, right| masks[*left as usize].cmp(&masks[*right as usize]));
         }
         let labels = self.labels.number(prepared.labels, prepared.label_headers);
         let next = u32::try_from(self.field_sets.len()).unwrap_or(u32::MAX);
@@ -232,29 +242,29 @@ impl Index {
             self.field_sets.push(fields.clone());
             next
         });
-        let exact = prepared.exact.map_or(0, |key| self.exact_keys.number(key).0 + 1);
+        let exact = prepared.exact.map_or(0, |key| {
+            let next = count(self.exact_keys.len() + 1);
+            *self.exact_keys.entry(key).or_insert(next)
+        });
         if let Some(order) = prepared.order {
             self.orders.insert(number, order);
         }
         let conditional = prepared.conditions.any();
-        match self.by_key.number(prepared.key) {
-            (_, true) => {
-                let (entries, label_sets) = (Numbers::one(number), Numbers::one(labels));
-                let field_sets = Numbers::one(fields);
-                self.buckets.push(Bucket { entries, label_sets, field_sets, mask: mask_id, conditional });
-            }
-            (bucket, false) => {
-                let bucket = &mut self.buckets[bucket as usize];
-                self.numbers.push(&mut bucket.entries, number);
-                bucket.conditional |= conditional;
-                if !self.numbers.of(&bucket.label_sets).contains(&labels) {
-                    self.numbers.push(&mut bucket.label_sets, labels);
-                    self.labels.differ = true;
-                }
-                if !self.numbers.of(&bucket.field_sets).contains(&fields) {
-                    self.numbers.push(&mut bucket.field_sets, fields);
-                }
-            }
+        let bucket = place_of(&mut self.by_key, prepared.key, &mut self.buckets, || Bucket {
+            entries: Vec::new(),
+            label_sets: Vec::new(),
+            field_sets: Vec::new(),
+            mask: mask_id,
+            conditional: false,
+        });
+        bucket.entries.push(number);
+        bucket.conditional |= conditional;
+        if !bucket.label_sets.contains(&labels) {
+            self.labels.differ |= !bucket.label_sets.is_empty();
+            bucket.label_sets.push(labels);
+        }
+        if !bucket.field_sets.contains(&fields) {
+            bucket.field_sets.push(fields);
         }
         if let Some(source) = self.sources.last_mut() {
             source.carries_authorization |= prepared.carries_authorization;
@@ -277,7 +287,7 @@ impl Index {
             Kept::There(_) if self.answers.is_full() => None,
             _ => prepared.answer.and_then(|answer| self.answers.keep(answer)),
         };
-        self.asked.push(&prepared.asked);
+        self.asked.push(prepared.asked.into());
         let intern = || self.callers.intern(&prepared.credential);
         let caller = self.caller_cache.of(&prepared.credential, intern);
         let variant = Variant { caller, labels, fields, exact };
@@ -312,10 +322,8 @@ impl Index {
             return;
         }
         let at = |entry: &u32| (self.held[*entry as usize].source, orders.get(entry).copied().unwrap_or(0), *entry);
-        for bucket in &self.buckets {
-            if let Some(entries) = self.numbers.list(&bucket.entries) {
-                entries.sort_unstable_by_key(at);
-            }
+        for bucket in &mut self.buckets {
+            bucket.entries.sort_unstable_by_key(at);
         }
     }
 
@@ -360,34 +368,19 @@ impl Index {
 
     /// The entries of the line with this key.
     pub(super) fn line(&self, key: Key) -> Option<&RouteEntries> {
-        self.by_line.get(&key).map(|line| &self.lines[line as usize])
-    }
-
-    /// The entries of a line, in recorded order.
-    pub(super) fn entries_of<'a>(&'a self, line: &'a RouteEntries) -> &'a [u32] {
-        self.numbers.of(&line.entries)
-    }
-
-    /// The entries of a bucket, in recorded order.
-    pub(super) fn entries_in<'a>(&'a self, bucket: &'a Bucket) -> &'a [u32] {
-        self.numbers.of(&bucket.entries)
-    }
-
-    /// The different sets of labels in a bucket, in recorded order.
-    pub(super) fn label_sets_in<'a>(&'a self, bucket: &'a Bucket) -> &'a [u32] {
-        self.numbers.of(&bucket.label_sets)
+        self.by_line.get(&key).map(|line| &self.lines[*line as usize])
     }
 
     /// The sets of header fields in a bucket that a request has best; none if it has all of them alike.
     pub(super) fn best_fields(&self, bucket: &Bucket, headers: &Headers) -> Vec<u32> {
-        let sets = self.numbers.of(&bucket.field_sets);
+        let sets = &bucket.field_sets;
         if sets.len() == 1 {
             return Vec::new();
         }
         let live = fields::live(&self.rules.keys, headers);
         let agreement = |set: &u32| fields::agreement(&live, &self.field_sets[*set as usize]);
         let best = sets.iter().map(agreement).max();
-        let mut chosen = sets.to_vec();
+        let mut chosen = sets.clone();
         chosen.retain(|set| Some(agreement(set)) == best);
         if chosen.len() == sets.len() { Vec::new() } else { chosen }
     }
@@ -397,7 +390,7 @@ impl Index {
         let bucket = &self.buckets[bucket as usize];
         let mask = &self.masks[bucket.mask as usize];
         let has_labels = |set: &u32| self.labels.get(*set).has_elsewhere();
-        if mask.is_exact() || !self.label_sets_in(bucket).iter().any(has_labels) {
+        if mask.is_exact() || !bucket.label_sets.iter().any(has_labels) {
             return Vec::new();
         }
         self.label_reader().live_values(raw, mask, &self.rules.ignored(raw.method.as_str(), &raw.path))
@@ -421,7 +414,7 @@ impl Index {
 
     /// Method and target of a recorded request, without the origin. Holds no secret.
     pub(super) fn asked(&self, entry: u32) -> &str {
-        self.asked.get(entry)
+        self.asked.get(entry as usize).map_or("", |asked| asked)
     }
 
     /// The bucket that answers `parts`: the most specific one whose mask it fits. `None` where two sites have one.
@@ -436,18 +429,18 @@ impl Index {
         self.lines_at(site, parts).find_map(|line_key| {
             let line = self.line(line_key)?;
             let ignored = &self.ignore_sets[usize::from(line.ignored)];
-            self.numbers.of(&line.masks).iter().find_map(|id| {
+            line.masks.iter().find_map(|id| {
                 let mask = &self.masks[*id as usize];
                 let key = self.rules.keys.request(line_key, parts, mask, ignored);
-                let bucket = self.by_key.get(&key)?;
+                let bucket = *self.by_key.get(&key)?;
                 let live = self.live_values(bucket, raw);
-                let mut sets = self.label_sets_in(&self.buckets[bucket as usize]).iter();
+                let mut sets = self.buckets[bucket as usize].label_sets.iter();
                 if !sets.any(|set| self.labels.get(*set).fit(&live)) {
                     return None;
                 }
                 let whole = IgnoreSet::default();
                 let exact = (*ignored != whole).then(|| self.rules.keys.request(line_key, parts, mask, &whole));
-                Some((bucket, exact.and_then(|key| self.exact_keys.get(&key)).map_or(0, |number| number + 1)))
+                Some((bucket, exact.and_then(|key| self.exact_keys.get(&key).copied()).unwrap_or(0)))
             })
         })
     }
@@ -552,7 +545,7 @@ impl Index {
         let lines = self.by_operation.get_or_init(|| {
             let mut lines: AHashMap<Option<Arc<str>>, Vec<usize>> = AHashMap::new();
             for (place, line) in self.lines.iter().enumerate() {
-                let asked = self.asked(self.entries_of(line)[0]);
+                let asked = self.asked(line.entries[0]);
                 let (method, target) = asked.split_once(' ').unwrap_or_default();
                 let path = target.split_once('?').map_or(target, |(path, _)| path);
                 lines.entry(self.operation(method, path)).or_default().push(place);

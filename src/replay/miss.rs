@@ -198,7 +198,7 @@ fn keep_what_never_decides(index: &Index, entry: u32, differences: &mut [Differe
         })
         .collect();
     let line = index.rules.keys.line(&recorded.site, method, path, &mask.segments);
-    let entries = index.lines_of(&recorded).filter_map(|key| index.line(key)).flat_map(|line| index.entries_of(line));
+    let entries = index.lines_of(&recorded).filter_map(|key| index.line(key)).flat_map(|line| &line.entries);
     let like: Vec<(Vec<Key>, u64)> = entries
         .take(MAX_ELSEWHERE)
         .filter_map(|number| {
@@ -232,7 +232,7 @@ fn keep_what_never_decides(index: &Index, entry: u32, differences: &mut [Differe
 
 /// The recorded exchanges that are compared with a request in full, and how far their lines are from it.
 fn candidates(index: &Index, parts: &Parts) -> Vec<(Distance, u32)> {
-    let same = index.lines_of(parts).filter_map(|key| index.line(key)).flat_map(|line| index.entries_of(line));
+    let same = index.lines_of(parts).filter_map(|key| index.line(key)).flat_map(|line| &line.entries);
     let same: Vec<_> = same.take(MAX_COMPARED).map(|entry| (Distance::default(), *entry)).collect();
     if !same.is_empty() {
         return same;
@@ -242,7 +242,7 @@ fn candidates(index: &Index, parts: &Parts) -> Vec<(Distance, u32)> {
         .lines_near(operation.as_ref())
         .take(MAX_LINES)
         .filter_map(|(other, line)| {
-            let asked = index.asked(*index.entries_of(line).first()?);
+            let asked = index.asked(*line.entries.first()?);
             let (method, target) = asked.split_once(' ').unwrap_or_default();
             let path = target.split_once('?').map_or(target, |(path, _)| path);
             let other_method = usize::from(parts.method != method) * 3;
@@ -251,10 +251,10 @@ fn candidates(index: &Index, parts: &Parts) -> Vec<(Distance, u32)> {
             Some(((other && operation.is_some(), distance), Reverse(common), line))
         })
         .collect();
-    lines.sort_by_key(|(distance, common, line)| (*distance, *common, index.entries_of(line).first().copied()));
-    let entries = lines.into_iter().flat_map(|(distance, _, line)| {
-        index.entries_of(line).iter().take(MAX_OF_LINE).map(move |entry| (distance, *entry))
-    });
+    lines.sort_by_key(|(distance, common, line)| (*distance, *common, line.entries.first().copied()));
+    let entries = lines
+        .into_iter()
+        .flat_map(|(distance, _, line)| line.entries.iter().take(MAX_OF_LINE).map(move |entry| (distance, *entry)));
     entries.take(MAX_ELSEWHERE).collect()
 }
 

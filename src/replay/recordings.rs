@@ -388,7 +388,7 @@ impl Replay {
         if !self.index.labels.differ {
             return sequence.next(&self.index, bucket, asker, exhausted, true);
         }
-        let (table, sets) = (&self.index.labels, self.index.label_sets_in(&self.index.buckets[bucket as usize]));
+        let (table, sets) = (&self.index.labels, &self.index.buckets[bucket as usize].label_sets);
         let several = sets.len() > 1;
         let mut label_sets = taken.choose(table, sets, live, false);
         loop {

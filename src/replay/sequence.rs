@@ -65,7 +65,7 @@ impl Cursor {
         rank: impl Fn(u32) -> (bool, bool),
     ) -> Self {
         let held = |entry: u32| &index.held[entry as usize];
-        let first = all.first().copied().unwrap_or(index.entries_in(bucket)[0]);
+        let first = all.first().copied().unwrap_or(bucket.entries[0]);
         if bucket.conditional {
             all = conditions::nearest(asked, &all, |entry| (held(entry).conditions, held(entry).status));
         }
@@ -112,7 +112,7 @@ impl Sequence {
             self.served.resize(index.held.len(), 0);
         }
         let all = &index.buckets[bucket as usize];
-        if let ([only], false) = (index.entries_in(all), all.conditional) {
+        if let ([only], false) = (&all.entries[..], all.conditional) {
             return self.only(index, *only, exhausted);
         }
         let asked = if all.conditional { index.rules.keys.conditions(asker.headers) } else { Conditions::default() };
@@ -154,7 +154,7 @@ impl Sequence {
             return *place;
         }
         let all = &index.buckets[bucket as usize];
-        let entries = index.entries_in(all);
+        let entries = &all.entries;
         let of = |entry: &u32| index.variant(*entry);
         let is_of_client = |entry: &u32| caller.is_none_or(|caller| of(entry).caller.client == caller.client);
         let own: Vec<u32> = entries.iter().copied().filter(is_of_client).collect();
