@@ -311,51 +311,6 @@ proptest! {
     }
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
-    #[test]
-    fn a_fold_that_sorts_on_disk_gives_the_fixture_of_one_that_sorts_in_memory(
-        old in recorded(), new in recorded(), kept in 0..3_usize, bound in 0..2000_usize,
-    ) {
-        let folder = tempfile::tempdir().unwrap();
-        let at = |name: &str| folder.path().join(name);
-        std::fs::write(at("old.journal"), old).unwrap();
-        std::fs::write(at("new.journal"), new).unwrap();
-        let old = folded(&at("old.journal"), at("old.har"));
-        let redactor = crate::redact::Redactor::new(crate::redact::Plan::default());
-        let renews = [super::Renew::Nothing, super::Renew::Everything, super::Renew::Operations(&[])][kept];
-        let fold = |name: &str, max_sorted| {
-            let options = super::FoldOptions {
-                renews: Some(renews),
-                max_sorted,
-                ..super::FoldOptions::new(&redactor, "2026-11-21")
-            };
-            let sources = [&old, &at("new.journal")]
-                .map(|path| super::FoldSource { paths: vec![path.clone()], take: super::Take::All });
-            let folded = super::fold(&sources, &at(name), &options).unwrap();
-            (std::fs::read(at(name)).ok(), super::Folded { har: at(""), ..folded })
-        };
-        prop_assert_eq!(fold("disk.har", bound), fold("memory.har", usize::MAX));
-    }
-}
-
-/// A journal of requests that are repeated, with transient answers among them.
-fn recorded() -> impl Strategy<Value = Vec<u8>> {
-    let answers = prop::collection::vec((exchange(), 0..4_usize, 0..5_usize), 0..12);
-    answers.prop_map(|answers| {
-        let lines = answers.into_iter().flat_map(|(mut exchange, path, status)| {
-            exchange.request.target = Target::new("https", "up.example", format!("/{path}"));
-            exchange.request.body = Body::default();
-            let status = [200, 404, 429, 500, 503][status];
-            if let Some(response) = &mut exchange.response {
-                response.status = status;
-            }
-            journal_line(&exchange, &Verdict::default(), None)
-        });
-        lines.collect()
-    })
-}
-
 #[test]
 fn a_journal_line_is_a_har_entry_with_what_contrail_knew_beside_it() {
     let exchange = Exchange {
