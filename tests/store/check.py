@@ -487,6 +487,8 @@ def a_full_buffer_is_loud_and_takes_entries_again_when_the_store_is_back(work):
         assert "`buffer` holds as much as --trail-buffer-size allows" in said, said
         assert ready() == 503
         before = len(traffic.received)
+        # It is back only for who noticed that it was gone.
+        proxy.hears("segments wait in", seconds=90)
         store.start()
         proxy.hears("takes segments again", seconds=90)
         eventually(lambda: ready() == 200)
