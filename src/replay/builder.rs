@@ -83,6 +83,7 @@ impl Builder {
     #[must_use]
     pub fn finish(mut self) -> Replay {
         self.index.complete();
+        self.tokens.complete();
         Replay::new(self.index, self.tokens, self.exhausted)
     }
 }

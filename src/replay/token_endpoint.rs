@@ -32,7 +32,7 @@ pub(super) struct TokenEndpoint {
     grants: HashMap<Option<String>, Grants>,
     /// Issuer and audience of the first token in the recording.
     facts: Option<Arc<TokenFacts>>,
-    /// Tokens in use, and what they say; `None` of those that are no JWTs.
+    /// Tokens in use, and their facts; `None` of those that are no JWTs.
     used: HashMap<String, Option<Arc<TokenFacts>>>,
 }
 
@@ -44,6 +44,21 @@ struct Grants {
     tokens: HashSet<String>,
     /// What the last one that was granted got; `None` if none was.
     granted: Option<Map<String, Value>>,
+    /// How a further one is answered, by what all of them got.
+    issues: Issues,
+}
+
+/// Which token a client gets.
+#[derive(Debug, Default)]
+enum Issues {
+    /// The recorded one: no token was granted, or one that is no JWT. A fresh one would not show whose it is, as that one
+    /// does to the recording's requests.
+    #[default]
+    Recorded,
+    /// A fresh one for this user, by the digest of the name; for the client itself without one.
+    Fresh(Option<String>),
+    /// A fresh one for the owner of the recorded one: there are several.
+    Renewed,
 }
 
 /// Whose a token is: the client, and the user's digest; without one, it is the client's own.
@@ -84,6 +99,19 @@ impl TokenEndpoint {
         }
     }
 
+    /// Everything was taken note of.
+    pub(super) fn complete(&mut self) {
+        for grants in self.grants.values_mut().filter(|grants| grants.granted.is_some()) {
+            let used: Vec<_> = grants.tokens.drain().filter_map(|token| self.used.get(&token)).collect();
+            let owners: Option<BTreeSet<Owner<'_>>> = used.iter().map(|facts| facts.as_deref().map(owner)).collect();
+            grants.issues = match owners {
+                None => Issues::Recorded,
+                Some(owners) if owners.len() > 1 => Issues::Renewed,
+                Some(owners) => Issues::Fresh(owners.first().and_then(|(_, user)| user.map(str::to_owned))),
+            };
+        }
+    }
+
     /// Whether a token request of the same client is recorded.
     pub(super) fn knows(&self, request: &Request) -> bool {
         self.grants.contains_key(&TokenRequest::of(request).client)
@@ -93,14 +121,11 @@ impl TokenEndpoint {
     pub(super) fn reply(&self, index: &Index, request: &Request, now: SystemTime) -> Reply {
         let asked = TokenRequest::of(request);
         let grants = self.grants.get(&asked.client);
-        if grants.is_some_and(|grants| grants.granted.is_none() || self.are_opaque(grants)) {
-            return Reply::AsRecorded;
-        }
-        let owners = grants.map(|grants| self.owners(grants)).unwrap_or_default();
-        if owners.len() > 1 {
-            return Reply::AsRecorded;
-        }
-        let user = owners.into_iter().next().and_then(|(_, user)| user);
+        let user = match grants.map(|grants| &grants.issues) {
+            Some(Issues::Recorded | Issues::Renewed) => return Reply::AsRecorded,
+            Some(Issues::Fresh(user)) => user.as_deref(),
+            None => None,
+        };
         let template = grants.and_then(|grants| grants.granted.clone()).unwrap_or_default();
         let (scopes, remarks) = scopes(index, &asked, &template);
         let lifetime = template.get("expires_in").and_then(seconds).unwrap_or(LIFETIME);
@@ -122,28 +147,15 @@ impl TokenEndpoint {
     pub(super) fn renew(&self, request: &Request, answer: Answer, now: SystemTime) -> Answer {
         let asked = TokenRequest::of(request);
         let renewed = || {
-            let grants = self.grants.get(&asked.client).filter(|grants| self.owners(grants).len() > 1)?;
+            matches!(self.grants.get(&asked.client)?.issues, Issues::Renewed).then_some(())?;
             let template = granted_members(answer.status, answer.body.clone()?)?;
-            let token = template.get("access_token")?.as_str()?;
-            let is_granted = grants.tokens.contains(token) && !self.are_opaque(grants);
-            let facts = self.used.get(token).filter(|_| is_granted)?.as_ref()?;
+            let facts = self.used.get(template.get("access_token")?.as_str()?)?.as_ref()?;
             let scopes = facts.scopes.as_deref();
             let lifetime = template.get("expires_in").and_then(seconds).unwrap_or(LIFETIME);
             let token = self.sign(&asked, owner(facts), scopes, lifetime, now)?;
             Some(respond(template, token, lifetime, scopes.unwrap_or_default()))
         };
         renewed().unwrap_or(answer)
-    }
-
-    /// Whether a token of theirs says nothing of its user: a fresh one would not say whose it is, as that one does to
-    /// the recording's requests.
-    fn are_opaque(&self, grants: &Grants) -> bool {
-        grants.tokens.iter().any(|token| matches!(self.used.get(token), Some(None)))
-    }
-
-    /// The owners of their tokens.
-    fn owners(&self, grants: &Grants) -> BTreeSet<Owner<'_>> {
-        grants.tokens.iter().filter_map(|token| self.used.get(token)?.as_deref()).map(owner).collect()
     }
 
     /// The recorded token requests of all clients that were granted a token.
