@@ -1,6 +1,9 @@
 //! Identifies the caller of a request: the client with its set of scopes, and the user for whom it calls.
 
-use std::{collections::HashMap, hash::Hash};
+use std::{
+    collections::HashMap,
+    hash::{BuildHasher, Hash},
+};
 
 use crate::{
     exchange::{ByToken, Credential},
@@ -54,6 +57,12 @@ pub(super) struct CallerId {
     pub(super) user: u32,
 }
 
+/// The number of a key, from 1 in the order in which they came.
+pub(super) fn number_of<T: Eq + Hash, S: BuildHasher>(numbers: &mut HashMap<T, u32, S>, key: T) -> u32 {
+    let next = u32::try_from(numbers.len() + 1).unwrap_or(u32::MAX);
+    *numbers.entry(key).or_insert(next)
+}
+
 /// The callers of a recording.
 #[derive(Debug, Default)]
 pub(super) struct Callers {
@@ -64,17 +73,13 @@ pub(super) struct Callers {
 
 impl Callers {
     pub(super) fn intern(&mut self, credential: &Credential) -> CallerId {
-        fn number<T: Eq + Hash>(numbers: &mut HashMap<T, u32>, key: T) -> u32 {
-            let next = u32::try_from(numbers.len() + 1).unwrap_or(u32::MAX);
-            *numbers.entry(key).or_insert(next)
-        }
         let user = credential.facts().and_then(|facts| facts.user.clone());
         let user = user.map_or(0, |user| {
             let own = user_digest(user.as_bytes());
-            let user = number(&mut self.users, user);
+            let user = number_of(&mut self.users, user);
             *self.users.entry(own).or_insert(user)
         });
-        CallerId { client: number(&mut self.clients, Caller::of(credential)), user }
+        CallerId { client: number_of(&mut self.clients, Caller::of(credential)), user }
     }
 
     /// The numbers of a caller that is distinguishable and whose client was recorded.

@@ -5,13 +5,14 @@
 
 use std::{
     borrow::Cow,
+    hash::Hash,
     sync::{Arc, OnceLock, atomic::Ordering::Relaxed},
 };
 
 use ahash::{AHashMap, AHashSet};
 
 use super::{
-    caller::{CallerCache, CallerId, Callers},
+    caller::{CallerCache, CallerId, Callers, number_of},
     conditions::Conditions,
     fields::{self, Fields},
     ignore::IgnoreSet,
@@ -118,23 +119,17 @@ pub(super) struct RouteEntries {
     ignored: u16,
 }
 
-/// A length as a number of entries, lines or keys.
-fn count(length: usize) -> u32 {
-    u32::try_from(length).unwrap_or(u32::MAX)
-}
-
-/// What has this key in a list, added where nothing has.
-fn place_of<'l, T>(
-    places: &mut AHashMap<Key, u32>,
-    key: Key,
-    list: &'l mut Vec<T>,
-    new: impl FnOnce() -> T,
-) -> &'l mut T {
-    let place = *places.entry(key).or_insert_with(|| {
-        list.push(new());
-        count(list.len() - 1)
-    });
-    &mut list[place as usize]
+/// The place of what has this key in a list; it is added where nothing has.
+fn place_of<K: Eq + Hash, T>(
+    places: &mut AHashMap<K, u32>,
+    key: K,
+    list: &mut Vec<T>,
+    new: impl FnOnce(&K) -> T,
+) -> u32 {
+    *places.entry(key).or_insert_with_key(|key| {
+        list.push(new(key));
+        u32::try_from(list.len() - 1).unwrap_or(u32::MAX)
+    })
 }
 
 /// Recorded exchanges, ready to be found.
@@ -225,11 +220,12 @@ impl Index {
             }
         }
         let ignored = self.ignore_set(ignored);
-        let line = place_of(&mut self.by_line, prepared.line, &mut self.lines, || RouteEntries {
+        let line = place_of(&mut self.by_line, prepared.line, &mut self.lines, |_| RouteEntries {
             masks: Vec::new(),
             entries: Vec::new(),
             ignored,
         });
+        let line = &mut self.lines[line as usize];
         line.entries.push(number);
         if !line.masks.contains(&mask_id) {
             line.masks.push(mask_id);
@@ -237,26 +233,20 @@ impl Index {
             line.masks.sort_by(|left, right| masks[*left as usize].cmp(&masks[*right as usize]));
         }
         let labels = self.labels.number(prepared.labels, prepared.label_headers);
-        let next = u32::try_from(self.field_sets.len()).unwrap_or(u32::MAX);
-        let fields = *self.field_set_ids.entry(prepared.fields).or_insert_with_key(|fields| {
-            self.field_sets.push(fields.clone());
-            next
-        });
-        let exact = prepared.exact.map_or(0, |key| {
-            let next = count(self.exact_keys.len() + 1);
-            *self.exact_keys.entry(key).or_insert(next)
-        });
+        let fields = place_of(&mut self.field_set_ids, prepared.fields, &mut self.field_sets, Fields::clone);
+        let exact = prepared.exact.map_or(0, |key| number_of(&mut self.exact_keys, key));
         if let Some(order) = prepared.order {
             self.orders.insert(number, order);
         }
         let conditional = prepared.conditions.any();
-        let bucket = place_of(&mut self.by_key, prepared.key, &mut self.buckets, || Bucket {
+        let bucket = place_of(&mut self.by_key, prepared.key, &mut self.buckets, |_| Bucket {
             entries: Vec::new(),
             label_sets: Vec::new(),
             field_sets: Vec::new(),
             mask: mask_id,
             conditional: false,
         });
+        let bucket = &mut self.buckets[bucket as usize];
         bucket.entries.push(number);
         bucket.conditional |= conditional;
         if !bucket.label_sets.contains(&labels) {
@@ -291,11 +281,7 @@ impl Index {
         let intern = || self.callers.intern(&prepared.credential);
         let caller = self.caller_cache.of(&prepared.credential, intern);
         let variant = Variant { caller, labels, fields, exact };
-        let next = u32::try_from(self.variants.len()).unwrap_or(u32::MAX);
-        let variant = *self.variant_ids.entry(variant).or_insert_with(|| {
-            self.variants.push(variant);
-            next
-        });
+        let variant = place_of(&mut self.variant_ids, variant, &mut self.variants, Variant::clone);
         self.held.push(RecordedExchange {
             source: u32::try_from(self.sources.len().saturating_sub(1)).unwrap_or(u32::MAX),
             variant,
