@@ -4,7 +4,7 @@
 use std::{borrow::Cow, cell::LazyCell, ops::Range, sync::Arc};
 
 use super::{
-    header_names, hints, jwt, named,
+    header_names, hints, jwt, manifest, named,
     names::{self, FieldContext, JWK_PRIVATE, LISTED_VALUES, OAUTH, is_listed_name, is_listed_value},
     prefilter::Hints,
     shapes,
@@ -266,7 +266,7 @@ impl<'r, 'd> Reading<'r, 'd, '_> {
                 .or_else(|| (text == "auth" && is_basic(value)).then_some(Kind::Basic));
             let field = kind.map(|kind| Inherited { kind, all: !names::is_vague(&text), below: false });
             // The values of a secret of Kubernetes have any name.
-            let is_data = matches!(&*text, "data" | "stringData") && *is_secret
+            let is_data = manifest::DATA.contains(&&*text) && *is_secret
                 || is_listed_value(&text) && *is_sensitive
                 || sensitive.is_some_and(|list| lists(list, &text));
             let data = is_data.then_some(Inherited { kind: Kind::Secret, all: true, below: true });
@@ -384,10 +384,11 @@ pub(in crate::redact) fn listed_kind(node: Node<'_>) -> Option<Kind> {
     })
 }
 
-/// Whether an object is a secret of Kubernetes: one of a list says so by its type only.
+/// Whether an object is a secret of Kubernetes.
 fn holds_secrets(node: Node<'_>) -> bool {
-    let is = |name: &str, is: fn(&str) -> bool| node.get(name).and_then(Node::as_str).is_some_and(|text| is(&text));
-    is("kind", |kind| kind == "Secret") || is("type", |of| of == "Opaque" || of.starts_with("kubernetes.io/"))
+    let value = |name: &str| node.get(name).and_then(Node::as_str);
+    let is_mark = |name: &&str| value(name).is_some_and(|value| manifest::is_mark(name.as_bytes(), value.as_bytes()));
+    ["kind", "type"].iter().any(is_mark)
 }
 
 /// Whether the value of an object is called a secret beside it: by Terraform, by the Parameter Store of AWS.
@@ -429,26 +430,8 @@ fn means_by_others(name: &[u8]) -> bool {
     /// Of a list, of a validator's error, of a secret of Kubernetes, of Terraform's state.
     const OTHERS: &[&str] = &["input", "data", "stringData", "attributes"];
     let is = |held: &&str| held.as_bytes().eq_ignore_ascii_case(name);
-    let may = matches!(
-        name,
-        [
-            b'a'
-            | b'A'
-            | b'd'
-            | b'D'
-            | b'i'
-            | b'I'
-            | b'k'
-            | b'K'
-            | b'p'..=b'q'
-            | b'P'..=b'Q'
-            | b's'
-            | b'S'
-            | b'v'
-            | b'V',
-            ..,
-        ]
-    );
+    let first = name.first().map(u8::to_ascii_lowercase);
+    let may = matches!(first, Some(b'a' | b'd' | b'i' | b'k' | b'p' | b'q' | b's' | b'v'));
     may && matches!(name.len(), 1 | 2 | 4 | 5 | 6 | 10)
         && (JWK_PRIVATE.iter().any(is) || LISTED_VALUES.iter().any(is) || OTHERS.iter().any(is))
 }

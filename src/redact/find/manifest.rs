@@ -5,12 +5,25 @@ use std::ops::Range;
 use super::{assigned::skip, emit::Emit, steps::looked};
 use crate::redact::{kind::Kind, label};
 
+/// The members of a secret that hold its values.
+pub(super) const DATA: [&str; 2] = ["data", "stringData"];
+
+/// Whether a member marks what it stands in as a secret: its `kind` does, or its `type`, which alone stands in the items
+/// of a list.
+pub(super) fn is_mark(name: &[u8], value: &[u8]) -> bool {
+    match name {
+        b"kind" => value == b"Secret",
+        b"type" => value == b"Opaque" || value.starts_with(b"kubernetes.io/"),
+        _ => false,
+    }
+}
+
 /// The members of a mapping that is not at its end.
 #[derive(Default)]
 struct Mapping {
     /// Where their names begin.
     column: usize,
-    /// Whether one of them says that this is a secret.
+    /// Whether one of them marks it as a secret.
     is_secret: bool,
     /// Where the names in the last one begin, if it is what a secret holds; what is farther right is of a text.
     data: Option<usize>,
@@ -65,10 +78,9 @@ pub(super) fn find(text: &[u8], emit: &mut Emit<'_>) {
         }
         let Some(mapping) = mappings.last_mut() else { continue };
         let value = line[from..].trim_ascii();
-        let is_data = value.is_empty() && matches!(name, b"data" | b"stringData");
+        let is_data = value.is_empty() && DATA.iter().any(|data| data.as_bytes() == name);
         mapping.data = is_data.then_some(mapping.column);
-        mapping.is_secret |= name == b"kind" && value == b"Secret"
-            || name == b"type" && (value == b"Opaque" || value.starts_with(b"kubernetes.io/"));
+        mapping.is_secret |= is_mark(name, value);
     }
     mappings.drain(..).rev().for_each(close);
 }
