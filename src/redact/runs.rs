@@ -86,17 +86,22 @@ fn is_visible(byte: u8) -> bool {
 }
 
 /// The next run from `at` on that may be base64 or hex of a text: all the letters that stand together.
-fn next(text: &[u8], at: usize) -> Option<Range<usize>> {
-    let mut at = at;
+fn next(text: &[u8], mut at: usize) -> Option<Range<usize>> {
     loop {
-        let start = at + text.get(at..)?.iter().position(|byte| is_letter(*byte))?;
-        let end = start + text[start..].iter().take_while(|byte| is_letter(**byte)).count();
-        looked(end - start);
-        if may_hold(&text[start..end]) {
-            return Some(start..end);
+        at += text.get(at..)?.iter().position(|byte| is_letter(*byte))?;
+        let run = letters(text, at);
+        if may_hold(&text[run.clone()]) {
+            return Some(run);
         }
-        at = end;
+        at = run.end;
     }
+}
+
+/// The letters that stand together from `at` on.
+fn letters(text: &[u8], at: usize) -> Range<usize> {
+    let length = text[at..].iter().take_while(|byte| is_letter(**byte)).count();
+    looked(length);
+    at..at + length
 }
 
 /// Passes on every run that may be base64 or hex of a text and has a letter in `near`. Gives where the last run ends
@@ -111,12 +116,11 @@ pub(in crate::redact) fn around<B>(
     let before = text.get(seen..near.start).unwrap_or_default();
     let mut at = near.start - before.iter().rev().take_while(|byte| is_letter(**byte)).count();
     while at < near.end {
-        let end = at + text[at..].iter().take_while(|byte| is_letter(**byte)).count();
-        looked(end - at);
-        if may_hold(&text[at..end]) {
-            found(at..end)?;
+        let run = letters(text, at);
+        at = run.end + 1;
+        if may_hold(&text[run.clone()]) {
+            found(run)?;
         }
-        at = end + 1;
     }
     ControlFlow::Continue(at)
 }
