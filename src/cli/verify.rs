@@ -220,7 +220,7 @@ fn read(
         let place = ExchangeRef { source: &name, entry, line, outside, ..ExchangeRef::default() };
         let redacted = match checked.remark {
             Remark::Nothing { counted, searched } => {
-                collector.unremarkable(place, &counted, unauthenticated);
+                collector.clean_verdict(place, &counted, unauthenticated);
                 searched.map(|exchange| redactor.redact(JudgedExchange::new(exchange, Verdict::default())))
             }
             Remark::Something(judged) => {

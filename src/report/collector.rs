@@ -236,7 +236,7 @@ impl Collector {
 
     /// Counts an exchange without a finding; not for a collector that lists exchanges. The rest as
     /// [`Collector::exchange`].
-    pub fn unremarkable(&mut self, place: ExchangeRef<'_>, counted: &CleanVerdict, other: Option<Unauthenticated>) {
+    pub fn clean_verdict(&mut self, place: ExchangeRef<'_>, counted: &CleanVerdict, other: Option<Unauthenticated>) {
         debug_assert!(!self.lists());
         if self.open.is_none() && other.is_some() {
             self.open = Some((Half::new(false), Half::new(false)));

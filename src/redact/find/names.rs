@@ -198,8 +198,8 @@ fn is_word(value: &[u8]) -> bool {
     value.len() < MAX_WORD && value.iter().all(|byte| byte.is_ascii_lowercase() || matches!(byte, b'-' | b'_'))
 }
 
-/// Whether a value is what a page shows beside a field, or an error says of it: several words that begin with a capital
-/// and have no digits (`"token": "Token has expired"`). A phrase may be a password, unless it speaks of one.
+/// Whether a value is the label of a field or the message of an error: several words that begin with a capital and have
+/// no digits (`"token": "Token has expired"`). A phrase may be a password, unless it contains the word.
 fn is_label(kind: Kind, value: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(value) else { return false };
     let written = |character: char| character.is_alphabetic() || " .,:;!?'’()…-".contains(character);
