@@ -1,15 +1,15 @@
 //! One schema and its verdict on a value.
 
-use std::{collections::BTreeMap, fmt, ops::Range, sync::Arc};
+use std::{fmt, sync::Arc};
 
 use super::{
     Applicable, Gap, Indeterminate, Open, SchemaViolation, Types,
     adapt::Side,
-    errors::{MAX_VIOLATIONS, Violations},
-    fast_path::{Look, Outcome, Part},
+    errors::Violations,
+    fast_path::{Look, Outcome},
     set::{Build, Schemas},
 };
-use crate::json::{Document, Kind, Leaf, Narrowed, Node, Suspects, work};
+use crate::json::{Document, Kind, Leaf, Node, work};
 
 /// Nesting up to which the stack of any thread suffices.
 const MAX_SHALLOW_DEPTH: usize = 64;
@@ -36,18 +36,6 @@ impl fmt::Debug for Schema {
 
 /// What is expected where a value breaks a schema at more places than can be searched for.
 const EVERY_LEVEL: &str = "what the document shows, at every level";
-
-/// Doubtful parts of a document that are judged together at first; then twice as many each time.
-const BATCH: usize = if cfg!(test) { 2 } else { 64 };
-
-/// What the fast path makes of a value.
-struct FastPathResult {
-    outcome: Outcome,
-    /// Those that may be judged without each other, where the whole does not conform for certain.
-    parts: Vec<Part>,
-    /// The parts that may be undocumented, or break the schema.
-    suspects: Vec<Range<usize>>,
-}
 
 /// The verdict of a schema on a value.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -100,12 +88,10 @@ impl Schema {
         document: &Document,
         is_origin: &(dyn Fn(&str) -> bool + Sync),
     ) -> Result<SchemaVerdict, Indeterminate> {
-        let judged = match self.looked(document, is_origin)? {
-            Some(FastPathResult { outcome: Outcome::Conforms, .. }) => Ok(SchemaVerdict::default()),
+        match self.looked(document, is_origin)? {
+            Some(Outcome::Conforms) => Ok(SchemaVerdict::default()),
             looked => self.in_full(document, is_origin, looked),
-        };
-        debug_assert!(self.agrees(document, is_origin, &judged));
-        judged
+        }
     }
 
     /// Whether a value conforms, nothing about that left open; `None` where one look does not decide.
@@ -115,7 +101,7 @@ impl Schema {
             Outcome::Conforms => Some(true),
             Outcome::Valid if look.is_decided() => Some(true),
             Outcome::Violates => Some(false),
-            Outcome::Undecided | Outcome::Valid | Outcome::Doubt => None,
+            Outcome::Valid | Outcome::Doubt => None,
         }
     }
 
@@ -123,20 +109,6 @@ impl Schema {
     pub(crate) fn excludes(&self, kind: Kind) -> bool {
         let (build, place) = self.build();
         build.fast_path.excludes(build.roots[place].shape, kind)
-    }
-
-    /// Whether the judge and the gap walker come to a verdict, too, if they come to any.
-    fn agrees(
-        &self,
-        document: &Document,
-        is_origin: &(dyn Fn(&str) -> bool + Sync),
-        judged: &Result<SchemaVerdict, Indeterminate>,
-    ) -> bool {
-        let in_full = work::share(u64::MAX, || self.judge_in_full(document, is_origin));
-        // Bounds cut them off at different places.
-        let is_cut = in_full.as_ref().is_ok_and(|judged| !judged.open.is_empty() && !judged.violations.is_empty());
-        assert!(in_full.is_err() || is_cut || in_full == *judged, "{in_full:?} in full, {judged:?} by the fast path");
-        true
     }
 
     /// The judge and the gap walker without the fast path; [`Schema::judge`] has to agree.
@@ -157,18 +129,15 @@ impl Schema {
         &self,
         document: &Document,
         is_origin: &(dyn Fn(&str) -> bool + Sync),
-        mut looked: Option<FastPathResult>,
+        looked: Option<Outcome>,
     ) -> Result<SchemaVerdict, Indeterminate> {
         let (build, place) = self.build();
         let entry = build.roots[place].entry;
         let reach = build.coverage.reach(entry);
         let judge = move || {
-            let violations = match &looked {
-                Some(FastPathResult { outcome: Outcome::Undecided | Outcome::Valid, .. }) => Violations::default(),
-                looked => {
-                    let parts = looked.as_ref().map(|looked| &looked.parts[..]).unwrap_or_default();
-                    Self::violations(build, place, document, parts)?
-                }
+            let violations = match looked {
+                Some(Outcome::Valid) => Violations::default(),
+                _ => Self::violations(build, place, document)?,
             };
             if reach.circle_of_choices && document.depth() > MAX_SHALLOW_DEPTH {
                 // Each level would judge all branches again.
@@ -179,18 +148,17 @@ impl Schema {
             }
             let look = build.fast_path.look(is_origin);
             let asks = looked.is_some();
-            let suspects = looked.as_mut().map_or(Suspects::EVERYWHERE, |looked| Suspects::of(&mut looked.suspects));
             // What was looked at is known by its place, so that a document inside a text is not looked at.
             let outcome = |branch: usize, value: Node<'_>| {
                 let asks = asks && std::ptr::eq(value.document(), document);
                 asks.then(|| look.outcome_of_branch(build.branches[branch], value))
             };
             let holds = |branch: usize, value: Node<'_>| match outcome(branch, value) {
-                Some(Outcome::Conforms | Outcome::Undecided | Outcome::Valid) => true,
+                Some(Outcome::Conforms | Outcome::Valid) => true,
                 Some(Outcome::Violates) => false,
                 Some(Outcome::Doubt) | None => build.judge.holds(branch, Leaf::Value(value)),
             };
-            let (gaps, mut open) = build.coverage.walk(entry, document.root(), &holds, is_origin, suspects);
+            let (gaps, mut open) = build.coverage.walk(entry, document.root(), &holds, is_origin);
             if violations.cut {
                 open.push(Open::everywhere("it breaks its schema at more places than are listed"));
             }
@@ -208,18 +176,10 @@ impl Schema {
     }
 
     /// What the fast path makes of a value; `None` where it must not be asked.
-    fn looked(
-        &self,
-        document: &Document,
-        is_origin: &dyn Fn(&str) -> bool,
-    ) -> Result<Option<FastPathResult>, Indeterminate> {
+    fn looked(&self, document: &Document, is_origin: &dyn Fn(&str) -> bool) -> Result<Option<Outcome>, Indeterminate> {
         let value = document.root();
-        let looked = self.look(value, is_origin, |look, shape| {
-            let outcome = look.outcome(shape, value);
-            let parts = if outcome > Outcome::Valid { look.parts(shape, value) } else { Vec::new() };
-            (outcome, parts)
-        })?;
-        Ok(looked.map(|((outcome, parts), look)| FastPathResult { outcome, parts, suspects: look.suspects() }))
+        let looked = self.look(value, is_origin, |look, shape| look.outcome(shape, value))?;
+        Ok(looked.map(|(outcome, _)| outcome))
     }
 
     /// Looks at a value by the shape of this schema, within the bound on steps; `None` as of [`Self::looked`].
@@ -242,41 +202,18 @@ impl Schema {
 
     #[cfg(test)]
     pub(super) fn at_a_look(&self, document: &Document, is_origin: &dyn Fn(&str) -> bool) -> Option<Outcome> {
-        self.looked(document, is_origin).ok()?.map(|looked| looked.outcome)
-    }
-
-    #[cfg(test)]
-    pub(super) fn parts_at_a_look(&self, document: &Document, is_origin: &dyn Fn(&str) -> bool) -> Vec<Part> {
-        self.looked(document, is_origin).ok().flatten().map(|looked| looked.parts).unwrap_or_default()
-    }
-
-    #[cfg(test)]
-    pub(super) fn suspects_at_a_look(
-        &self,
-        document: &Document,
-        is_origin: &dyn Fn(&str) -> bool,
-    ) -> Vec<Range<usize>> {
-        self.looked(document, is_origin).ok().flatten().map(|looked| looked.suspects).unwrap_or_default()
+        self.looked(document, is_origin).ok()?
     }
 
     fn build(&self) -> (&Build, usize) {
         self.schemas.build_of(self.place)
     }
 
-    /// The parts that conform for certain are left out.
-    fn violations(
-        build: &Build,
-        place: usize,
-        document: &Document,
-        parts: &[Part],
-    ) -> Result<Violations, Indeterminate> {
+    fn violations(build: &Build, place: usize, document: &Document) -> Result<Violations, Indeterminate> {
         let value = Leaf::Value(document.root());
         // To find every place takes more steps than to find whether there is one: where a schema refers to itself from
         // within a choice, each level multiplies them by the number of branches.
-        let (violations, taken) = work::bounded(work::left() / 4 * 3, || match parts {
-            [] => build.judge.violations(place, value),
-            _ => Self::violations_of_parts(build, place, document, parts),
-        });
+        let (violations, taken) = work::bounded(work::left() / 4 * 3, || build.judge.violations(place, value));
         work::take(taken);
         if let Some(violations) = violations {
             return violations;
@@ -287,46 +224,6 @@ impl Schema {
         }
         let everywhere = SchemaViolation { at: String::new(), expected: EVERY_LEVEL.into() };
         Ok(Violations { found: vec![everywhere], cut: true })
-    }
-
-    /// The parts in doubt are judged some at a time, until there are as many violations as are reported.
-    fn violations_of_parts(
-        build: &Build,
-        place: usize,
-        document: &Document,
-        parts: &[Part],
-    ) -> Result<Violations, Indeterminate> {
-        let doubtful: Vec<&Range<usize>> = parts.iter().filter(|part| !part.certain).map(|part| &part.span).collect();
-        let innermost = doubtful.iter().zip(doubtful[1.min(doubtful.len())..].iter().map(Some).chain([None]));
-        let innermost = innermost.filter(|(span, next)| next.is_none_or(|next| next.start >= span.end));
-        let innermost: Vec<_> = innermost.map(|(span, _)| *span).collect();
-        let mut found = BTreeMap::new();
-        let mut cut = false;
-        let (mut left, mut size, mut tried) = (&innermost[..], BATCH, 0);
-        loop {
-            let (together, rest) = left.split_at(size.min(left.len()));
-            // Without any, what is in doubt is around all parts.
-            let batch = together.first().map_or(0, |first| first.start)..together.last().map_or(0, |last| last.end);
-            let is_left_out =
-                |part: &&Part| part.certain || part.span.end <= batch.start || part.span.start >= batch.end;
-            let without = parts.iter().filter(is_left_out).map(|part| part.span.start);
-            let narrowed = Narrowed::of(document, without);
-            let judged = build.judge.violations(place, Leaf::Value(narrowed.root()))?;
-            cut |= judged.cut;
-            for violation in judged.found {
-                found.entry(narrowed.in_whole(&violation.at)).or_insert(violation.expected);
-            }
-            cut |= found.len() > MAX_VIOLATIONS || (found.len() == MAX_VIOLATIONS && !rest.is_empty());
-            if cut || rest.is_empty() {
-                break;
-            }
-            // As many as it probably takes.
-            tried += together.len();
-            let wanted = MAX_VIOLATIONS + 1 - found.len();
-            (left, size) = (rest, (size * 2).min((tried * wanted).div_ceil(found.len().max(1))));
-        }
-        let found = found.into_iter().take(MAX_VIOLATIONS);
-        Ok(Violations { found: found.map(|(at, expected)| SchemaViolation { at, expected }).collect(), cut })
     }
 
     /// The violations of a text outside of any document, by the judge alone.

@@ -396,8 +396,7 @@ impl<'a> Compiler<'a> {
         set.schemas.push(pointer);
         set.decided.push(list.to_owned());
         Self::no_circle(&parts, &set.decided)?;
-        let mut branch =
-            Branch { kinds: Kinds::ALL, silent: parts.is_empty(), values: None, required: Vec::new(), shape: 0 };
+        let mut branch = Branch { kinds: Kinds::ALL, values: None, required: Vec::new(), shape: 0 };
         for part in &parts {
             if let Some(types) = part.schema.get("type") {
                 branch.kinds.0 &= Kinds::named(types).ok_or(Unknown)?.0.0;

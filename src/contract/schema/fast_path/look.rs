@@ -3,7 +3,6 @@
 use std::{
     borrow::Cow,
     cell::{Cell, RefCell},
-    ops::Range,
     sync::Arc,
 };
 
@@ -24,22 +23,12 @@ use crate::{
 pub(in crate::contract::schema) enum Outcome {
     /// It conforms, and nothing about it is undocumented.
     Conforms,
-    /// As [`Self::Conforms`], but only a keyword without a check decides between branches that hold.
-    Undecided,
-    /// It conforms. Something about it may be undocumented.
+    /// It conforms. Something about it may be undocumented, or left open.
     Valid,
     /// Anything may be.
     Doubt,
     /// It does not conform.
     Violates,
-}
-
-/// What becomes of a choice.
-#[derive(Clone, Copy)]
-struct Chosen {
-    outcome: Outcome,
-    /// The shapes of two branches that hold where only one may.
-    both: Option<[usize; 2]>,
 }
 
 impl Outcome {
@@ -51,13 +40,7 @@ impl Outcome {
 impl FastPath {
     /// Looks at the values of one document.
     pub(in crate::contract::schema) fn look<'g>(&'g self, is_origin: &'g dyn Fn(&str) -> bool) -> Look<'g> {
-        Look {
-            shapes: &self.shapes,
-            is_origin,
-            decided: RefCell::default(),
-            suspects: RefCell::default(),
-            is_open: Cell::default(),
-        }
+        Look { shapes: &self.shapes, is_origin, decided: RefCell::default(), is_open: Cell::default() }
     }
 
     /// Whether a value of this type breaks a shape for certain.
@@ -106,12 +89,10 @@ impl FastPath {
 
 /// Looks at the values of one document.
 pub(in crate::contract::schema) struct Look<'g> {
-    pub(super) shapes: &'g [Shape],
+    shapes: &'g [Shape],
     is_origin: &'g dyn Fn(&str) -> bool,
     /// What became of choices, by shape and place of the value, so that no depth of choices multiplies the work.
-    decided: RefCell<AHashMap<(usize, usize), Chosen>>,
-    /// What made values [`Outcome::Valid`], or undecided.
-    suspects: RefCell<Vec<Range<usize>>>,
+    decided: RefCell<AHashMap<(usize, usize), Outcome>>,
     /// Something may be undecided in a value that is [`Outcome::Valid`].
     is_open: Cell<bool>,
 }
@@ -120,24 +101,6 @@ impl Look<'_> {
     /// Whether nothing is undecided in the values looked at, as far as they conform.
     pub(in crate::contract::schema) fn is_decided(&self) -> bool {
         !self.is_open.get()
-    }
-
-    /// The parts of the values looked at that may be undocumented, in any order.
-    pub(in crate::contract::schema) fn suspects(self) -> Vec<Range<usize>> {
-        self.suspects.into_inner()
-    }
-
-    /// Leaves it to the walker whether this value has a gap, or is undecided. It stands for what was found in it.
-    pub(super) fn suspect(&self, value: Node<'_>, outcome: Outcome) -> Outcome {
-        let (span, mut suspects) = (value.span(), self.suspects.borrow_mut());
-        while suspects.pop_if(|last| span.start <= last.start && last.end <= span.end).is_some() {}
-        suspects.push(span);
-        outcome
-    }
-
-    /// The shapes of two branches that hold for a value of a choice that was looked at, where only one may.
-    pub(super) fn both(&self, index: usize, value: Node<'_>) -> Option<[usize; 2]> {
-        self.decided.borrow().get(&(index, value.span().start))?.both
     }
 
     /// The fast path's outcome for a value. Recurses as deep as the value is.
@@ -178,7 +141,7 @@ impl Look<'_> {
         }
         match choice.decided(value) {
             Decided::Branch(index) => {
-                return self.several(choice.holding, [&choice.branches[index]].into_iter(), value).outcome;
+                return self.several(choice.holding, [&choice.branches[index]].into_iter(), value);
             }
             Decided::Nothing => return Outcome::Violates,
             Decided::Open => {}
@@ -188,30 +151,26 @@ impl Look<'_> {
         let branches =
             choice.branches.iter().enumerate().filter(|(index, _)| likely >> index & 1 == 1).map(|(_, branch)| branch);
         if likely.count_ones() < 2 || !matches!(kind, Kind::Array | Kind::Object) {
-            return self.several(choice.holding, branches, value).outcome;
+            return self.several(choice.holding, branches, value);
         }
         let key = (index, value.span().start);
-        if let Some(decided) = self.decided.borrow().get(&key) {
-            return decided.outcome;
+        if let Some(outcome) = self.decided.borrow().get(&key) {
+            return *outcome;
         }
-        let chosen = self.several(choice.holding, branches, value);
-        self.decided.borrow_mut().insert(key, chosen);
-        chosen.outcome
+        let outcome = self.several(choice.holding, branches, value);
+        self.decided.borrow_mut().insert(key, outcome);
+        outcome
     }
 
-    fn several<'b>(&self, holding: Holding, branches: impl Iterator<Item = &'b Branch>, value: Node<'_>) -> Chosen {
-        let (mut count, mut doubt, mut frees, mut worst) = (0, false, false, Outcome::Conforms);
-        let mut only = None;
+    fn several<'b>(&self, holding: Holding, branches: impl Iterator<Item = &'b Branch>, value: Node<'_>) -> Outcome {
+        let (mut count, mut doubt, mut worst) = (0, false, Outcome::Conforms);
         for branch in branches {
             match self.outcome(branch.shape, value) {
                 Outcome::Violates => {}
                 Outcome::Doubt => doubt = true,
+                _ if holding == Holding::One && count > 0 => return Outcome::Violates,
                 held => {
-                    if let (Holding::One, Some(first)) = (holding, only.replace(branch.shape)) {
-                        return Chosen { outcome: Outcome::Violates, both: Some([first, branch.shape]) };
-                    }
                     count += 1;
-                    frees |= branch.silent;
                     worst = worst.max(held);
                 }
             }
@@ -219,17 +178,13 @@ impl Look<'_> {
         if doubt || holding == Holding::Undecided && count > 1 {
             self.is_open.set(true);
         }
-        let outcome = match (holding, count) {
-            (Holding::Any | Holding::Undecided, 1..) if doubt => self.suspect(value, Outcome::Valid),
+        match (holding, count) {
+            (Holding::Any | Holding::Undecided, 1..) if doubt => Outcome::Valid,
             _ if doubt => Outcome::Doubt,
             (_, 0) => Outcome::Violates,
-            (Holding::Undecided, 2..) if worst == Outcome::Conforms => self.suspect(value, Outcome::Undecided),
-            // The walker looks at nothing below what a silent branch frees.
-            _ if worst == Outcome::Undecided && (count > 1 || frees) => self.suspect(value, Outcome::Valid),
-            (Holding::Undecided, 2..) => self.suspect(value, Outcome::Valid),
+            (Holding::Undecided, 2..) => Outcome::Valid,
             _ => worst,
-        };
-        Chosen { outcome, both: None }
+        }
     }
 
     fn select(&self, select: &Select, value: Node<'_>) -> Outcome {
@@ -242,7 +197,7 @@ impl Look<'_> {
             None if select.has_default => otherwise(),
             _ => {
                 self.is_open.set(true);
-                self.suspect(value, otherwise().max(Outcome::Valid))
+                otherwise().max(Outcome::Valid)
             }
         }
     }
@@ -281,7 +236,7 @@ impl Look<'_> {
         }
         let is_known = text.known.is_empty()
             || value.as_str().is_some_and(|held| text.known.iter().any(|known| known.matches(&held, self.is_origin)));
-        if is_known { Outcome::Conforms } else { self.suspect(value, Outcome::Valid) }
+        if is_known { Outcome::Conforms } else { Outcome::Valid }
     }
 
     fn items(&self, items: &Items, value: Node<'_>) -> Outcome {
@@ -332,14 +287,14 @@ impl Look<'_> {
     }
 
     #[inline]
-    pub(super) fn other(&self, others: Others, value: Node<'_>) -> Outcome {
+    fn other(&self, others: Others, value: Node<'_>) -> Outcome {
         match others {
-            Others::Gap => self.suspect(value, Outcome::Valid),
+            Others::Gap => Outcome::Valid,
             Others::Closed => Outcome::Violates,
             Others::Covered => Outcome::Conforms,
             Others::Scalar(kinds) => Outcome::of(kinds.has(value.kind())),
             Others::Shape(shape) => self.outcome(shape, value),
-            Others::Unnamed(shape) => self.suspect(value, self.outcome(shape, value).max(Outcome::Valid)),
+            Others::Unnamed(shape) => self.outcome(shape, value).max(Outcome::Valid),
         }
     }
 }
@@ -355,7 +310,7 @@ fn plain_or_unescaped(value: Node<'_>) -> Cow<'_, [u8]> {
 
 impl Select {
     /// The shape that a value of the member selects.
-    pub(super) fn case(&self, selector: &[u8]) -> Option<usize> {
+    fn case(&self, selector: &[u8]) -> Option<usize> {
         self.cases.get(selector).copied()
     }
 }
@@ -364,7 +319,7 @@ impl Members {
     /// What is asked of the member of this name, and its bit among the required ones. `expected` is where the name
     /// probably is, and becomes where the next one is.
     #[inline]
-    pub(super) fn about(&self, name: Node<'_>, expected: &mut usize) -> (Others, u64) {
+    fn about(&self, name: Node<'_>, expected: &mut usize) -> (Others, u64) {
         match self.find(&plain_or_unescaped(name), *expected) {
             None => (self.others, 0),
             Some(index) => {
@@ -378,7 +333,7 @@ impl Members {
 
 impl Choice {
     /// What a member of a value selects.
-    pub(super) fn decided(&self, value: Node<'_>) -> Decided {
+    fn decided(&self, value: Node<'_>) -> Decided {
         self.decision.as_ref().map_or(Decided::Open, |decision| decision.by(value))
     }
 
@@ -409,7 +364,7 @@ impl Choice {
     }
 
     /// Those of the branches that no deciding member of an object excludes, as long as there are several.
-    pub(super) fn by_members(&self, mut branches: u128, value: Node<'_>) -> u128 {
+    fn by_members(&self, mut branches: u128, value: Node<'_>) -> u128 {
         for DecidingMember { name, values } in &self.deciding {
             if branches.count_ones() < 2 {
                 break;

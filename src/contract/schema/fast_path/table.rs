@@ -89,8 +89,6 @@ pub(super) struct Select {
 pub(super) struct Branch {
     /// The types that it takes.
     pub(super) kinds: Kinds,
-    /// It states nothing.
-    pub(super) silent: bool,
     /// The value itself is one of these.
     pub(super) values: Option<Arc<Constants>>,
     /// Members that an object has to have, and need not have in every other branch.

@@ -18,7 +18,7 @@ use crate::{
         list::joined,
         schema::{Open, decision::Decided},
     },
-    json::{Document, Entries, Items, Kind, Node, Suspects, push_pointer, work},
+    json::{Document, Entries, Items, Kind, Node, push_pointer, work},
 };
 
 /// Bound on the nesting of JSON in a text.
@@ -139,8 +139,6 @@ struct Walk<'c> {
     sets: Sets<'c>,
     holds: Holds<'c>,
     is_origin: &'c dyn Fn(&str) -> bool,
-    /// Where gaps may be.
-    suspects: Suspects<'c>,
     /// Some place that these schemas lead to is unusable.
     broken: bool,
     /// A choice about the value that was looked at last came out in a way that only an aspect without a check could
@@ -168,13 +166,12 @@ impl Coverage {
         root: Node<'_>,
         holds: Holds<'_>,
         is_origin: &dyn Fn(&str) -> bool,
-        suspects: Suspects<'_>,
     ) -> (Vec<Gap>, Vec<Open>) {
         let scratch = Scratch { found: Distinct::of(self.entries.len()), held: AHashMap::new(), todo: Vec::new() };
         let scratch = RefCell::new(scratch);
         let (sets, open) = (Sets::default(), RefCell::default());
         let (undecided, broken) = (Cell::new(false), self.entries[entry].reach.broken);
-        let walk = Walk { coverage: self, sets, holds, is_origin, suspects, broken, undecided, open, scratch };
+        let walk = Walk { coverage: self, sets, holds, is_origin, broken, undecided, open, scratch };
         let gaps = walk.walk(entry, root);
         (gaps, walk.open.into_inner())
     }
@@ -198,14 +195,13 @@ impl<'c> Walk<'c> {
                 self.open(String::new(), "it has more undocumented places than are listed");
                 break;
             }
-            let is_suspect = |value: &Node<'_>| self.suspects.touch(&value.span());
             let next = match &mut frame.children {
-                Children::Members(members) => members.find(|(_, value)| is_suspect(value)).map(|(name, value)| {
+                Children::Members(members) => members.next().map(|(name, value)| {
                     let name = name.as_str().unwrap_or_default();
                     let covered = frame.applicable.member(self.coverage, &name);
                     (Step::Member(name), value, covered)
                 }),
-                Children::Items(items) => items.find(|(_, item)| is_suspect(item)).map(|(index, item)| {
+                Children::Items(items) => items.next().map(|(index, item)| {
                     let covered = frame.applicable.items(self.coverage);
                     let covered =
                         covered.unwrap_or_else(|| CoverageRef::Own(self.item_of(&frame.applicable, index, item)));
@@ -362,8 +358,7 @@ impl<'c> Walk<'c> {
                 gaps.push(Gap { at: at(), kind: GapKind::Content { expected } });
                 continue;
             }
-            let (below, open) =
-                self.coverage.walk(schema.entry, document.root(), self.holds, self.is_origin, Suspects::EVERYWHERE);
+            let (below, open) = self.coverage.walk(schema.entry, document.root(), self.holds, self.is_origin);
             self.open.borrow_mut().extend(open.into_iter().map(|open| Open { at: at() + &open.at, ..open }));
             gaps.extend(below.into_iter().map(|gap| Gap { at: at() + &gap.at, ..gap }));
         }
