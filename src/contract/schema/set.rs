@@ -245,7 +245,7 @@ impl Build {
     fn of(mut document: Value, inspection: &Inspection, changes: &Changes, places: &[String]) -> Self {
         let (coverage, entries) = Coverage::compile(&document, places, &inspection.broken, changes);
         // No look decides what an unusable place is part of.
-        let broken = entries.iter().map(|entry| coverage.reach(*entry).broken).chain(coverage.broken_branches());
+        let broken = entries.iter().map(|entry| coverage.leads_to_broken(*entry)).chain(coverage.broken_branches());
         let whole = places.iter().chain(&coverage.branches).zip(broken);
         let whole = whole.map(|(place, broken)| (!broken).then_some(place));
         let (fast_path, mut shapes) = FastPath::compile(&document, whole, changes);

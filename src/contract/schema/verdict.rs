@@ -133,19 +133,11 @@ impl Schema {
     ) -> Result<SchemaVerdict, Indeterminate> {
         let (build, place) = self.build();
         let entry = build.roots[place].entry;
-        let reach = build.coverage.reach(entry);
         let judge = move || {
             let violations = match looked {
                 Some(Outcome::Valid) => Violations::default(),
                 _ => Self::violations(build, place, document)?,
             };
-            if reach.circle_of_choices && document.depth() > MAX_SHALLOW_DEPTH {
-                // Each level would judge all branches again.
-                let Indeterminate(why) = Indeterminate::DEPTH;
-                let open = vec![Open::everywhere(why)];
-                let judged = SchemaVerdict { violations: violations.found, gaps: Vec::new(), open };
-                return if judged.violations.is_empty() { Err(Indeterminate::DEPTH) } else { Ok(judged) };
-            }
             let look = build.fast_path.look(is_origin);
             let asks = looked.is_some();
             // What was looked at is known by its place, so that a document inside a text is not looked at.
@@ -166,11 +158,8 @@ impl Schema {
         };
         let steps = work::granted(steps(document.source().len()));
         let judge = || work::bounded(steps, judge);
-        let (judged, taken) = if !reach.circle || document.depth() <= MAX_SHALLOW_DEPTH {
-            judge()
-        } else {
-            in_thread(document.depth(), judge)?
-        };
+        let (judged, taken) =
+            if document.depth() <= MAX_SHALLOW_DEPTH { judge() } else { in_thread(document.depth(), judge)? };
         work::settle(taken);
         judged.ok_or(Indeterminate::STEPS)?
     }
@@ -191,7 +180,7 @@ impl Schema {
     ) -> Result<Option<(T, Look<'g>)>, Indeterminate> {
         let (build, place) = self.build();
         let root = &build.roots[place];
-        if value.document().depth() > MAX_SHALLOW_DEPTH || build.coverage.reach(root.entry).broken {
+        if value.document().depth() > MAX_SHALLOW_DEPTH || build.coverage.leads_to_broken(root.entry) {
             return Ok(None);
         }
         let look = build.fast_path.look(is_origin);

@@ -1,14 +1,13 @@
 //! Compiles the schemas of a document into the table of the gap walker.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 
 use serde_json::{Map, Value};
 
 use super::{
     known::KnownValues,
     table::{
-        Additional, Branch, Choice, Condition, Coverage, NamePatterns, Reach, SchemaEntry, Selection, TextContent,
-        certain, possible,
+        Additional, Branch, Choice, Condition, Coverage, NamePatterns, SchemaEntry, Selection, TextContent, possible,
     },
     types::Types,
 };
@@ -67,15 +66,10 @@ impl Coverage {
                 Some(Value::Object(schema)) => compiler.entry(&pointer, schema),
                 Some(Value::Bool(false)) => SchemaEntry { additional: Additional::Closed, ..SchemaEntry::default() },
                 Some(_) => SchemaEntry { silent: true, takes_bytes: true, ..SchemaEntry::default() },
-                // The walker cannot follow this reference. It may lead anywhere.
-                None => SchemaEntry {
-                    silent: true,
-                    reach: Reach { circle: true, ..Reach::default() },
-                    ..SchemaEntry::default()
-                },
+                // The walker cannot follow this reference.
+                None => SchemaEntry { silent: true, ..SchemaEntry::default() },
             };
             entry.broken = broken.get(&pointer).map(|why| why.as_str().into());
-            entry.reach.broken = entry.broken.is_some();
             entry.takes_bytes &= entry.broken.is_none() && matches!(entry.content, TextContent::Nothing);
             let index = compiler.at(pointer);
             compiler.entries[index] = entry;
@@ -87,139 +81,24 @@ impl Coverage {
 
     /// Works out what does not depend on the value.
     fn prepare(&mut self) {
-        self.mark_recursion();
-        let looks = |entry: &SchemaEntry| {
-            !entry.known.is_empty()
-                || entry.nullable.is_some()
-                || entry.other_side.is_some()
-                || entry.broken.is_some()
-                || !matches!(entry.content, TextContent::Nothing)
-                || entry.choices.iter().any(|choice| choice.undecided)
-        };
-        for index in self.leading_to(looks) {
-            self.entries[index].looks_at_all = true;
-        }
-        let is_unclear = |choice: &Choice| choice.selection.is_some() || choice.undecided;
-        let may_be = |entry: &SchemaEntry| {
-            entry.other_side.is_some() || entry.reach.broken || entry.choices.iter().any(is_unclear)
-        };
-        for index in self.leading_to(may_be) {
-            self.entries[index].may_be_unclear = true;
-        }
-        let dependent: HashSet<usize> = self.leading_to(SchemaEntry::depends_on_value).into_iter().collect();
-        for index in 0..self.entries.len() {
-            let closure = possible(&self.entries, vec![index], MAX_CLOSURE);
-            let mut closed_to = Types::default();
-            for container in [Types::OBJECT, Types::ARRAY] {
-                let mut certain = certain(&self.entries, index, MAX_CLOSURE).into_iter();
-                if certain.any(|index| !self.entries[index].documents(container)) {
-                    closed_to.add(container);
-                }
-            }
-            let entry = &mut self.entries[index];
-            entry.is_settled = !dependent.contains(&index);
-            entry.closed_to = closed_to;
-            entry.closure = (closure.len() <= MAX_CLOSURE).then(|| closure.into());
-        }
-    }
-
-    /// All schemas from which one that fits is reached for the same value.
-    fn leading_to(&self, fits: impl Fn(&SchemaEntry) -> bool) -> Vec<usize> {
         let mut sources = vec![Vec::new(); self.entries.len()];
         for (index, entry) in self.entries.iter().enumerate() {
-            for target in entry.same_value() {
+            for target in entry.leads_to() {
                 sources[target].push(index);
             }
         }
-        let mut found: Vec<usize> = (0..self.entries.len()).filter(|index| fits(&self.entries[*index])).collect();
-        let mut seen: HashSet<usize> = found.iter().copied().collect();
-        let mut next = 0;
-        while let Some(index) = found.get(next).copied() {
-            next += 1;
-            found.extend(sources[index].iter().copied().filter(|source| seen.insert(*source)));
+        let is_broken = |index: &usize| self.entries[*index].broken.is_some();
+        let mut todo: Vec<usize> = (0..self.entries.len()).filter(is_broken).collect();
+        while let Some(index) = todo.pop() {
+            if !std::mem::replace(&mut self.entries[index].leads_to_broken, true) {
+                todo.append(&mut sources[index]);
+            }
         }
-        found
-    }
-
-    /// Works out what each schema reaches.
-    fn mark_recursion(&mut self) {
-        let circles = circles(&self.entries);
         for index in 0..self.entries.len() {
-            let entry = &self.entries[index];
-            let is_circle = |target: usize| target == index || circles[target] == circles[index];
-            let circle = entry.leads_to().any(is_circle);
-            // The judge does not enter the schemas that extend one.
-            let choices = entry.choices.iter().filter(|choice| !choice.children);
-            let choice = choices.flat_map(|choice| &choice.branches).any(|branch| is_circle(branch.entry))
-                || entry.condition.as_ref().is_some_and(|condition| is_circle(condition.test.entry));
-            let reach = &mut self.entries[index].reach;
-            reach.circle |= circle;
-            reach.circle_of_choices |= choice;
-        }
-        // A component leads to those with a lower number.
-        let mut order: Vec<usize> = (0..self.entries.len()).collect();
-        order.sort_unstable_by_key(|index| circles[*index]);
-        let mut reached = vec![Reach::default(); self.entries.len()];
-        for members in order.chunk_by(|a, b| circles[*a] == circles[*b]) {
-            let mut reach = Reach::default();
-            for entry in members.iter().map(|index| &self.entries[*index]) {
-                reach.add(entry.reach);
-                entry.leads_to().for_each(|target| reach.add(reached[circles[target]]));
-            }
-            reached[circles[members[0]]] = reach;
-        }
-        for (entry, circle) in self.entries.iter_mut().zip(circles) {
-            entry.reach = reached[circle];
+            let closure = possible(&self.entries, vec![index], MAX_CLOSURE);
+            self.entries[index].closure = (closure.len() <= MAX_CLOSURE).then(|| closure.into());
         }
     }
-}
-
-/// The strongly connected component of each schema (Tarjan's algorithm, without recursion). A component has a higher
-/// number than those that it leads to.
-fn circles(entries: &[SchemaEntry]) -> Vec<usize> {
-    const NONE: usize = usize::MAX;
-    let targets: Vec<Vec<usize>> = entries.iter().map(|entry| entry.leads_to().collect()).collect();
-    let mut circle = vec![NONE; entries.len()];
-    let (mut order, mut low) = (vec![NONE; entries.len()], vec![NONE; entries.len()]);
-    let (mut next, mut circles) = (0, 0);
-    let mut open: Vec<usize> = Vec::new();
-    for start in 0..entries.len() {
-        if order[start] != NONE {
-            continue;
-        }
-        let mut path = vec![(start, 0)];
-        while let Some((index, step)) = path.last_mut() {
-            let index = *index;
-            if *step == 0 {
-                (order[index], low[index]) = (next, next);
-                next += 1;
-                open.push(index);
-            }
-            if let Some(target) = targets[index].get(*step).copied() {
-                *step += 1;
-                if order[target] == NONE {
-                    path.push((target, 0));
-                } else if circle[target] == NONE {
-                    low[index] = low[index].min(order[target]);
-                }
-                continue;
-            }
-            path.pop();
-            if let Some((parent, _)) = path.last() {
-                low[*parent] = low[*parent].min(low[index]);
-            }
-            if low[index] == order[index] {
-                while let Some(member) = open.pop() {
-                    circle[member] = circles;
-                    if member == index {
-                        break;
-                    }
-                }
-                circles += 1;
-            }
-        }
-    }
-    circle
 }
 
 impl Compiler<'_> {

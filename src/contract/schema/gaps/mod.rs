@@ -6,9 +6,8 @@
 //! that is silent) or closed (then the judge has called it a violation).
 
 mod compile;
-mod distinct;
 mod known;
-mod sets;
+mod members;
 mod table;
 mod types;
 mod walk;

@@ -2,7 +2,7 @@
 
 use std::{
     borrow::Cow,
-    collections::HashMap,
+    collections::{HashMap, HashSet, VecDeque},
     fmt,
     sync::{Arc, OnceLock},
 };
@@ -11,7 +11,7 @@ use ahash::AHashMap;
 use jsonschema::Validator;
 use serde_json::json;
 
-use super::{distinct::Distinct, known::KnownValues, types::Types};
+use super::{known::KnownValues, types::Types};
 use crate::{
     contract::{
         list::joined,
@@ -56,8 +56,6 @@ pub(super) struct SchemaEntry {
     pub(super) dependent: Vec<(Box<str>, usize)>,
     /// All schemas that may speak of a value to which this one leads, unless there are too many.
     pub(super) closure: Option<Box<[usize]>>,
-    /// They do, whatever the value is.
-    pub(super) is_settled: bool,
     /// Where null is a gap: the index in [`Coverage::branches`] of the schema without its `nullable`.
     pub(super) nullable: Option<usize>,
     /// What it states of the content of a text.
@@ -68,58 +66,22 @@ pub(super) struct SchemaEntry {
     pub(super) takes_bytes: bool,
     /// What is wrong with a place of it that contrail cannot use.
     pub(super) broken: Option<Box<str>>,
-    /// This schema, or one that it leads to for the same value, has a statement about values without content.
-    pub(super) looks_at_all: bool,
-    /// Types of containers of which it documents no part, whatever else speaks of the value: what always applies with it
-    /// excludes them, or lists whole values.
-    pub(super) closed_to: Types,
-    /// This schema, or one that it leads to for the same value, may state two things that disagree, or leave open what
-    /// applies, or leads to a place that contrail cannot use.
-    pub(super) may_be_unclear: bool,
     /// It only leads to other schemas for the same value.
     pub(super) refers: bool,
-    pub(super) reach: Reach,
-}
-
-/// What a schema reaches through the schemas that it leads to.
-#[derive(Debug, Clone, Copy, Default)]
-pub(in crate::contract::schema) struct Reach {
-    /// A circle of references, so that the judge recurses as deep as the value is.
-    pub(in crate::contract::schema) circle: bool,
-    /// A circle that passes a branch of a choice.
-    pub(in crate::contract::schema) circle_of_choices: bool,
-    /// A schema with an unusable place.
-    pub(in crate::contract::schema) broken: bool,
-}
-
-impl Reach {
-    pub(super) fn add(&mut self, other: Self) {
-        self.circle |= other.circle;
-        self.circle_of_choices |= other.circle_of_choices;
-        self.broken |= other.broken;
-    }
+    /// A place that contrail cannot use is in it, or in a schema that it leads to.
+    pub(super) leads_to_broken: bool,
 }
 
 impl SchemaEntry {
     pub(super) fn property(&self, name: &str) -> Option<usize> {
-        self.named(name).map(|(_, schema)| *schema)
-    }
-
-    /// Its name for the member, and the member's schema.
-    pub(super) fn named(&self, name: &str) -> Option<&(Box<str>, usize)> {
         let order = |(held, _): &(Box<str>, usize)| shorter_first(held.as_bytes(), name.as_bytes());
         let at = self.properties.binary_search_by(order).ok()?;
-        Some(&self.properties[at])
+        Some(self.properties[at].1)
     }
 
     /// Whether it documents such a container part by part, where it says anything about it.
     pub(super) fn documents(&self, container: Types) -> bool {
         !self.lists && self.types.allows(container)
-    }
-
-    /// Whether the value decides what it leads to for the same value.
-    pub(super) fn depends_on_value(&self) -> bool {
-        !self.choices.is_empty() || self.condition.is_some() || !self.dependent.is_empty()
     }
 
     pub(super) fn branches(&self) -> impl Iterator<Item = &Branch> {
@@ -277,16 +239,16 @@ pub(super) enum Additional {
 }
 
 impl Coverage {
-    /// What the schema with this index reaches.
-    pub(in crate::contract::schema) fn reach(&self, entry: usize) -> Reach {
-        self.entries[entry].reach
+    /// Whether the schema with this index reaches one with an unusable place.
+    pub(in crate::contract::schema) fn leads_to_broken(&self, entry: usize) -> bool {
+        self.entries[entry].leads_to_broken
     }
 
     /// By branch, whether it reaches a schema with an unusable place.
     pub(in crate::contract::schema) fn broken_branches(&self) -> Vec<bool> {
         let mut broken = vec![false; self.branches.len()];
         for branch in self.entries.iter().flat_map(SchemaEntry::branches) {
-            broken[branch.judge] = self.entries[branch.entry].reach.broken;
+            broken[branch.judge] = self.entries[branch.entry].leads_to_broken;
         }
         broken
     }
@@ -371,32 +333,13 @@ impl<'c> Applicable<'c> {
 
 /// The schemas that may apply to a value to which these do, cut off beyond a number of them.
 pub(super) fn possible(entries: &[SchemaEntry], from: Vec<usize>, limit: usize) -> Vec<usize> {
-    reached(from, limit, entries.len(), |index| entries[index].same_value())
-}
-
-/// The schemas that always apply to a value to which this one does, cut off beyond a number of them.
-pub(super) fn certain(entries: &[SchemaEntry], from: usize, limit: usize) -> Vec<usize> {
-    reached(vec![from], limit, entries.len(), |index| entries[index].always.iter().copied())
-}
-
-fn reached<I: Iterator<Item = usize>>(
-    from: Vec<usize>,
-    limit: usize,
-    all: usize,
-    next_to: impl Fn(usize) -> I,
-) -> Vec<usize> {
-    let (mut found, mut next) = (Distinct::of(all), 0);
-    for index in from {
-        found.add(index);
-    }
-    while let Some(index) = found.found.get(next).copied().filter(|_| found.found.len() <= limit) {
-        next += 1;
-        for target in next_to(index) {
-            found.add(target);
-            if found.found.len() > limit {
-                break;
-            }
+    let (mut found, mut seen) = (Vec::new(), HashSet::new());
+    let mut todo = VecDeque::from(from);
+    while let Some(index) = todo.pop_front().filter(|_| found.len() <= limit) {
+        if seen.insert(index) {
+            found.push(index);
+            todo.extend(entries[index].same_value());
         }
     }
-    found.found
+    found
 }

@@ -3,13 +3,11 @@
 use std::{
     borrow::Cow,
     cell::{Cell, RefCell},
+    collections::HashSet,
 };
 
-use ahash::AHashMap;
-
 use super::{
-    distinct::Distinct,
-    sets::{Applicable, CoverageRef, LeadingSchemas, MemberCoverage, Sets},
+    members::MemberCoverage,
     table::{Branch, Choice, Coverage, TextContent},
     types::Types,
 };
@@ -85,9 +83,10 @@ pub enum GapKind {
 pub(in crate::contract::schema) type Holds<'a> = &'a dyn Fn(usize, Node<'_>) -> bool;
 
 /// A container on the way from the root to the value that is looked at.
-struct Frame<'s, 'a> {
+struct Frame<'a> {
     children: Children<'a>,
-    applicable: Applicable<'s>,
+    /// The schemas that apply to it.
+    applicable: Vec<usize>,
     /// How it is called in the container around it.
     step: Step<'a>,
     /// Keys without a shown name so far.
@@ -102,7 +101,7 @@ enum Step<'a> {
 }
 
 /// The JSON pointer of the value that `last` leads to from the innermost open container.
-fn pointer(open: &[Frame<'_, '_>], last: &Step<'_>) -> String {
+fn pointer(open: &[Frame<'_>], last: &Step<'_>) -> String {
     let mut pointer = String::new();
     for step in open.iter().map(|frame| &frame.step).chain([last]) {
         match step {
@@ -126,7 +125,7 @@ enum Children<'a> {
 
 /// Schemas that apply to one value.
 struct AppliedSchemas<'s> {
-    applicable: Applicable<'s>,
+    applicable: Vec<usize>,
     /// A branch without any statement holds, which frees the content.
     freed: bool,
     /// A member of the value, and what is not documented about it.
@@ -136,7 +135,6 @@ struct AppliedSchemas<'s> {
 /// One walk through a value.
 struct Walk<'c> {
     coverage: &'c Coverage,
-    sets: Sets<'c>,
     holds: Holds<'c>,
     is_origin: &'c dyn Fn(&str) -> bool,
     /// Some place that these schemas lead to is unusable.
@@ -146,16 +144,6 @@ struct Walk<'c> {
     undecided: Cell<bool>,
     /// Where there may be more.
     open: RefCell<Vec<Open>>,
-    scratch: RefCell<Scratch>,
-}
-
-/// Room to work out which schemas apply to one value.
-struct Scratch {
-    found: Distinct,
-    /// Branches that were asked.
-    held: AHashMap<usize, bool>,
-    /// Empty between two values.
-    todo: Vec<usize>,
 }
 
 impl Coverage {
@@ -167,11 +155,9 @@ impl Coverage {
         holds: Holds<'_>,
         is_origin: &dyn Fn(&str) -> bool,
     ) -> (Vec<Gap>, Vec<Open>) {
-        let scratch = Scratch { found: Distinct::of(self.entries.len()), held: AHashMap::new(), todo: Vec::new() };
-        let scratch = RefCell::new(scratch);
-        let (sets, open) = (Sets::default(), RefCell::default());
-        let (undecided, broken) = (Cell::new(false), self.entries[entry].reach.broken);
-        let walk = Walk { coverage: self, sets, holds, is_origin, broken, undecided, open, scratch };
+        let broken = self.entries[entry].leads_to_broken;
+        let (undecided, open) = (Cell::new(false), RefCell::default());
+        let walk = Walk { coverage: self, holds, is_origin, broken, undecided, open };
         let gaps = walk.walk(entry, root);
         (gaps, walk.open.into_inner())
     }
@@ -187,9 +173,8 @@ impl<'c> Walk<'c> {
 
     fn walk(&self, entry: usize, root: Node<'_>) -> Vec<Gap> {
         let mut gaps = Vec::new();
-        let mut open: Vec<Frame<'_, '_>> = Vec::new();
-        let leading = LeadingSchemas::one(self.coverage, entry);
-        open.extend(self.enter(root, &leading, Step::Root, &open, &mut gaps));
+        let mut open: Vec<Frame<'_>> = Vec::new();
+        open.extend(self.enter(root, &[entry], Step::Root, &open, &mut gaps));
         while let Some(frame) = open.last_mut() {
             if gaps.len() >= MAX_GAPS {
                 self.open(String::new(), "it has more undocumented places than are listed");
@@ -198,13 +183,11 @@ impl<'c> Walk<'c> {
             let next = match &mut frame.children {
                 Children::Members(members) => members.next().map(|(name, value)| {
                     let name = name.as_str().unwrap_or_default();
-                    let covered = frame.applicable.member(self.coverage, &name);
+                    let covered = self.coverage.member_of(&frame.applicable, &name);
                     (Step::Member(name), value, covered)
                 }),
                 Children::Items(items) => items.next().map(|(index, item)| {
-                    let covered = frame.applicable.items(self.coverage);
-                    let covered =
-                        covered.unwrap_or_else(|| CoverageRef::Own(self.item_of(&frame.applicable, index, item)));
+                    let covered = self.item_of(&frame.applicable, index, item);
                     (Step::Item(index), item, covered)
                 }),
             };
@@ -212,7 +195,7 @@ impl<'c> Walk<'c> {
                 open.pop();
                 continue;
             };
-            let schemas = match &*covered {
+            let schemas = match covered {
                 MemberCoverage::Covered => continue,
                 MemberCoverage::Nothing => {
                     let is_item = matches!(step, Step::Item(_));
@@ -222,7 +205,6 @@ impl<'c> Walk<'c> {
                 }
                 MemberCoverage::Unnamed(limit, schemas) => {
                     frame.unnamed += 1;
-                    let limit = *limit;
                     let kind = if frame.unnamed > limit {
                         GapKind::BeyondUnnamed { limit }
                     } else {
@@ -233,7 +215,7 @@ impl<'c> Walk<'c> {
                 }
                 MemberCoverage::Schemas(schemas) => schemas,
             };
-            let frame = self.enter(child, schemas, step, &open, &mut gaps);
+            let frame = self.enter(child, &schemas, step, &open, &mut gaps);
             open.extend(frame);
         }
         gaps
@@ -243,20 +225,15 @@ impl<'c> Walk<'c> {
     fn enter<'a>(
         &self,
         value: Node<'a>,
-        leading: &LeadingSchemas,
+        leading: &[usize],
         step: Step<'a>,
-        open: &[Frame<'_, '_>],
+        open: &[Frame<'_>],
         gaps: &mut Vec<Gap>,
-    ) -> Option<Frame<'c, 'a>> {
+    ) -> Option<Frame<'a>> {
         let entries = &self.coverage.entries;
         let kind = value.kind();
         let is_container = matches!(kind, Kind::Object | Kind::Array) && !value.is_empty();
-        if is_container && self.is_closed(leading.as_slice(), container_type(kind))
-            || !is_container && !leading.look_at_all
-        {
-            return None;
-        }
-        let found = self.applicable(leading.as_slice(), value);
+        let found = self.applicable(leading, value);
         let is_broken = self.is_broken(&found, || pointer(open, &step));
         if self.undecided.take() {
             self.open(
@@ -277,8 +254,8 @@ impl<'c> Walk<'c> {
                 };
                 let documents = self.documents(&found, container_type(kind));
                 if self.broken && !documents && !is_broken {
-                    let mut reach = found.applicable.iter().map(|index| entries[*index].reach);
-                    if reach.any(|reach| reach.broken) {
+                    let mut reach = found.applicable.iter().map(|index| entries[*index].leads_to_broken);
+                    if reach.any(|broken| broken) {
                         self.open(
                             pointer(open, &step),
                             "contrail cannot use all that the document states of parts of it",
@@ -374,42 +351,24 @@ impl<'c> Walk<'c> {
         !free && entries().all(|entry| entry.documents(container))
     }
 
-    /// Whether nothing below such a container is looked at, and nothing is unclear about it, whatever it has in it.
-    fn is_closed(&self, leading: &[usize], container: Types) -> bool {
-        let entries = || leading.iter().map(|index| &self.coverage.entries[*index]);
-        entries().any(|entry| entry.closed_to.has(container)) && !entries().any(|entry| entry.may_be_unclear)
-    }
-
     /// All schemas that apply to a value, given those that lead to it.
     fn applicable(&self, from: &[usize], value: Node<'_>) -> AppliedSchemas<'c> {
         let entries = &self.coverage.entries;
-        if let [only] = from
-            && entries[*only].is_settled
-            && let Some(always) = &entries[*only].closure
-        {
-            return AppliedSchemas { applicable: Applicable::Few(Cow::Borrowed(always)), freed: false, unclear: None };
-        }
-        if let Some(applicable) = self.sets.fixed(from) {
-            return AppliedSchemas { applicable, freed: false, unclear: None };
-        }
-        let Scratch { found, held, todo } = &mut *self.scratch.borrow_mut();
-        found.clear();
-        held.clear();
-        todo.extend(from.iter().rev());
-        let mut is_fixed = true;
+        let (mut applicable, mut seen) = (Vec::new(), HashSet::new());
+        let mut todo: Vec<usize> = from.iter().rev().copied().collect();
         let mut freed = false;
         let mut unclear = None;
         while let Some(index) = todo.pop() {
             work::take(1);
-            if !found.add(index) {
+            if !seen.insert(index) {
                 continue;
             }
+            applicable.push(index);
             let entry = &entries[index];
-            is_fixed &= !entry.depends_on_value();
             todo.extend(&entry.always);
             for choice in &entry.choices {
                 let before = todo.len();
-                unclear = unclear.or(self.choose(choice, value, found, held, todo));
+                unclear = unclear.or(self.choose(choice, value, &seen, &mut todo));
                 freed |= todo[before..].iter().any(|branch| entries[*branch].silent);
             }
             if let Some(condition) = &entry.condition {
@@ -425,35 +384,30 @@ impl<'c> Walk<'c> {
                 entry.dependent.iter().filter(|(name, _)| value.get(name).is_some()).map(|(_, schema)| *schema),
             );
         }
-        let applicable = self.sets.keep(&found.found);
-        if is_fixed {
-            self.sets.fix(from, &applicable);
-        }
         AppliedSchemas { applicable, freed, unclear }
     }
 
     fn item_of(&self, applicable: &[usize], index: usize, item: Node<'_>) -> MemberCoverage {
         work::take(applicable.len() as u64);
-        let mut schemas = LeadingSchemas::default();
+        let mut schemas = Vec::new();
         for entry in applicable.iter().map(|entry| &self.coverage.entries[*entry]) {
             if let Some(schema) = entry.prefix.get(index).copied().or(entry.items) {
-                schemas.push(self.coverage, schema);
+                schemas.push(schema);
             }
             if let Some(contains) = entry.contains.as_ref().filter(|contains| (self.holds)(contains.judge, item)) {
-                schemas.push(self.coverage, contains.entry);
+                schemas.push(contains.entry);
             }
         }
-        schemas.into()
+        if schemas.is_empty() { MemberCoverage::Nothing } else { MemberCoverage::Schemas(schemas) }
     }
 
-    /// The branches of a choice that apply to a value; `held` are those that were asked before. Gives the member that
-    /// selects none of them.
+    /// The branches of a choice that apply to a value; `seen` are schemas that do. Gives the member that selects none of
+    /// them.
     fn choose(
         &self,
         choice: &'c Choice,
         value: Node<'_>,
-        found: &Distinct,
-        held: &mut AHashMap<usize, bool>,
+        seen: &HashSet<usize>,
         todo: &mut Vec<usize>,
     ) -> Option<(&'c str, GapKind)> {
         let mut unclear = None;
@@ -466,7 +420,7 @@ impl<'c> Walk<'c> {
             match selection.case(&text) {
                 Some(index) => {
                     let branch = &choice.branches[index];
-                    if found.has(branch.entry) {
+                    if seen.contains(&branch.entry) {
                         return None;
                     }
                     if !choice.children || (self.holds)(branch.judge, value) {
@@ -493,10 +447,9 @@ impl<'c> Walk<'c> {
             return unclear;
         }
         let before = todo.len();
-        let mut holds =
-            |branch: &&Branch| *held.entry(branch.entry).or_insert_with(|| (self.holds)(branch.judge, value));
+        let holds = |branch: &&Branch| (self.holds)(branch.judge, value);
         if decided == Decided::Open {
-            let holding = choice.branches.iter().filter(|branch| holds(branch));
+            let holding = choice.branches.iter().filter(holds);
             todo.extend(holding.map(|branch| branch.entry));
         }
         if choice.undecided && todo.len() > before + 1 {
