@@ -306,7 +306,7 @@ fn shown(value: &Value) -> String {
 }
 
 /// Lists values, each once, as far as a message has room for them.
-pub(super) fn one_of<'v>(values: impl Iterator<Item = &'v Value>) -> String {
+fn one_of<'v>(values: impl Iterator<Item = &'v Value>) -> String {
     let mut seen = HashSet::new();
     let listed = joined(values.filter(|value| seen.insert(*value)).map(shown), ", ");
     if seen.len() == 1 { listed } else { format!("one of {listed}") }

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::{
     Indeterminate,
     errors::{self, Violations},
-    formats, listed, pattern,
+    formats, pattern,
 };
 use crate::json::{Leaf, Tape, TapeNode};
 
@@ -141,7 +141,7 @@ fn reference(pointer: &str) -> Value {
 
 /// The options of every judge: Draft 2020-12, formats asserted.
 pub(super) fn asserting_formats<'r>() -> Options<'r> {
-    listed::register(formats::register(jsonschema::options_for::<Tape>()))
+    formats::register(jsonschema::options_for::<Tape>())
         .with_draft(Draft::Draft202012)
         .should_validate_formats(true)
         .with_pattern_options(pattern::engine())

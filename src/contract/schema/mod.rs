@@ -16,7 +16,6 @@ mod inspect;
 mod judge;
 mod judged;
 mod keywords;
-mod listed;
 mod order;
 mod pattern;
 mod resources;

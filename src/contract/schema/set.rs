@@ -20,7 +20,6 @@ use super::{
     inspect::Inspection,
     judge::Judge,
     judged::Changes,
-    listed,
     resources::{Copies, Resolved},
 };
 use crate::contract::{UnusablePlace, refs};
@@ -250,7 +249,6 @@ impl Build {
         let whole = whole.map(|(place, broken)| (!broken).then_some(place));
         let (fast_path, mut shapes) = FastPath::compile(&document, whole, changes);
         let branch_shapes = shapes.split_off(places.len());
-        listed::rename(&mut document, &inspection.schemas, |at| inspection.is_target(at));
         changes.apply(&mut document);
         let relocated = |pointers: &[String]| pointers.iter().map(|at| changes.relocate(at)).collect::<Vec<_>>();
         let (places, branches) = (relocated(places), relocated(&coverage.branches));

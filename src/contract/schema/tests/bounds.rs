@@ -164,10 +164,10 @@ fn listed_values_are_found_however_many_there_are_and_however_they_are_written()
         let same = || (0..COUNT).rev().map(otherwise);
         let each = json!({ "enum": values });
         assert_eq!(judged_items(&each, same()), Ok(Vec::new()), "{}", write(1));
-        let one_bad = same().take(5).chain([bad.to_owned()]).chain(same());
-        assert_eq!(judged_items(&each, one_bad.clone()), Ok(vec!["/5".to_owned()]), "{bad}");
+        let one_bad = same().take(5).chain([bad.to_owned()]).chain(same().take(5));
+        assert_eq!(judged_items(&each, one_bad), Ok(vec!["/5".to_owned()]), "{bad}");
         let each = json!({"oneOf": [{"enum": values}, {"const": values[7]}]});
-        assert_eq!(judged_items(&each, same()), Ok(vec![format!("/{}", COUNT - 8)]));
+        assert_eq!(judged_items(&each, same().skip(COUNT - 10)), Ok(vec!["/2".to_owned()]));
     }
 }
 
