@@ -150,7 +150,9 @@ impl Touch<'_> {
     fn texts(&mut self, schema: Option<NodeNumber>, texts: &[&str], items: &[&str], depth: usize) {
         let nodes = self.nodes;
         let Some(node) = schema.and_then(|schema| nodes.get(schema)).filter(|_| depth < MAX_DEPTH) else { return };
-        work::take(1);
+        if !work::take(1) {
+            return;
+        }
         for text in texts {
             self.text(node, text);
         }
@@ -204,7 +206,7 @@ impl Touch<'_> {
     fn form(&mut self, body: &Body) {
         self.expand(0, None);
         let own = self.schemas.len();
-        for field in media::fields(&body.content) {
+        for field in media::fields(&body.content).take_while(|_| work::left() > 0) {
             let name = decoded(&body.content[field.name]);
             self.member(0..own, &name);
             let is_redacted = || !body.redacted.is_empty() && is_redacted(&body.redacted, &below("", &[&name]));
@@ -220,7 +222,7 @@ impl Touch<'_> {
 
     /// A value at a place of its body, described by the schemas from `first` on, which are taken off.
     fn node(&mut self, first: usize, value: Node<'_>, redacted: &[Pointer], at: &mut String, depth: usize) {
-        if first < self.schemas.len() && depth < MAX_DEPTH && !is_redacted(redacted, at) {
+        if first < self.schemas.len() && depth < MAX_DEPTH && work::left() > 0 && !is_redacted(redacted, at) {
             self.described(first, value, redacted, at, depth);
         }
         self.schemas.truncate(first);
@@ -252,7 +254,7 @@ impl Touch<'_> {
         };
         match value.kind() {
             Kind::Object => {
-                for (name, member) in value.members() {
+                for (name, member) in value.members().take_while(|_| work::left() > 0) {
                     self.member(own.clone(), &name);
                     step(at, &name);
                     self.node(own.end, member, redacted, at, depth + 1);
@@ -260,7 +262,7 @@ impl Touch<'_> {
                 }
             }
             Kind::Array => {
-                for (index, item) in value.items().enumerate() {
+                for (index, item) in value.items().enumerate().take_while(|_| work::left() > 0) {
                     for schema in own.clone() {
                         let SchemaNode { first_items, items, .. } = &nodes[self.schemas[schema]];
                         self.add(own.end, first_items.get(index).copied().unwrap_or(*items));
@@ -303,7 +305,9 @@ impl Touch<'_> {
         let nodes = self.nodes;
         let mut accepts = |judge: &Schema| {
             let Some(value) = value else { return false };
-            work::take(LOOK_STEPS);
+            if !work::take(LOOK_STEPS) {
+                return false;
+            }
             if let Some(accepts) = judge.accepts_at_a_look(value, &|_| true) {
                 return accepts;
             }
@@ -314,7 +318,7 @@ impl Touch<'_> {
             judged.is_some_and(|judged| judged.violations.is_empty() && !judged.is_partial())
         };
         let mut next = first;
-        while let Some(number) = self.schemas.get(next).copied() {
+        while let Some(number) = self.schemas.get(next).copied().filter(|_| work::left() > 0) {
             next += 1;
             let SchemaNode { all_of, branches, condition, .. } = &nodes[number];
             for schema in all_of {

@@ -129,7 +129,9 @@ impl<'a> Judged<'a, Tape> for TapeNode<'a> {
     type Number = TapeNumber<'a>;
 
     fn as_object(&self) -> Option<TapeObject<'a>> {
-        work::take(1);
+        if !work::take(1) {
+            return None;
+        }
         match self {
             Self::Under(name, leaf) => Some(TapeObject(ObjectOf::Under(name, *leaf))),
             _ => self.of_kind(Kind::Object).map(|node| TapeObject(ObjectOf::Document(node))),
@@ -137,8 +139,7 @@ impl<'a> Judged<'a, Tape> for TapeNode<'a> {
     }
 
     fn as_array(&self) -> Option<TapeArray<'a>> {
-        work::take(1);
-        self.of_kind(Kind::Array).map(TapeArray)
+        if work::take(1) { self.of_kind(Kind::Array).map(TapeArray) } else { None }
     }
 
     fn as_string(&self) -> Option<Cow<'a, str>> {
@@ -147,8 +148,8 @@ impl<'a> Judged<'a, Tape> for TapeNode<'a> {
             Self::Text(text) => Some(Cow::Borrowed(*text)),
             Self::Under(..) => None,
         };
-        work::take(1 + text.as_ref().map_or(0, |text| text.len() / STEP_BYTES) as u64);
-        text
+        let steps = 1 + text.as_ref().map_or(0, |text| text.len() / STEP_BYTES) as u64;
+        text.filter(|_| work::take(steps))
     }
 
     fn as_number(&self) -> Option<TapeNumber<'a>> {
@@ -189,7 +190,9 @@ impl<'a> Judged<'a, Tape> for TapeNode<'a> {
     }
 
     fn equals_value(&self, expected: &Value) -> bool {
-        work::take(1);
+        if !work::take(1) {
+            return false;
+        }
         match (self, expected) {
             (Self::Text(text), Value::String(expected)) => text == expected,
             (Self::Under(name, leaf), Value::Object(expected)) => {
@@ -293,7 +296,9 @@ impl<'a> Iterator for TapeMembers<'a> {
     type Item = (Cow<'a, str>, TapeNode<'a>);
 
     fn next(&mut self) -> Option<Self::Item> {
-        work::take(1);
+        if !work::take(1) {
+            return None;
+        }
         match &mut self.0 {
             MembersOf::Document(members) => {
                 let (name, value) = members.next()?;
@@ -317,8 +322,7 @@ impl<'a> Array<'a, Tape> for TapeArray<'a> {
     }
 
     fn is_unique(&self) -> bool {
-        work::take((self.0.span().len() / STEP_BYTES) as u64);
-        self.0.equal_items().is_none()
+        !work::take((self.0.span().len() / STEP_BYTES) as u64) || self.0.equal_items().is_none()
     }
 }
 
@@ -326,8 +330,7 @@ impl<'a> Iterator for TapeItems<'a> {
     type Item = TapeNode<'a>;
 
     fn next(&mut self) -> Option<TapeNode<'a>> {
-        work::take(1);
-        self.0.next().map(TapeNode::Value)
+        if work::take(1) { self.0.next().map(TapeNode::Value) } else { None }
     }
 }
 

@@ -1,20 +1,17 @@
 //! Bounds on the steps of judging. Time and memory grow with the steps, so a bound on them holds both, and the same
 //! value ends at the same step on every machine.
+//!
+//! The judge is a library that nothing stops: beyond the bound, its values have no content, so that it soon comes to an
+//! end, and what it says then counts for nothing.
 
-use std::{
-    cell::Cell,
-    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-};
+use std::cell::Cell;
 
 thread_local! {
-    /// Steps left of the judging under way.
+    /// Steps left of the judging under way; none once it is over.
     static LEFT: Cell<u64> = const { Cell::new(u64::MAX) };
     /// Steps left of those that several judgements share.
     static SHARED: Cell<u64> = const { Cell::new(u64::MAX) };
 }
-
-/// What a step beyond the bound unwinds with. The judge is a library that only unwinding can stop.
-struct Exceeded;
 
 /// Puts a count back, also where a panic passes.
 struct Before(&'static std::thread::LocalKey<Cell<u64>>, u64);
@@ -44,15 +41,10 @@ pub(crate) fn granted(steps: u64) -> u64 {
 
 /// Judges within a bound. Gives the steps, too; no result where there were too many.
 pub(crate) fn bounded<T>(steps: u64, run: impl FnOnce() -> T) -> (Option<T>, u64) {
-    let before = Before::set(&LEFT, steps);
-    let result = catch_unwind(AssertUnwindSafe(run));
-    let taken = steps - LEFT.get();
-    drop(before);
-    match result {
-        Ok(result) => (Some(result), taken),
-        Err(payload) if payload.is::<Exceeded>() => (None, taken),
-        Err(payload) => resume_unwind(payload),
-    }
+    let _before = Before::set(&LEFT, steps);
+    let result = run();
+    let left = LEFT.get();
+    ((left > 0).then_some(result), steps - left)
 }
 
 /// The steps left of the judging under way.
@@ -65,20 +57,11 @@ pub(crate) fn settle(steps: u64) {
     SHARED.set(SHARED.get().saturating_sub(steps));
 }
 
-/// Counts steps of the judging under way, and ends it beyond its bound.
+/// Counts steps of the judging under way; whether any are left.
 #[inline]
-pub(crate) fn take(steps: u64) {
-    let is_within = LEFT.with(|left| {
-        let before = left.get();
-        left.set(before.saturating_sub(steps));
-        steps <= before
-    });
-    if !is_within {
-        exceeded();
-    }
-}
-
-#[cold]
-fn exceeded() {
-    resume_unwind(Box::new(Exceeded));
+pub(crate) fn take(steps: u64) -> bool {
+    LEFT.with(|left| {
+        left.set(left.get().saturating_sub(steps));
+        left.get() > 0
+    })
 }

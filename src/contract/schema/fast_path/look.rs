@@ -147,7 +147,9 @@ impl Look<'_> {
             Decided::Open => {}
         }
         let likely = choice.likely(kind, value);
-        work::take(u64::from(likely.count_ones()));
+        if !work::take(u64::from(likely.count_ones())) {
+            return Outcome::Doubt;
+        }
         let branches =
             choice.branches.iter().enumerate().filter(|(index, _)| likely >> index & 1 == 1).map(|(_, branch)| branch);
         if likely.count_ones() < 2 || !matches!(kind, Kind::Array | Kind::Object) {

@@ -64,7 +64,9 @@ impl KnownForm {
         // How much of the text the parts so far may be, ascending.
         let mut ends = vec![0];
         for (index, part) in self.0.iter().enumerate() {
-            work::take((ends.len() + text.len() / STEP_BYTES) as u64);
+            if !work::take((ends.len() + text.len() / STEP_BYTES) as u64) {
+                return false;
+            }
             match part {
                 Part::Text(literal) => {
                     ends.retain_mut(|end| {

@@ -175,7 +175,7 @@ impl<'c> Walk<'c> {
         let mut gaps = Vec::new();
         let mut open: Vec<Frame<'_>> = Vec::new();
         open.extend(self.enter(root, &[entry], Step::Root, &open, &mut gaps));
-        while let Some(frame) = open.last_mut() {
+        while let Some(frame) = open.last_mut().filter(|_| work::left() > 0) {
             if gaps.len() >= MAX_GAPS {
                 self.open(String::new(), "it has more undocumented places than are listed");
                 break;
@@ -359,7 +359,9 @@ impl<'c> Walk<'c> {
         let mut freed = false;
         let mut unclear = None;
         while let Some(index) = todo.pop() {
-            work::take(1);
+            if !work::take(1) {
+                break;
+            }
             if !seen.insert(index) {
                 continue;
             }
