@@ -143,7 +143,7 @@ impl Schema {
             // What was looked at is known by its place, so that a document inside a text is not looked at.
             let outcome = |branch: usize, value: Node<'_>| {
                 let asks = asks && std::ptr::eq(value.document(), document);
-                asks.then(|| look.outcome_of_branch(build.branches[branch], value))
+                asks.then(|| look.outcome(build.branches[branch], value))
             };
             let holds = |branch: usize, value: Node<'_>| match outcome(branch, value) {
                 Some(Outcome::Conforms | Outcome::Valid) => true,

@@ -14,7 +14,7 @@ use jsonschema::Validator;
 use serde_json::{Map, Value, json};
 
 use super::{
-    constants::{ByConstant, Constants},
+    constants::Constants,
     kinds::Kinds,
     table::{
         Branch, Choice, DecidingMember, FEW, FastPath, Holding, Members, NamedMember, Others, Plain, Select, Shape,
@@ -128,7 +128,6 @@ impl FastPath {
         }
         let mut path = Self { shapes: compiler.shapes };
         path.inline();
-        path.find_deciding();
         (path, roots)
     }
 
@@ -155,19 +154,6 @@ impl FastPath {
                 plain.members.named.iter_mut().for_each(|named| put(&mut named.shape));
                 put(&mut plain.members.others);
                 put(&mut plain.items.each);
-            }
-        }
-    }
-
-    /// Notes the members that decide whether an object conforms.
-    fn find_deciding(&mut self) {
-        let lists = |shape: &Shape| matches!(shape, Shape::Plain(plain) if !plain.allowed.is_empty());
-        let lists: Vec<bool> = self.shapes.iter().map(lists).collect();
-        for shape in &mut self.shapes {
-            if let Shape::Plain(plain) = shape {
-                let decides = |named: &NamedMember| matches!(named.shape, Others::Shape(shape) if lists[shape]);
-                let named = plain.members.named.iter().enumerate();
-                plain.members.deciding = named.filter(|(_, named)| decides(named)).map(|(index, _)| index).collect();
             }
         }
     }
@@ -384,9 +370,8 @@ impl<'a> Compiler<'a> {
             "oneOf" => Holding::One,
             _ => Holding::Any,
         };
-        let by_constant = ByConstant::of(branches.iter().map(|branch| (branch.kinds, branch.values.as_deref())));
         let decision = self.changes.decisions.get(&part.pointer).filter(|held| held.keyword == keyword).cloned();
-        Ok(Choice { holding, nullable, branches, deciding, by_constant, decision })
+        Ok(Choice { holding, nullable, branches, deciding, decision })
     }
 
     fn branch(&mut self, set: &Set, list: &str, index: usize, deciding: &mut Deciding) -> Result<Branch, Unknown> {

@@ -1,7 +1,5 @@
 //! The values that `const` and `enum` allow.
 
-use std::cmp::Ordering;
-
 use serde_json::{Map, Value};
 
 use crate::{
@@ -160,64 +158,6 @@ impl Constants {
     pub(super) fn has_text(&self, text: &[u8]) -> bool {
         self.texts.binary_search_by(|held| shorter_first(held, text)).is_ok()
     }
-}
-
-/// Branches by the scalars that they allow, a bit for each.
-#[derive(Default)]
-pub(super) struct ByConstant {
-    /// The types whose values are found here: every branch that takes one names its values.
-    kinds: Kinds,
-    /// Sorted, [`shorter_first`].
-    texts: Vec<(Box<[u8]>, u128)>,
-    /// Sorted.
-    numbers: Vec<(i64, u128)>,
-}
-
-impl ByConstant {
-    /// Of branches with the types that they take and the values that they allow.
-    pub(super) fn of<'c>(branches: impl Iterator<Item = (Kinds, Option<&'c Constants>)>) -> Self {
-        let mut found = Self { kinds: Kinds(Kinds::of(Kind::String).0 | Kinds::of(Kind::Number).0), ..Self::default() };
-        for (index, (kinds, constants)) in branches.enumerate() {
-            let Some(constants) = constants else {
-                found.kinds.0 &= !kinds.0;
-                continue;
-            };
-            if kinds.has(Kind::String) {
-                found.texts.extend(constants.texts.iter().map(|text| (text.clone(), 1 << index)));
-            }
-            if kinds.has(Kind::Number) {
-                found.numbers.extend(constants.numbers.iter().map(|number| (*number, 1 << index)));
-            }
-        }
-        join(&mut found.texts, |left, right| shorter_first(left, right));
-        join(&mut found.numbers, i64::cmp);
-        found
-    }
-
-    /// The branches that a value does not break for certain; `None` where it is not found here.
-    pub(super) fn branches(&self, kind: Kind, value: Node<'_>) -> Option<u128> {
-        if !self.kinds.has(kind) {
-            return None;
-        }
-        let found = if kind == Kind::String {
-            let text = value.plain_text()?;
-            self.texts.binary_search_by(|(held, _)| shorter_first(held, text)).map(|at| self.texts[at].1)
-        } else {
-            let number = integer(value.as_number()?)?;
-            self.numbers.binary_search_by_key(&number, |(held, _)| *held).map(|at| self.numbers[at].1)
-        };
-        Some(found.unwrap_or(0))
-    }
-}
-
-/// Sorts values, each of them once with all its branches.
-fn join<T: PartialEq>(values: &mut Vec<(T, u128)>, order: impl Fn(&T, &T) -> Ordering) {
-    values.sort_unstable_by(|(left, _), (right, _)| order(left, right));
-    values.dedup_by(|next, first| {
-        let equal = next.0 == first.0;
-        first.1 |= if equal { next.1 } else { 0 };
-        equal
-    });
 }
 
 /// The integer of 64 bits that a number is, however it is written.

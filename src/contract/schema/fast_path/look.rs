@@ -115,25 +115,6 @@ impl Look<'_> {
         }
     }
 
-    /// The same for a branch of a choice, which the value breaks more often than not: what decides comes first.
-    pub(in crate::contract::schema) fn outcome_of_branch(&self, index: usize, value: Node<'_>) -> Outcome {
-        let asked = match &self.shapes[index] {
-            // What breaks it breaks every schema that extends it.
-            Shape::Select(select) if select.children => select.otherwise,
-            _ => index,
-        };
-        if let Shape::Plain(plain) = &self.shapes[asked] {
-            let members = &plain.members;
-            for named in members.deciding.iter().map(|index| &members.named[*index]) {
-                let member = value.get(&named.name);
-                if member.is_some_and(|member| self.other(named.shape, member) == Outcome::Violates) {
-                    return Outcome::Violates;
-                }
-            }
-        }
-        self.outcome(index, value)
-    }
-
     fn choice(&self, index: usize, choice: &Choice, value: Node<'_>) -> Outcome {
         let kind = value.kind();
         if choice.nullable && kind == Kind::Null {
@@ -342,9 +323,6 @@ impl Choice {
     /// The branches, a bit for each, that a value does not break for certain: by its type, by what it is, by a member
     /// that decides, or by one that is not there.
     fn likely(&self, kind: Kind, value: Node<'_>) -> u128 {
-        if let Some(found) = self.by_constant.branches(kind, value) {
-            return found;
-        }
         let may_be = |constants: &Arc<Constants>| constants.has(value);
         let mut likely: u128 = 0;
         for (index, branch) in self.branches.iter().enumerate() {

@@ -5,10 +5,7 @@ use std::sync::Arc;
 use ahash::AHashMap;
 use jsonschema::Validator;
 
-use super::{
-    constants::{ByConstant, Constants},
-    kinds::Kinds,
-};
+use super::{constants::Constants, kinds::Kinds};
 use crate::{
     contract::schema::{decision::Decision, formats, gaps::KnownValues, order::shorter_first, pattern::Matcher},
     json::{Kind, Tape, TapeNode},
@@ -47,7 +44,6 @@ pub(super) struct Choice {
     pub(super) branches: Vec<Branch>,
     /// Members that exclude branches, first those of most branches.
     pub(super) deciding: Vec<DecidingMember>,
-    pub(super) by_constant: ByConstant,
     /// A member that selects a branch.
     pub(super) decision: Option<Arc<Decision>>,
 }
@@ -153,8 +149,6 @@ pub(super) struct Members {
     pub(super) named: Vec<NamedMember>,
     /// The same names, sorted [`shorter_first`], with their indices into `named`; empty where there are few.
     pub(super) sorted: Vec<(Box<str>, usize)>,
-    /// Those that have one of a few values, by their indices into `named`.
-    pub(super) deciding: Vec<usize>,
     /// The bits of all required members.
     pub(super) required: u64,
     pub(super) others: Others,

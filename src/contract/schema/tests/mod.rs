@@ -408,7 +408,7 @@ fn a_recursive_schema_of_several_keywords_per_level_has_stack_enough() {
     );
     let deep = |leaf: &str| format!("{}{leaf}{}", "{\"c\":[".repeat(999), "]}".repeat(999));
     let deep = |leaf| Document::parse(deep(leaf)).unwrap();
-    assert_eq!(tree.judge(&deep("1"), &|_| false), Err(Indeterminate::DEPTH));
+    assert_eq!(tree.judge(&deep("1"), &|_| false), Err(Indeterminate::STEPS));
     assert_eq!(tree.judge(&deep("\"x\""), &|_| false).unwrap().violations.len(), 1);
 }
 
