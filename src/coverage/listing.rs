@@ -153,14 +153,12 @@ impl OneDocument<'_> {
                 branches.push(Branch { part, judge, schema: self.schema(&place, &name) });
             }
         }
-        let (mut properties, mut telling) = (AHashMap::new(), Vec::new());
+        let mut properties = AHashMap::new();
         for field in keys(document, &below(&at, &["properties"])) {
             let place = below(&at, &["properties", &field]);
             let name = format!("{name}.{field}");
             let part = self.add(place.clone(), Part::Fields, name.clone());
             let schema = self.schema(&place, &name);
-            let lists = |schema: &NodeNumber| self.all.nodes[*schema].values.are_all;
-            telling.extend(schema.filter(lists).map(|schema| (field.clone(), schema)));
             properties.insert(field, (part, schema));
         }
         let mut one = |keyword: &str| self.schema(&below(&at, &[keyword]), &name);
@@ -182,7 +180,7 @@ impl OneDocument<'_> {
         };
         let (all_of, first_items) = (each("allOf").into_iter().flatten().collect(), each("prefixItems"));
         self.all.nodes[number] =
-            Node { all_of, branches, condition, properties, telling, patterns, additional, first_items, items, values };
+            Node { all_of, branches, condition, properties, patterns, additional, first_items, items, values };
         Some(number)
     }
 
@@ -200,7 +198,6 @@ impl OneDocument<'_> {
         for (is_known, (place, value)) in listed.chain(only).map(|one| (false, one)).chain(known.map(|one| (true, one)))
         {
             let part = self.add(place, Part::EnumValues, format!("{name} = {value}"));
-            values.are_all |= !is_known;
             match value.as_str().filter(|_| is_known).and_then(KnownForm::of) {
                 Some(form) => values.forms.push((part, form)),
                 None => values.parts.entry(value).into_iter().for_each(|parts| parts.push(part)),

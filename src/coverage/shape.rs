@@ -66,8 +66,6 @@ pub(super) struct Node {
     /// What holds if the value conforms to the schema, and if not.
     pub(super) condition: Option<Box<Condition>>,
     pub(super) properties: AHashMap<String, (PartNumber, Option<NodeNumber>)>,
-    /// Properties with listed values, which a value of another choice may not have.
-    pub(super) telling: Vec<(String, NodeNumber)>,
     pub(super) patterns: Vec<(NamePattern, Option<NodeNumber>)>,
     pub(super) additional: Option<NodeNumber>,
     pub(super) first_items: Vec<Option<NodeNumber>>,
@@ -99,8 +97,6 @@ pub(super) struct ListedValues {
     pub(super) parts: ByValue<Vec<PartNumber>>,
     /// All others: a known value may stand for many, as `client_id:{client_id}` does.
     pub(super) forms: Vec<(PartNumber, KnownForm)>,
-    /// No other value conforms.
-    pub(super) are_all: bool,
 }
 
 impl ListedValues {

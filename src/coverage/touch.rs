@@ -6,7 +6,7 @@ use percent_encoding::percent_decode_str;
 
 use super::{
     ContractParts,
-    shape::{Branch, Content, ListedValues, Node as SchemaNode, NodeNumber, OperationShape, Parameter, PartNumber},
+    shape::{Content, ListedValues, Node as SchemaNode, NodeNumber, OperationShape, Parameter, PartNumber},
 };
 use crate::{
     contract::{below, model::response_keys, most_specific, schema::Schema},
@@ -326,7 +326,7 @@ impl Touch<'_> {
             }
             for branch in branches {
                 work::take(1);
-                if !rules_out(nodes, branch, value) && accepts(&branch.judge) {
+                if accepts(&branch.judge) {
                     if let Some(part) = branch.part {
                         self.part(part);
                     }
@@ -366,27 +366,6 @@ impl Touch<'_> {
                 self.part(*part);
             }
         }
-    }
-}
-
-/// Whether a value has a type that a branch excludes, or a scalar or a text of an object is none of those that the branch
-/// lists for it: most choices tell their branches apart so, and the judge takes longest for what it refuses.
-fn rules_out(nodes: &[SchemaNode], branch: &Branch, value: Option<Node<'_>>) -> bool {
-    let Some(value) = value else { return false };
-    if branch.judge.excludes(value.kind()) {
-        return true;
-    }
-    let Some(schema) = branch.schema else { return false };
-    let lacks = |schema: NodeNumber, value: Node<'_>| {
-        let values = &nodes[schema].values;
-        values.are_all && values.parts.get(value).is_none()
-    };
-    match value.kind() {
-        Kind::Array | Kind::Null => false,
-        Kind::Object => nodes[schema].telling.iter().any(|(name, schema)| {
-            value.get(name).is_some_and(|text| text.kind() == Kind::String && lacks(*schema, text))
-        }),
-        _ => lacks(schema, value),
     }
 }
 

@@ -10,9 +10,6 @@ const WORDS: usize = 32;
 /// So many places of the table are tried for a word: names that were made to have one place are compared instead.
 const PLACES: usize = 32;
 
-/// Up to so many are compared pair by pair, which is cheaper than hashing.
-const PAIRWISE: usize = 12;
-
 /// The offset of the first name that repeats an earlier one of the object at `index`, escapes undone.
 #[inline(never)]
 pub(super) fn repeated(source: &[u8], tape: &[Slot], index: usize) -> Option<usize> {
@@ -103,25 +100,9 @@ fn padded(bytes: &[u8]) -> u64 {
 
 #[cold]
 fn compare(source: &[u8], tape: &[Slot], index: usize) -> Option<usize> {
-    let names = names(tape, index).map(|slot| (name(source, slot), slot.start as usize));
-    let count = tape[index].count();
-    if count <= PAIRWISE {
-        let mut seen: [Cow<'_, [u8]>; PAIRWISE] = [const { Cow::Borrowed(&[]) }; PAIRWISE];
-        for (count, (name, offset)) in names.enumerate() {
-            if seen[..count].contains(&name) {
-                return Some(offset);
-            }
-            seen[count] = name;
-        }
-    } else {
-        let mut seen = HashSet::with_capacity(count);
-        for (name, offset) in names {
-            if !seen.insert(name) {
-                return Some(offset);
-            }
-        }
-    }
-    None
+    let mut seen = HashSet::with_capacity(tape[index].count());
+    let repeats = |slot: &Slot| !seen.insert(name(source, *slot));
+    names(tape, index).find(repeats).map(|slot| slot.start as usize)
 }
 
 fn inner(source: &[u8], slot: Slot) -> &[u8] {

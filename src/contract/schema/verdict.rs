@@ -9,7 +9,7 @@ use super::{
     fast_path::{Look, Outcome},
     set::{Build, Schemas},
 };
-use crate::json::{Document, Kind, Leaf, Node, work};
+use crate::json::{Document, Leaf, Node, work};
 
 /// Nesting up to which the stack of any thread suffices.
 const MAX_SHALLOW_DEPTH: usize = 64;
@@ -103,12 +103,6 @@ impl Schema {
             Outcome::Violates => Some(false),
             Outcome::Valid | Outcome::Doubt => None,
         }
-    }
-
-    /// Whether a value of this type breaks it for certain.
-    pub(crate) fn excludes(&self, kind: Kind) -> bool {
-        let (build, place) = self.build();
-        build.fast_path.excludes(build.roots[place].shape, kind)
     }
 
     /// The judge and the gap walker without the fast path; [`Schema::judge`] has to agree.

@@ -43,15 +43,6 @@ impl FastPath {
         Look { shapes: &self.shapes, is_origin, decided: RefCell::default(), is_open: Cell::default() }
     }
 
-    /// Whether a value of this type breaks a shape for certain.
-    pub(in crate::contract::schema) fn excludes(&self, shape: usize, kind: Kind) -> bool {
-        match &self.shapes[shape] {
-            Shape::Scalar(kinds) => !kinds.has(kind),
-            Shape::Plain(plain) => !(plain.kinds.has(kind) || plain.nullable && kind == Kind::Null),
-            Shape::Doubt | Shape::Anything | Shape::Choice(_) | Shape::Select(_) => false,
-        }
-    }
-
     /// Whether a text outside of any document certainly conforms; known values are not compared.
     pub(in crate::contract::schema) fn text_certainly_conforms(&self, shape: usize, text: &str) -> bool {
         match &self.shapes[shape] {
