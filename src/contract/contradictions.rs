@@ -5,7 +5,10 @@ use std::collections::{BTreeMap, HashSet};
 
 use serde_json::{Map, Value};
 
-use super::{ContractDocument, refs, schema::NULLABLE};
+use super::{
+    ContractDocument, refs,
+    schema::{self, NULLABLE, parts},
+};
 
 type Parts<'d> = Vec<&'d Map<String, Value>>;
 
@@ -17,9 +20,6 @@ const BOUNDS: [(&str, &str, &str); 4] = [
     ("number", "minimum", "maximum"),
 ];
 
-/// Bound on the parts of one schema that are taken together.
-const MAX_PARTS: usize = 256;
-
 /// The types of JSON Schema. An integer is a number, too.
 const TYPES: [&str; 7] = ["null", "boolean", "string", "array", "object", "number", "integer"];
 
@@ -30,11 +30,9 @@ impl ContractDocument {
         let document = self.resolved();
         let mut found = Vec::new();
         refs::walk(document, &mut |at, schema| {
-            let parts = parts(document, [schema]);
-            let inner = || {
-                parts.iter().skip(1).any(|part| !contradictions(document, &self::parts(document, [*part])).is_empty())
-            };
-            let own = contradictions(document, &parts);
+            let all = parts(document, schema);
+            let inner = || all.iter().skip(1).any(|part| !contradictions(document, &parts(document, part)).is_empty());
+            let own = contradictions(document, &all);
             // What a part of it contradicts is listed with that part.
             if !own.is_empty() && !inner() {
                 found.extend(own.into_iter().map(|reason| (at.to_owned(), reason)));
@@ -42,24 +40,6 @@ impl ContractDocument {
         });
         found
     }
-}
-
-/// Schemas with all that they refer to and combine by `allOf`, up to a bound.
-fn parts<'d>(document: &'d Value, schemas: impl IntoIterator<Item = &'d Map<String, Value>>) -> Parts<'d> {
-    let mut parts: Parts<'d> = schemas.into_iter().collect();
-    let mut seen: HashSet<*const Map<String, Value>> = parts.iter().map(|part| std::ptr::from_ref(*part)).collect();
-    let mut next = 0;
-    while let Some(part) = parts.get(next).copied().filter(|_| parts.len() < MAX_PARTS) {
-        next += 1;
-        let referred = part.get("$ref").and_then(Value::as_str).and_then(|target| refs::resolve(document, target));
-        let combined = part.get("allOf").and_then(Value::as_array).into_iter().flatten();
-        for more in combined.chain(referred).filter_map(Value::as_object) {
-            if seen.insert(more) {
-                parts.push(more);
-            }
-        }
-    }
-    parts
 }
 
 fn contradictions<'d>(document: &'d Value, parts: &Parts<'d>) -> Vec<String> {
@@ -168,7 +148,7 @@ fn of_members<'d>(document: &'d Value, parts: &Parts<'d>) -> Vec<String> {
     };
     for (name, schemas) in members {
         let held: Vec<_> = schemas.iter().filter_map(|schema| schema.as_object()).collect();
-        let own = self::parts(document, held.iter().copied());
+        let own: Parts<'d> = held.iter().flat_map(|one| schema::parts(document, one)).collect();
         // On one of the two sides such a member need not be there.
         let one_sided = |part: &&Map<String, Value>| {
             ["readOnly", "writeOnly"].iter().any(|key| part.get(*key) == Some(&Value::Bool(true)))
@@ -181,7 +161,7 @@ fn of_members<'d>(document: &'d Value, parts: &Parts<'d>) -> Vec<String> {
             } else {
                 format!("no object has the documented field `{name}`: {excludes} it")
             });
-        } else if held.len() > 1 && !held.iter().any(|one| of_values(&self::parts(document, [*one])).is_some()) {
+        } else if held.len() > 1 && !held.iter().any(|one| of_values(&schema::parts(document, one)).is_some()) {
             found.extend(of_values(&own).map(|reason| format!("field `{name}`: {reason}")));
         }
     }
