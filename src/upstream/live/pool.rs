@@ -70,8 +70,9 @@ impl ClientConnection {
 /// Whether one of the schemes in a field authenticates its connection. A field can hold several challenges, with commas
 /// between them and in them.
 fn authenticates_connections(value: &[u8]) -> bool {
-    value.split(|byte| *byte == b',').any(|part| {
-        let scheme = part.trim_ascii().split(|byte| *byte == b' ').next().unwrap_or_default();
+    let starts = std::iter::once(0).chain(memchr::memchr_iter(b',', value).map(|comma| comma + 1));
+    starts.map(|start| value[start..].trim_ascii_start()).any(|part| {
+        let scheme = part.split(|byte| matches!(byte, b' ' | b'\t' | b',')).next().unwrap_or_default();
         scheme.eq_ignore_ascii_case(b"NTLM") || scheme.eq_ignore_ascii_case(b"Negotiate")
     })
 }
