@@ -51,7 +51,8 @@ impl Plain {
 }
 
 fn laid_out(headers: &Headers) -> HeaderMap {
-    let mut map = HeaderMap::with_capacity(headers.len());
+    // Room for the date, too.
+    let mut map = HeaderMap::with_capacity(headers.len() + 1);
     for (name, value) in headers.iter() {
         map.append(name, value.clone());
     }
