@@ -162,9 +162,9 @@ pub(in crate::redact) fn by_name(name: &str, place: FieldContext) -> Option<Kind
         _ => {
             // The number of a label is none of the name.
             let digits = name.iter().rev().take_while(|byte| byte.is_ascii_digit() && is_numbered).count();
-            let (name, last) = (&name[..name.len() - digits], name[..name.len() - digits].last());
-            let is_end = |end: &str| end.as_bytes().last() == last && name.ends_with(end.as_bytes());
-            let end = ENDS.iter().find(|(end, _)| is_end(end));
+            let name = &name[..name.len() - digits];
+            let mut ends = name.last().into_iter().flat_map(|last| &ENDS[usize::from(*last)]);
+            let end = ends.find(|(end, _)| name.ends_with(end.as_bytes()));
             end.or_else(|| WORDS.iter().find(|(word, _)| ends_with_word(written, word))).map(|(_, kind)| *kind)
         }
     }
@@ -224,7 +224,14 @@ static WHOLE: LazyLock<AHashMap<Vec<u8>, (Counts, Kind)>> = LazyLock::new(|| {
     all.flat_map(|counts| counted(counts).map(move |(name, kind)| (name.into_bytes(), (counts, kind)))).collect()
 });
 
-static ENDS: LazyLock<Vec<(String, Kind)>> = LazyLock::new(|| counted(End).collect());
+/// Those that count as ends, by their last letter.
+static ENDS: LazyLock<[Vec<(String, Kind)>; 256]> = LazyLock::new(|| {
+    let mut ends = [const { Vec::new() }; 256];
+    for (end, kind) in counted(End) {
+        ends[usize::from(end.as_bytes()[end.len() - 1])].push((end, kind));
+    }
+    ends
+});
 
 static WORDS: LazyLock<Vec<(String, Kind)>> = LazyLock::new(|| counted(LastWord).collect());
 
