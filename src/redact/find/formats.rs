@@ -126,7 +126,7 @@ pub(in crate::redact) const FORMATS: &[Format] = &[
     keys("Slack", "tokens", "xox xapp-", "xox[abeoprs]-[0-9A-Za-z-]{10,}|xapp-[0-9A-Za-z-]{20,}",
         "gitleaks `slack-bot-token` and the others of Slack",
         "xoxb-|123456789012-1234567890123-aB1cD2eF3gH4iJ5kL6mN7oP8 xapp-|1-A012BCDEF34-1234567890123-0123456789abcdef"),
-    keys("Slack", "webhooks", "/services /workflows /triggers /commands /actions",
+    keys("Slack", "webhooks", "/services/T /workflows/T /triggers/T /commands/T /actions/T",
         "/(?:services|workflows|triggers|commands|actions)/(T[0-9A-Z]{8,}/[0-9A-Z]{8,}/[0-9A-Za-z/]{20,})",
         "gitleaks `slack-webhook-url`",
         "/services/|T024BE7LD/B03QM1ZTP/aB3dE5fG7hI9jK1lM3nO5pQ7 /triggers/|T024BE7LD/1234567890/0123456789abcdef0123"),

