@@ -97,6 +97,11 @@ fn next(text: &[u8], mut at: usize) -> Option<Range<usize>> {
     }
 }
 
+/// Whether a text may hold another one in base64 or hex.
+pub(in crate::redact) fn may_stand_in(text: &[u8]) -> bool {
+    next(text, 0).is_some()
+}
+
 /// The letters that stand together from `at` on.
 fn letters(text: &[u8], at: usize) -> Range<usize> {
     let length = text[at..].iter().take_while(|byte| is_letter(**byte)).count();

@@ -65,6 +65,9 @@ pub(in crate::redact) fn mark_known_fields(index: &Index, text: &[u8], fields: &
     for field in fields {
         for (part, is_name) in [(&field.name, true), (&field.value, false)] {
             let (raw, range) = (part.raw(text), part.range());
+            if part.view.as_ref().is_some_and(|view| !search::is_worth_decoded(index, raw, view)) {
+                continue;
+            }
             let mut marks = Vec::new();
             search::find(index, raw, false, &mut marks);
             if marks.is_empty() {
