@@ -512,6 +512,9 @@ impl Verdict {
     }
 }
 
+/// Why authentication is unchecked where the producer of a file leaves out the header, as browsers do.
+pub const NO_AUTHORIZATION: &str = "the file holds no Authorization header";
+
 /// Why each of these aspects is unchecked: the reasons that were given of it, else that the document does not show it.
 pub fn reasons_of(unchecked: UncheckedSet, given: &[Reason]) -> impl Iterator<Item = Cow<'_, Reason>> {
     unchecked.iter().flat_map(move |aspect| {

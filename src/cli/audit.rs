@@ -1,26 +1,21 @@
 //! `contrail audit`: who called what with which scopes, over recordings; a trail's chain is checked first.
 
-use std::{
-    path::PathBuf,
-    sync::atomic::{AtomicBool, Ordering},
-    time::Duration,
-};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use super::{
     ContractArgs, Failure, Outcome,
     options::{self, OutputArgs, SecretArgs, SelectionArgs, policy::PolicyArgs},
-    printer::warn,
-    progress::Progress,
     remote::shown,
     report_files::{self, Used},
-    trails::{self, Source},
-    verify::{self, Judge},
+    survey::{self, Sink},
+    trails::{self, Inspected, Source},
+    verify::Judge,
 };
 use crate::{
+    contract::Contract,
     coverage::{ContractParts, Coverage, Touched},
-    exchange::Credential,
     finding::Rule,
-    recording::Entry,
+    recording::{Entry, ReadEnd, Recording},
     redact::{JudgedExchange, Redactor},
     report::{
         ExchangeRef, Exit, Reason,
@@ -94,111 +89,22 @@ fn audit(args: &Args) -> Result<Outcome, Failure> {
 impl Args {
     /// Reads the recordings.
     fn collect(&self, judge: &Judge, redactor: &Redactor, audit: &mut Audit) -> Result<(), Failure> {
-        let reading = Reading { args: self, judge, redactor };
-        let mut progress = Progress::new();
-        for inspected in trails::inspect(&self.recordings, &self.head)? {
-            progress.files(inspected.sources.len());
-            // A folder without a trail counts as one recording.
-            let is_one = inspected.trails.is_empty() && !inspected.repeated;
-            let others = if is_one { std::slice::from_ref(&inspected.name) } else { &inspected.others };
-            for other in others {
-                audit.file(&shown(other));
-            }
-            audit.integrity(inspected.trails);
-            for source in &inspected.sources {
-                let before = audit.read();
-                match reading.read(source, audit, &mut progress) {
-                    Ok(left_out) => verify::warn_if_empty(source, audit.read() - before + left_out),
-                    // The report names the altered line.
-                    Err(error) if source.altered => warn(&format!("the rest of it is not checked: {error}")),
-                    Err(error) => return Err(error),
-                }
-            }
-        }
-        drop(progress);
+        let parts = Arc::clone(audit.parts());
+        let work = |Entry { index, line, mut exchange, note }: Entry| {
+            let touched = parts.touched_by(&exchange);
+            let outside = !judge.contract.covers(exchange.request.target.path());
+            let verdict = judge.verdict(&mut exchange, note.as_ref());
+            let (by_contrail, exchange) = (note.is_some(), JudgedExchange::new(exchange, verdict));
+            Judged { index, line, outside, by_contrail, touched, exchange }
+        };
+        let named = trails::inspect(&self.recordings, &self.head)?;
+        let mut auditing =
+            Auditing { selection: &self.selection, contract: &judge.contract, redactor, audit, name: String::new() };
+        survey::read(named, |source| judge.open(source), work, &mut auditing)?;
         judge.warn_of_unchecked_signatures();
         audit.evicted(redactor.counters().forgotten);
         audit.redact(redactor);
         Ok(())
-    }
-}
-
-/// How recordings are read.
-struct Reading<'a> {
-    args: &'a Args,
-    judge: &'a Judge,
-    redactor: &'a Redactor,
-}
-
-impl Reading<'_> {
-    /// Takes in one recording. A browser's export carries no `Authorization` anywhere, so its callers are unknown.
-    /// That shows at the end only, and standard input can be read only once: until an entry carries one, both are kept.
-    fn read(&self, source: &Source, audit: &mut Audit, progress: &mut Progress) -> Result<u64, Failure> {
-        let recording = self.judge.open(source)?;
-        let name = source.name();
-        audit.source(&name);
-        progress.file();
-        let mut stripped = (!recording.head().by_contrail).then(|| audit.clone());
-        let is_open = AtomicBool::new(stripped.is_some());
-        let parts = audit.parts().clone();
-        let work = |entry: Entry| {
-            let touched = parts.touched_by(&entry.exchange);
-            let carries_authorization = entry.exchange.request.headers.contains("authorization");
-            // A thread may learn late that it is not needed.
-            let other = is_open.load(Ordering::Relaxed).then(|| {
-                let mut entry = entry.clone();
-                entry.exchange.request.credential = Credential::Unknown;
-                self.judged(entry, touched.clone())
-            });
-            (carries_authorization, self.judged(entry, touched), other)
-        };
-        let end = recording.each(work, |(carries_authorization, judged, other)| -> Result<(), Failure> {
-            progress.exchange();
-            if carries_authorization {
-                stripped = None;
-                is_open.store(false, Ordering::Relaxed);
-            }
-            if let (Some(stripped), Some(other)) = (&mut stripped, other) {
-                self.take(&name, other, stripped);
-            }
-            self.take(&name, judged, audit);
-            Ok(())
-        })?;
-        progress.clear();
-        let left_out = verify::report_left_out(source, &end);
-        if let Some(lost) = end.head.unrecorded.filter(|_| !source.chained) {
-            audit.unrecorded(lost);
-        }
-        if let Some(stripped) = stripped.filter(|_| !end.head.by_contrail) {
-            *audit = stripped;
-        }
-        audit.unreadable += left_out;
-        Ok(left_out)
-    }
-
-    fn judged(&self, entry: Entry, touched: Touched) -> Judged {
-        let Entry { index, line, mut exchange, note } = entry;
-        let outside = !self.judge.contract.covers(exchange.request.target.path());
-        let verdict = self.judge.verdict(&mut exchange, note.as_ref());
-        let (by_contrail, exchange) = (note.is_some(), JudgedExchange::new(exchange, verdict));
-        Judged { index, line, outside, by_contrail, touched, exchange }
-    }
-
-    fn take(&self, source: &str, judged: Judged, audit: &mut Audit) {
-        let Judged { index, line, outside, by_contrail, touched, exchange } = judged;
-        let judged = self.redactor.redact(exchange);
-        let started = judged.exchange.started;
-        if self.args.selection.is_within_hour_of(started) {
-            audit.started(started);
-        }
-        if self.args.selection.selects(&judged, &self.judge.contract) {
-            let place = ExchangeRef { source, entry: index, line, outside, ..ExchangeRef::default() };
-            // What contrail wrote went through redaction then.
-            let touched = if by_contrail { touched } else { audit.parts().touched_by_redacted(touched, &judged) };
-            audit.exchange(place, &judged, &touched, &self.judge.contract);
-        } else {
-            audit.left_out(&judged, &self.judge.contract);
-        }
     }
 }
 
@@ -210,4 +116,56 @@ struct Judged {
     by_contrail: bool,
     touched: Touched,
     exchange: JudgedExchange,
+}
+
+/// Takes judged entries into an audit.
+struct Auditing<'a> {
+    selection: &'a SelectionArgs,
+    contract: &'a Contract,
+    redactor: &'a Redactor,
+    audit: &'a mut Audit,
+    /// The recording that is read.
+    name: String,
+}
+
+impl Sink<Judged> for Auditing<'_> {
+    fn named(&mut self, argument: &mut Inspected) {
+        // A folder without a trail counts as one recording.
+        let is_one = argument.trails.is_empty() && !argument.repeated;
+        let others = if is_one { std::slice::from_ref(&argument.name) } else { &argument.others };
+        for other in others {
+            self.audit.file(&shown(other));
+        }
+        self.audit.integrity(std::mem::take(&mut argument.trails));
+    }
+
+    fn begin(&mut self, source: &Source, _: &Recording) {
+        self.name = source.name();
+        self.audit.source(&self.name);
+    }
+
+    fn take(&mut self, judged: Judged) -> Result<(), Failure> {
+        let Judged { index: entry, line, outside, by_contrail, touched, exchange } = judged;
+        let judged = self.redactor.redact(exchange);
+        let started = judged.exchange.started;
+        if self.selection.is_within_hour_of(started) {
+            self.audit.started(started);
+        }
+        if self.selection.selects(&judged, self.contract) {
+            let place = ExchangeRef { source: &self.name, entry, line, outside, ..ExchangeRef::default() };
+            // What contrail wrote went through redaction then.
+            let touched = if by_contrail { touched } else { self.audit.parts().touched_by_redacted(touched, &judged) };
+            self.audit.exchange(place, &judged, &touched, self.contract);
+        } else {
+            self.audit.left_out(&judged, self.contract);
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, source: &Source, end: &ReadEnd, unreadable: u64) {
+        if let Some(lost) = end.head.unrecorded.clone().filter(|_| !source.chained) {
+            self.audit.unrecorded(lost);
+        }
+        self.audit.unreadable += unreadable;
+    }
 }

@@ -5,13 +5,12 @@ use std::{path::PathBuf, sync::Arc};
 use super::{
     ContractArgs, Failure, Outcome,
     options::{OutputArgs, SecretArgs, contract::title},
-    progress::Progress,
     report_files::{self, Used},
-    trails::{self, Source},
-    verify,
+    survey::{self, Sink},
+    trails::Source,
 };
 use crate::{
-    coverage::{ContractParts, Coverage, Minimum},
+    coverage::{ContractParts, Coverage, Minimum, Touched},
     finding::Verdict,
     recording::{self, Entry},
     redact::{JudgedExchange, Redactor},
@@ -49,22 +48,16 @@ fn coverage(args: &Args) -> Result<Outcome, Failure> {
     let contract = args.contract.load()?;
     let redactor = args.secrets.redactor(&contract)?;
     let mut coverage = Coverage::new(ContractParts::of(&contract));
-    let (mut files, mut unreadable) = (Vec::new(), 0);
-    let mut progress = Progress::new();
-    for inspected in trails::inspect(&args.recordings, &[])? {
-        progress.files(inspected.sources.len());
-        if let Some(broken) = inspected.trails.iter().find_map(|trail| trail.broken.as_ref()) {
-            return Err(format!("no coverage is counted from a trail that was altered: {broken}").into());
-        }
-        for source in &inspected.sources {
-            let before = coverage.exchanges();
-            let left_out = read(source, &redactor, &mut coverage, &mut progress)?;
-            verify::warn_if_empty(source, coverage.exchanges() - before + left_out);
-            unreadable += left_out;
-            files.push(source.name());
-        }
-    }
-    drop(progress);
+    let parts = Arc::clone(coverage.parts());
+    let work = |Entry { exchange, note, .. }: Entry| {
+        let touched = parts.touched_by(&exchange);
+        // An entry of contrail's own went through redaction when it was written.
+        (touched, note.is_none().then(|| JudgedExchange::new(exchange, Verdict::default())))
+    };
+    let named = survey::unaltered(&args.recordings, &[], "no coverage is counted from")?;
+    let files = named.iter().flat_map(|one| &one.sources).map(Source::name).collect();
+    let open = |source: &Source| recording::open_up_to(&source.path, source.length);
+    let unreadable = survey::read(named, open, work, &mut Covering { coverage: &mut coverage, redactor: &redactor })?;
     let covered =
         Covered { title: title(&contract), coverage: &coverage, files, unreadable, minimums: &args.min_coverage };
     report_files::write_all(&wanted, |kind, to, _| covered.write(kind, to))?;
@@ -72,29 +65,18 @@ fn coverage(args: &Args) -> Result<Outcome, Failure> {
     Ok(Outcome { findings: status == 1, failed: status == 2, ..Outcome::CLEAN })
 }
 
-fn read(
-    source: &Source,
-    redactor: &Redactor,
-    coverage: &mut Coverage,
-    progress: &mut Progress,
-) -> Result<u64, Failure> {
-    progress.file();
-    let parts = Arc::clone(coverage.parts());
-    let work = |Entry { exchange, note, .. }: Entry| {
-        let touched = parts.touched_by(&exchange);
-        // An entry of contrail's own went through redaction when it was written.
-        (touched, note.is_none().then(|| JudgedExchange::new(exchange, Verdict::default())))
-    };
-    let recording = recording::open_up_to(&source.path, source.length)?;
-    let end = recording.each(work, |(touched, foreign)| -> Result<(), Failure> {
+struct Covering<'a> {
+    coverage: &'a mut Coverage,
+    redactor: &'a Redactor,
+}
+
+impl Sink<(Touched, Option<JudgedExchange>)> for Covering<'_> {
+    fn take(&mut self, (touched, foreign): (Touched, Option<JudgedExchange>)) -> Result<(), Failure> {
         let touched = match foreign {
-            Some(judged) => parts.touched_by_redacted(touched, &redactor.redact(judged)),
+            Some(judged) => self.coverage.parts().touched_by_redacted(touched, &self.redactor.redact(judged)),
             None => touched,
         };
-        coverage.take(&touched);
-        progress.exchange();
+        self.coverage.take(&touched);
         Ok(())
-    })?;
-    progress.clear();
-    Ok(verify::report_left_out(source, &end))
+    }
 }

@@ -211,7 +211,7 @@ const MAX_LISTED: usize = 10;
 
 fn print_summary(folded: &Folded, origin: &str, args: &Args, redactor: &Redactor) {
     for (journal, bytes) in &folded.torn {
-        super::verify::report_torn(journal, *bytes);
+        super::survey::report_torn(journal, *bytes);
     }
     let mut told = std::io::stderr();
     line(&format!("{} with {origin} in {}", plural(folded.entries, "exchange"), folded.har.display()));

@@ -12,15 +12,15 @@ use super::{
     kinds::{self, FileKind},
     options::SecretArgs,
     printer::{Printer, write_whole},
-    progress::Progress,
     report_files::Used,
-    trails::{self, Source},
-    verify::{self, Judge},
+    survey::{self, Sink},
+    trails::Source,
+    verify::Judge,
 };
 use crate::{
     learn::Learner,
     plural::plural,
-    recording::Entry,
+    recording::{Entry, ReadEnd, Recording},
     redact::{JudgedExchange, Redactor},
     visible::visible,
 };
@@ -64,21 +64,13 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let judge = Judge::new(args.contract.load()?, args.clock_skew, None);
     let redactor = args.secrets.redactor(&judge.contract)?;
     let mut learner = Learner::new(Arc::clone(&judge.contract));
-    let mut progress = Progress::new();
-    let mut unreadable = 0;
-    for inspected in trails::inspect(&args.recordings, &[])? {
-        progress.files(inspected.sources.len());
-        if let Some(broken) = inspected.trails.iter().find_map(|trail| trail.broken.as_ref()) {
-            return Err(format!("nothing is learned from a trail that was altered: {broken}").into());
-        }
-        for source in &inspected.sources {
-            let before = learner.exchanges();
-            let left_out = read(source, &judge, &redactor, &mut learner, &mut progress)?;
-            verify::warn_if_empty(source, learner.exchanges() - before + left_out);
-            unreadable += left_out;
-        }
-    }
-    drop(progress);
+    let work = |Entry { index, mut exchange, note, .. }: Entry| {
+        let verdict = judge.verdict(&mut exchange, note.as_ref());
+        (index, JudgedExchange::new(exchange, verdict))
+    };
+    let named = survey::unaltered(&args.recordings, &[], "nothing is learned from")?;
+    let mut learning = Learning { learner: &mut learner, redactor: &redactor, file: "".into() };
+    let unreadable = survey::read(named, |source| judge.open(source), work, &mut learning)?;
     if learner.exchanges() == 0 {
         return Err("nothing is learned from recordings without an exchange, so no overlay is written".into());
     }
@@ -117,26 +109,24 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     Ok(outcome)
 }
 
-fn read(
-    source: &Source,
-    judge: &Judge,
-    redactor: &Redactor,
-    learner: &mut Learner,
-    progress: &mut Progress,
-) -> Result<u64, Failure> {
-    let file: Arc<str> = source.name().into();
-    progress.file();
-    let work = |entry: Entry| {
-        let Entry { index, mut exchange, note, .. } = entry;
-        let verdict = judge.verdict(&mut exchange, note.as_ref());
-        (index, JudgedExchange::new(exchange, verdict))
-    };
-    let end = judge.open(source)?.each(work, |(index, judged)| -> Result<(), Failure> {
-        learner.exchange(&file, index, &redactor.redact(judged));
-        progress.exchange();
+struct Learning<'a> {
+    learner: &'a mut Learner,
+    redactor: &'a Redactor,
+    /// The recording that is read.
+    file: Arc<str>,
+}
+
+impl Sink<(usize, JudgedExchange)> for Learning<'_> {
+    fn begin(&mut self, source: &Source, _: &Recording) {
+        self.file = source.name().into();
+    }
+
+    fn take(&mut self, (index, judged): (usize, JudgedExchange)) -> Result<(), Failure> {
+        self.learner.exchange(&self.file, index, &self.redactor.redact(judged));
         Ok(())
-    })?;
-    progress.clear();
-    verify::report_unproven(&file, end.head.unproven);
-    Ok(verify::report_left_out(source, &end))
+    }
+
+    fn end(&mut self, _: &Source, end: &ReadEnd, _: u64) {
+        survey::report_unproven(&self.file, end.head.unproven);
+    }
 }

@@ -57,6 +57,7 @@ pub mod scan;
 mod signals;
 mod sources;
 mod summary;
+mod survey;
 mod trails;
 pub mod verify;
 pub mod watch;

@@ -112,7 +112,7 @@ fn repack(from: &Path, to: &Path, overwrite: bool, contract: &ContractArgs) -> R
         super::printer::warn(&unrecorded.sentence());
     }
     for (journal, bytes) in &folded.torn {
-        super::verify::report_torn(journal, *bytes);
+        super::survey::report_torn(journal, *bytes);
     }
     super::printer::line(&line);
     Ok(Outcome::CLEAN)

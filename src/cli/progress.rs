@@ -22,14 +22,10 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    pub(super) fn new() -> Self {
+    /// So many recordings are to be read.
+    pub(super) fn new(files: usize) -> Self {
         let due = io::stderr().is_terminal().then(|| Instant::now() + PERIOD);
-        Self { files: (0, 0), exchanges: 0, due, printed: false }
-    }
-
-    /// So many recordings are read, too.
-    pub(super) const fn files(&mut self, count: usize) {
-        self.files.0 += count;
+        Self { files: (files, 0), exchanges: 0, due, printed: false }
     }
 
     /// The next recording begins.

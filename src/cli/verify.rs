@@ -6,10 +6,10 @@
 //! again in an exchange that is reported; one of our own went through redaction when it was written.
 
 use std::{
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -18,21 +18,21 @@ use super::{
     ContractArgs, Failure, Format, Outcome,
     options::{SecretArgs, policy::PolicyArgs},
     printer::warn,
-    progress::Progress,
     remote::shown,
     report_files::{self, Used},
-    trails::{self, Source},
+    survey::{self, Sink},
+    trails::{self, Inspected, Source},
 };
 use crate::{
     contract::{CheckOptions, Contract},
     coverage::{ContractParts, Touched},
     exchange::{Credential, Exchange, Request as ExchangeRequest, SignatureCheck, TokenFacts},
-    finding::{Rule, Unchecked, Verdict},
+    finding::{NO_AUTHORIZATION, Rule, Unchecked, Verdict},
     json,
     plural::plural,
     recording::{self, Entry, Note, ReadEnd, ReadError, Recording, reconcile},
     redact::{JudgedExchange, Redactor},
-    report::{CleanVerdict, Collector, ExchangeRef, Exit, Integrity, Reason, ReportFormat, Request, Unauthenticated},
+    report::{CleanVerdict, Collector, ExchangeRef, Exit, Integrity, Reason, ReportFormat, Request},
     token::{self, Jwks, TokenCache},
 };
 
@@ -89,28 +89,22 @@ fn verify(args: &Args) -> Result<Outcome, Failure> {
     collector.unrecorded_fails(args.policy.fails_on_unrecorded(false));
     let redactor = args.secrets.redactor(&judge.contract)?;
 
-    let mut progress = Progress::new();
-    let mut unreadable = 0;
-    for inspected in trails::inspect(&args.recordings, &args.head)? {
-        progress.files(inspected.sources.len());
-        let chained = integrity(inspected.trails, &mut collector);
-        for other in inspected.others.iter().filter(|_| chained) {
-            warn(&format!("`{}` is not part of the chain: nothing proves that it is unaltered", shown(other)));
-        }
-        for source in &inspected.sources {
-            let before = collector.tally().exchanges;
-            match read(source, &judge, &redactor, &mut collector, &mut progress) {
-                Ok(left_out) => {
-                    unreadable += left_out;
-                    warn_if_empty(source, collector.tally().exchanges - before + left_out);
-                }
-                // The result of the chain's check names the altered line.
-                Err(error) if source.altered => warn(&format!("the rest of it is not checked: {error}")),
-                Err(error) => return Err(error),
-            }
-        }
-    }
-    drop(progress);
+    let (listed, parts) = (collector.lists(), collector.parts().cloned());
+    let work = |Entry { index, line, mut exchange, note }: Entry| {
+        let outside = !judge.contract.covers(exchange.request.target.path());
+        let verdict = judge.verdict(&mut exchange, note.as_ref());
+        let unauthenticated = verdict.reasons.iter().any(|reason| reason.reason == NO_AUTHORIZATION);
+        let touched = parts.as_ref().map(|parts| parts.touched_by(&exchange));
+        let by_contrail = note.is_some();
+        let remark = match CleanVerdict::of(&verdict, exchange.timings.total()).filter(|_| !listed) {
+            Some(counted) => Remark::Nothing { counted, searched: (!by_contrail).then(|| Box::new(exchange)) },
+            None => Remark::Something(Box::new(JudgedExchange::new(exchange, verdict))),
+        };
+        Verified { index, line, outside, by_contrail, unauthenticated, touched, remark }
+    };
+    let named = trails::inspect(&args.recordings, &args.head)?;
+    let mut verification = Verification::new(&mut collector, &redactor);
+    let unreadable = survey::read(named, |source| judge.open(source), work, &mut verification)?;
     judge.warn_of_unchecked_signatures();
     let altered = collector.run().integrity.iter().any(|one| one.broken.is_some());
     let nothing = collector.tally().exchanges == 0 && !altered;
@@ -137,34 +131,13 @@ impl Args {
     }
 }
 
-/// States the results of the checks of chains; whether there are any.
-fn integrity(trails: Vec<Integrity>, collector: &mut Collector) -> bool {
-    let mut chained = false;
-    for integrity in trails.into_iter().filter(|one| one.entries.is_some() || !one.unread.is_empty()) {
-        chained |= integrity.entries.is_some();
-        warn(integrity.broken.as_ref().unwrap_or(&integrity.sentence()));
-        collector.integrity(integrity);
-    }
-    chained
-}
-
-/// Warns of a recording without an entry, unless a chain proves that it is empty.
-pub(super) fn warn_if_empty(source: &Source, entries: u64) {
-    if entries == 0 && !source.chained {
-        let name = if source.path.as_os_str() == "-" { "standard input".to_owned() } else { source.name() };
-        warn(&format!("nothing was checked in `{name}`: it holds no exchange"));
-    }
-}
-
 /// What became of one entry on the thread that checked it.
 struct Verified {
     index: usize,
     line: Option<usize>,
     outside: bool,
     by_contrail: bool,
-    carries_authorization: bool,
-    /// The other outcome, as long as it is unknown whether the file's producer strips the header.
-    unauthenticated: Option<Unauthenticated>,
+    unauthenticated: bool,
     touched: Option<Touched>,
     remark: Remark,
 }
@@ -177,116 +150,83 @@ enum Remark {
     Something(Box<JudgedExchange>),
 }
 
-fn read(
-    source: &Source,
-    judge: &Judge,
-    redactor: &Redactor,
-    collector: &mut Collector,
-    progress: &mut Progress,
-) -> Result<u64, Failure> {
-    progress.file();
-    let name = source.name();
-    let recording = judge.open(source)?;
-    let by_contrail = recording.head().by_contrail;
-    let (listed, parts) = (collector.lists(), collector.parts().cloned());
-    // Decided as soon as an entry carries the header, else at the end: see `Collector`. Threads that check may learn of
-    // it late, and then give an outcome too many.
-    let (mut decided, known) = (false, AtomicBool::new(false));
-    let work = |entry: Entry| {
-        let Entry { index, line, mut exchange, note } = entry;
-        let outside = !judge.contract.covers(exchange.request.target.path());
-        let verdict = judge.verdict(&mut exchange, note.as_ref());
-        let open = note.is_none() && !by_contrail && !known.load(Ordering::Relaxed);
-        let unauthenticated = open.then(|| judge.unauthenticated(&mut exchange));
-        let touched = parts.as_ref().map(|parts| parts.touched_by(&exchange));
-        let carries_authorization = exchange.request.headers.contains("authorization");
-        let remark = match CleanVerdict::of(&verdict, exchange.timings.total()).filter(|_| !listed) {
-            Some(counted) => Remark::Nothing { counted, searched: note.is_none().then(|| Box::new(exchange)) },
-            None => Remark::Something(Box::new(JudgedExchange::new(exchange, verdict))),
-        };
-        let by_contrail = note.is_some();
-        Verified { index, line, outside, by_contrail, carries_authorization, unauthenticated, touched, remark }
-    };
-    let ended = recording.each(work, |checked| -> Result<(), Failure> {
-        progress.exchange();
-        if !decided && checked.carries_authorization {
-            collector.end_of_file(&name, false)?;
-            decided = true;
-            known.store(true, Ordering::Relaxed);
+/// Collects what was verified.
+struct Verification<'a> {
+    collector: &'a mut Collector,
+    redactor: &'a Redactor,
+    parts: Option<Arc<ContractParts>>,
+    /// The recording that is read.
+    name: String,
+    /// Its producer leaves out `Authorization`.
+    strips: bool,
+    /// The contract asks for it in an exchange of the recording.
+    unauthenticated: bool,
+}
+
+impl<'a> Verification<'a> {
+    fn new(collector: &'a mut Collector, redactor: &'a Redactor) -> Self {
+        let parts = collector.parts().cloned();
+        Self { collector, redactor, parts, name: String::new(), strips: false, unauthenticated: false }
+    }
+}
+
+impl Sink<Verified> for Verification<'_> {
+    fn named(&mut self, argument: &mut Inspected) {
+        let mut chained = false;
+        let trails = std::mem::take(&mut argument.trails).into_iter();
+        for integrity in trails.filter(|one| one.entries.is_some() || !one.unread.is_empty()) {
+            chained |= integrity.entries.is_some();
+            warn(integrity.broken.as_ref().unwrap_or(&integrity.sentence()));
+            self.collector.integrity(integrity);
         }
-        let open = !decided && !checked.by_contrail && !by_contrail;
-        let unauthenticated = checked.unauthenticated.filter(|_| open);
-        let Verified { index: entry, line, outside, .. } = checked;
-        let place = ExchangeRef { source: &name, entry, line, outside, ..ExchangeRef::default() };
+        for other in argument.others.iter().filter(|_| chained) {
+            warn(&format!("`{}` is not part of the chain: nothing proves that it is unaltered", shown(other)));
+        }
+    }
+
+    fn begin(&mut self, source: &Source, recording: &Recording) {
+        (self.name, self.strips, self.unauthenticated) = (source.name(), recording.strips_authorization(), false);
+    }
+
+    fn take(&mut self, checked: Verified) -> Result<(), Failure> {
+        let Verified { index: entry, line, outside, by_contrail, .. } = checked;
+        self.unauthenticated |= checked.unauthenticated;
+        let place = ExchangeRef { source: &self.name, entry, line, outside, ..ExchangeRef::default() };
         let redacted = match checked.remark {
             Remark::Nothing { counted, searched } => {
-                collector.clean_verdict(place, &counted, unauthenticated);
-                searched.map(|exchange| redactor.redact(JudgedExchange::new(exchange, Verdict::default())))
+                self.collector.clean_verdict(place, &counted);
+                searched.map(|exchange| self.redactor.redact(JudgedExchange::new(exchange, Verdict::default())))
             }
             Remark::Something(judged) => {
-                let redacted = redactor.redact(*judged);
-                collector.exchange(place, &redacted, unauthenticated)?;
+                let redacted = self.redactor.redact(*judged);
+                self.collector.exchange(place, &redacted)?;
                 Some(redacted)
             }
         };
         // What contrail wrote went through redaction then.
-        let touched = match (&parts, checked.touched, redacted.filter(|_| !checked.by_contrail)) {
+        let touched = match (&self.parts, checked.touched, redacted.filter(|_| !by_contrail)) {
             (Some(parts), Some(before), Some(redacted)) => Some(parts.touched_by_redacted(before, &redacted)),
             (_, touched, _) => touched,
         };
         if let Some(touched) = touched {
-            collector.touched(&touched);
+            self.collector.touched(&touched);
         }
         Ok(())
-    })?;
-    progress.clear();
-    collector.source(&name);
-    collector.end_of_file(&name, !decided && !ended.head.by_contrail)?;
-    collector.skipped(ended.skipped as u64);
-    let left_out = report_left_out(source, &ended);
-    if let Some(lost) = ended.head.unrecorded.filter(|_| !source.chained) {
-        let integrity = Integrity::unrecorded(name.clone(), lost);
-        warn(&integrity.sentence());
-        collector.integrity(integrity);
     }
-    report_unproven(&name, ended.head.unproven);
-    Ok(left_out)
-}
 
-/// Warns of what was left out of a recording: a torn last line, and entries that could not be read. The number of the
-/// latter: a command that left out one fails. Those of an altered trail do not count: that it was altered says more.
-#[must_use]
-pub(super) fn report_left_out(source: &Source, ended: &ReadEnd) -> u64 {
-    report_torn(&source.path, ended.head.torn);
-    let unreadable = &ended.unreadable;
-    unreadable.first.iter().for_each(|sentence| warn(&format!("left out {sentence}")));
-    let rest = unreadable.count - unreadable.first.len();
-    if rest > 0 {
-        warn(&format!("left out {} more that could not be read", plural(rest as u64, "entry")));
+    fn end(&mut self, source: &Source, end: &ReadEnd, _: u64) {
+        self.collector.source(&*self.name);
+        if self.strips && self.unauthenticated {
+            self.collector.stripped(&*self.name);
+        }
+        self.collector.skipped(end.skipped as u64);
+        if let Some(lost) = end.head.unrecorded.clone().filter(|_| !source.chained) {
+            let integrity = Integrity::unrecorded(self.name.clone(), lost);
+            warn(&integrity.sentence());
+            self.collector.integrity(integrity);
+        }
+        survey::report_unproven(&self.name, end.head.unproven);
     }
-    if source.altered { 0 } else { unreadable.count as u64 }
-}
-
-/// Warns of a fixture that never proved itself.
-pub(super) fn report_unproven(name: &str, unproven: bool) {
-    if unproven {
-        warn(&format!("`{name}` is unproven: it was never replayed, verified and scanned at the end of its recording"));
-    }
-}
-
-/// Warns of a journal whose last line is torn.
-pub(super) fn report_torn(journal: &Path, bytes: u64) {
-    if bytes > 0 {
-        warn(&torn(journal, bytes));
-    }
-}
-
-/// Its description.
-pub(super) fn torn(journal: &Path, bytes: u64) -> String {
-    let (journal, bytes) = (shown(journal), plural(bytes, "byte"));
-    format!(
-        "left out a torn last line of `{journal}` ({bytes}): contrail was killed while it wrote the exchange, or is still writing it"
-    )
 }
 
 /// Whether a request has a token whose signature can no longer be checked.
@@ -330,7 +270,7 @@ impl Judge {
 
     /// Opens a recording whose tokens are read with this run's tolerance and keys.
     pub(super) fn open(&self, source: &Source) -> Result<Recording, ReadError> {
-        let recording = recording::open_up_to(&source.path, source.length)?;
+        let recording = recording::open_to_judge(&source.path, source.length)?;
         Ok(recording.with_tokens(Arc::clone(&self.tokens)))
     }
 
@@ -382,13 +322,5 @@ impl Judge {
         if time != facts.time {
             request.credential = Credential::Token(Arc::new(TokenFacts { time, ..(**facts).clone() }));
         }
-    }
-
-    /// The verdict's other outcome, if it turns out that the file's producer strips the header.
-    fn unauthenticated(&self, exchange: &mut Exchange) -> Unauthenticated {
-        let held = std::mem::replace(&mut exchange.request.credential, Credential::Unknown);
-        let verdict = self.contract.check(exchange, &self.options);
-        exchange.request.credential = held;
-        Unauthenticated { unchecked: verdict.unchecked, blame: verdict.blame }
     }
 }

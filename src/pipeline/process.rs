@@ -305,7 +305,7 @@ impl Pipeline {
             let miss = meta.miss.as_deref().map(report_miss);
             let entry = usize::try_from(state.counts.exchanges - 1).unwrap_or(0);
             let place = ExchangeRef { source: LIVE, entry, miss: miss.as_ref(), ..ExchangeRef::default() };
-            if let Err(error) = state.collector.exchange(place, judged, None) {
+            if let Err(error) = state.collector.exchange(place, judged) {
                 tracing::warn!(%error, "the report's temporary file cannot be written");
             }
             if is_recorded {

@@ -275,7 +275,7 @@ impl Pipeline {
         if let Some(touched) = touched {
             state.collector.touched(&touched);
         }
-        state.collector.exchange(place, judged, None)
+        state.collector.exchange(place, judged)
     }
 
     /// The parts of the contract that an exchange touches, if reports show them.

@@ -61,7 +61,7 @@ pub(crate) use read::folders::{Folders, links_of};
 pub(crate) use read::is_recording_name;
 pub use read::parallel::{ReadEnd, Unreadable};
 pub use read::trails::{Named, TrailFiles, find};
-pub use read::{Recording, open, open_up_to, sources};
+pub use read::{Recording, open, open_to_judge, open_up_to, sources};
 pub use read::{
     entry_texts::{Head, unsearchable},
     form::is_journal,

@@ -96,7 +96,6 @@ impl Trouble {
             "clock" => "the clock went back while the trail was written",
             "not-recorded" => "a trail has no exchange in hours in which others have some",
             "unread" => "files of the trail are not recordings",
-            "across-parts" => "parts of an audit do not show what one audit of all recordings would",
             "secret" => "a secret is in the file",
             "changed" => "the exchange differs between the two recordings",
             "only-in-a" => "only the first recording has the exchange",

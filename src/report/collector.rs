@@ -4,12 +4,12 @@ use std::{io, sync::Arc};
 
 use super::{
     CleanVerdict, Covered, ExchangeRef, Exemptions, Exit, Facts, Integrity, Proof, Reason, Run, Stale, Suppressed,
-    Tally, Title, Unauthenticated, Unused, spool::Spool,
+    Tally, Title, Unused, spool::Spool,
 };
 use crate::{
     contract::Contract,
     coverage::{ContractParts, Coverage, Touched},
-    finding::{Rule, Unchecked},
+    finding::Rule,
     redact::{JudgedExchange, Redacted, Redactor},
 };
 
@@ -19,35 +19,14 @@ pub struct Collector {
     title: Title,
     contract: Option<Arc<Contract>>,
     coverage: Option<Coverage>,
-    decided: Half,
-    /// The file that is being read: as judged, and with authentication unchecked.
-    open: Option<(Half, Half)>,
+    tally: Tally,
+    listed: Option<Spool>,
     stripped: Vec<String>,
     failing: Vec<Rule>,
     exemptions: Exemptions,
     pub(super) run: Run,
     sources: Vec<String>,
     upstream: Option<String>,
-}
-
-#[derive(Debug)]
-struct Half {
-    tally: Tally,
-    listed: Option<Spool>,
-}
-
-impl Half {
-    fn new(listed: bool) -> Self {
-        Self { tally: Tally::default(), listed: listed.then(Spool::new) }
-    }
-
-    fn absorb(&mut self, other: Self) -> io::Result<()> {
-        self.tally.merge(other.tally);
-        match (&mut self.listed, other.listed) {
-            (Some(spool), Some(other)) => spool.absorb(other),
-            _ => Ok(()),
-        }
-    }
 }
 
 impl Collector {
@@ -59,8 +38,8 @@ impl Collector {
             title,
             contract: None,
             coverage: None,
-            decided: Half::new(listed),
-            open: None,
+            tally: Tally::default(),
+            listed: listed.then(Spool::new),
             stripped: Vec::new(),
             failing,
             exemptions: Exemptions::default(),
@@ -104,19 +83,19 @@ impl Collector {
     /// What the baseline covered, if there is one.
     #[must_use]
     pub fn covered(&self) -> Option<Covered<'_>> {
-        self.exemptions.covered(&self.decided.tally)
+        self.exemptions.covered(&self.tally)
     }
 
     /// What each suppression covered.
     #[must_use]
     pub fn suppressed(&self) -> Vec<Suppressed<'_>> {
-        self.exemptions.suppressed(&self.decided.tally)
+        self.exemptions.suppressed(&self.tally)
     }
 
     /// What the baseline and the suppressions covered, a line each.
     #[must_use]
     pub fn exempt(&self) -> Vec<String> {
-        self.exemptions.lines(&self.decided.tally)
+        self.exemptions.lines(&self.tally)
     }
 
     /// Names a recording that the report is about.
@@ -194,90 +173,49 @@ impl Collector {
     /// Takes out secrets that were recognised after they were taken in; what a JSON report lists is written without
     /// them.
     pub fn redact(&mut self, redactor: &Redactor) {
-        self.decided.tally.redact(redactor);
+        self.tally.redact(redactor);
         self.run.redact(redactor);
     }
 
-    /// Takes one exchange. With `unauthenticated`, its verdict stays open until [`Collector::end_of_file`].
+    /// Takes one exchange.
     ///
     /// # Errors
     ///
     /// The temporary file of the JSON report could not be written.
-    pub fn exchange(
-        &mut self,
-        place: ExchangeRef<'_>,
-        judged: &Redacted<JudgedExchange>,
-        unauthenticated: Option<Unauthenticated>,
-    ) -> io::Result<()> {
+    pub fn exchange(&mut self, place: ExchangeRef<'_>, judged: &Redacted<JudgedExchange>) -> io::Result<()> {
         if let Some(miss) = place.miss {
             self.run.miss(miss, judged.verdict.operation.as_deref());
         }
-        let Some(other) = unauthenticated else {
-            // Nothing before this one in the file is open, or all of it is: order in the report is order in the file.
-            return match &mut self.open {
-                None => put(&mut self.decided, place, judged, None),
-                Some((as_judged, stripped)) => {
-                    put(as_judged, place, judged, None)?;
-                    put(stripped, place, judged, None)
-                }
-            };
-        };
-        let listed = self.decided.listed.is_some();
-        let (as_judged, stripped) = self.open.get_or_insert_with(|| (Half::new(listed), Half::new(listed)));
-        put(as_judged, place, judged, None)?;
-        put(stripped, place, judged, Some(other))
+        self.tally.add(place, judged);
+        self.listed.as_mut().map_or(Ok(()), |listed| listed.add(place, judged))
     }
 
     /// Whether a JSON report will be asked for, which lists every exchange.
     #[must_use]
     pub fn lists(&self) -> bool {
-        self.decided.listed.is_some()
+        self.listed.is_some()
     }
 
-    /// Counts an exchange without a finding; not for a collector that lists exchanges. The rest as
-    /// [`Collector::exchange`].
-    pub fn clean_verdict(&mut self, place: ExchangeRef<'_>, counted: &CleanVerdict, other: Option<Unauthenticated>) {
+    /// Counts an exchange without a finding; not for a collector that lists exchanges.
+    pub fn clean_verdict(&mut self, place: ExchangeRef<'_>, counted: &CleanVerdict) {
         debug_assert!(!self.lists());
-        if self.open.is_none() && other.is_some() {
-            self.open = Some((Half::new(false), Half::new(false)));
-        }
-        match &mut self.open {
-            None => self.decided.tally.count(place, counted),
-            Some((as_judged, stripped)) => {
-                as_judged.tally.count(place, counted);
-                stripped.tally.count(place, &counted.read_as(other));
-            }
-        }
+        self.tally.count(place, counted);
     }
 
-    /// Settles the open verdicts of the file that ended: its producer strips `Authorization`, or it does not (which
-    /// is known before the end, as soon as an entry carries the header).
-    ///
-    /// # Errors
-    ///
-    /// The temporary file of the JSON report could not be written.
-    pub fn end_of_file(&mut self, source: &str, producer_strips: bool) -> io::Result<()> {
-        let Some((as_judged, stripped)) = self.open.take() else { return Ok(()) };
-        if producer_strips {
-            // Where the contract asks for no token, the header is missed nowhere.
-            if stripped.tally.unchecked_count(Unchecked::Auth) > as_judged.tally.unchecked_count(Unchecked::Auth) {
-                self.stripped.push(source.to_owned());
-            }
-            self.decided.absorb(stripped)
-        } else {
-            self.decided.absorb(as_judged)
-        }
+    /// The producer of this file leaves out credentials that the contract asks for.
+    pub fn stripped(&mut self, source: impl Into<String>) {
+        self.stripped.push(source.into());
     }
 
     /// Counts entries that are not HTTP (`data:`, `blob:`, `ws:`, extension schemes).
     pub fn skipped(&mut self, count: u64) {
-        self.decided.tally.skipped += count;
+        self.tally.skipped += count;
     }
 
-    /// What was counted so far, open verdicts left out.
+    /// What was counted so far.
     #[must_use]
     pub fn tally(&self) -> &Tally {
-        &self.decided.tally
+        &self.tally
     }
 
     /// Whether anything that makes the command fail was found.
@@ -288,13 +226,13 @@ impl Collector {
 
     /// The rules that make the command fail and were found, with their counts.
     pub fn failing(&self) -> impl Iterator<Item = (Rule, u64)> {
-        self.exemptions.failing(&self.decided.tally, &self.failing)
+        self.exemptions.failing(&self.tally, &self.failing)
     }
 
     /// The reasons for the exit status that the report itself shows: failing rules, altered trails, exchanges that could
     /// not be recorded, and expired suppressions.
     pub fn failing_reasons(&self) -> impl Iterator<Item = Reason> {
-        self.exemptions.failing_reasons(&self.decided.tally, &self.failing, &self.run)
+        self.exemptions.failing_reasons(&self.tally, &self.failing, &self.run)
     }
 
     /// What a report is written from, secrets that were recognised meanwhile taken out; and the list of its exchanges.
@@ -303,7 +241,7 @@ impl Collector {
         let facts = Facts {
             title: &self.title,
             contract: self.contract.as_deref(),
-            tally: &self.decided.tally,
+            tally: &self.tally,
             coverage: self.coverage.as_ref(),
             stripped: &self.stripped,
             failing: &self.failing,
@@ -313,19 +251,6 @@ impl Collector {
             upstream: self.upstream.as_deref(),
             made: jiff::Timestamp::now().strftime("%Y-%m-%d %H:%M UTC").to_string(),
         };
-        (facts, self.decided.listed.as_mut())
-    }
-}
-
-fn put(
-    half: &mut Half,
-    place: ExchangeRef<'_>,
-    judged: &Redacted<JudgedExchange>,
-    other: Option<Unauthenticated>,
-) -> io::Result<()> {
-    half.tally.add(place, judged, other);
-    match &mut half.listed {
-        Some(spool) => spool.add(place, judged, other),
-        None => Ok(()),
+        (facts, self.listed.as_mut())
     }
 }

@@ -71,13 +71,6 @@ impl Failing {
             violations: findings.map(violation).collect(),
         }
     }
-
-    /// The same without what cannot be judged where the file's producer leaves out `Authorization`.
-    #[must_use]
-    pub fn without_auth(mut self) -> Self {
-        self.violations.retain(|found| !found.rule.is_auth());
-        self
-    }
 }
 
 impl Changes {

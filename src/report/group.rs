@@ -37,8 +37,6 @@ pub struct Group {
     pub count: u64,
     /// The one that started first; without instants, the first that was read.
     pub sample: First<Sample>,
-    /// How many groups came before it.
-    pub(super) number: usize,
 }
 
 /// Whose request the tenant did not refuse, and why it had to: a different failure of the tenant each.
@@ -78,10 +76,6 @@ impl Group {
             Some(caller) => Cow::Owned(format!("caller {}: {message}", visible(caller))),
             None => Cow::Borrowed(message),
         }
-    }
-
-    pub(super) fn is_quoted(&self) -> bool {
-        self.number < MAX_QUOTED
     }
 }
 

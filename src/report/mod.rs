@@ -4,9 +4,6 @@
 //! A [`Collector`] takes one exchange after the other and keeps counts and one sample per group, so its memory does not
 //! grow with the recording; the JSON report, which lists every exchange, is spooled to an anonymous temporary file.
 //!
-//! Whether the producer of a file strips `Authorization` is known only at its end. Until then both outcomes are kept
-//! per entry ([`Collector::exchange`]'s `unauthenticated`), and [`Collector::end_of_file`] decides which one counts.
-//!
 //! Accepts [`Redacted`](crate::redact::Redacted) values only. Knows nothing of sockets, arguments or exit statuses.
 
 pub mod audit;
@@ -61,5 +58,5 @@ pub use self::{
     run::{Denied, Difference, Miss, Missed, Near, Proof, Run, Stale, Unused},
     spool::WrittenFinding,
     suppression::{Suppressed, Suppression},
-    tally::{CleanVerdict, Recorded, Tally, Unauthenticated},
+    tally::{CleanVerdict, Recorded, Tally},
 };

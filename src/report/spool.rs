@@ -8,9 +8,9 @@ use std::{
 use serde::Serialize;
 use tempfile::SpooledTempFile;
 
-use super::{Cited, ExchangeRef, Unauthenticated, tally::stands, verdict_name};
+use super::{Cited, ExchangeRef, verdict_name};
 use crate::{
-    finding::{Blame, Conclusion, Finding, Reason, Unchecked, reasons_of},
+    finding::{Blame, Conclusion, Finding, Reason, Unchecked, Verdict, reasons_of},
     redact::{JudgedExchange, Redacted, Redactor},
 };
 
@@ -67,35 +67,24 @@ impl Spool {
         Self { file: tempfile::spooled_tempfile(MAX_IN_MEMORY), empty: true, line: Vec::new() }
     }
 
-    pub(super) fn add(
-        &mut self,
-        place: ExchangeRef<'_>,
-        judged: &Redacted<JudgedExchange>,
-        other: Option<Unauthenticated>,
-    ) -> io::Result<()> {
-        let verdict = &judged.verdict;
+    pub(super) fn add(&mut self, place: ExchangeRef<'_>, judged: &Redacted<JudgedExchange>) -> io::Result<()> {
+        let Verdict { operation, findings, unchecked, reasons, blame } = &judged.verdict;
         let Cited { line, started, method, url, status, .. } = Cited::new(place, judged);
-        let findings = || verdict.findings.iter().filter(|finding| other.is_none() || stands(finding, judged));
-        let unchecked = other.map_or(verdict.unchecked, |other| other.unchecked);
-        let reasons = match other {
-            Some(other) => Cow::Owned(other.reasons(&verdict.reasons, verdict.unchecked)),
-            None => Cow::Borrowed(&*verdict.reasons),
-        };
         let exchange = Exchange {
             source: place.source,
             entry: place.entry,
             line,
             started,
-            operation: verdict.operation.as_deref(),
+            operation: operation.as_deref(),
             method,
             url,
             status,
-            verdict: verdict_name(Conclusion::of(findings(), unchecked), place.miss.is_some()),
+            verdict: verdict_name(Conclusion::of(findings.iter(), *unchecked), place.miss.is_some()),
             miss: place.miss.is_some(),
-            blame: other.map_or(verdict.blame, |other| other.blame).map(Blame::name),
-            findings: findings().map(WrittenFinding::from).collect(),
+            blame: blame.map(Blame::name),
+            findings: findings.iter().map(WrittenFinding::from).collect(),
             unchecked: unchecked.iter().map(Unchecked::name).collect(),
-            reasons: reasons_of(unchecked, &reasons).collect(),
+            reasons: reasons_of(*unchecked, reasons).collect(),
         };
         self.line.clear();
         if !self.empty {
@@ -104,19 +93,6 @@ impl Spool {
         serde_json::to_writer(&mut self.line, &exchange)?;
         self.empty = false;
         self.file.write_all(&self.line)
-    }
-
-    pub(super) fn absorb(&mut self, mut other: Self) -> io::Result<()> {
-        if other.empty {
-            return Ok(());
-        }
-        if !self.empty {
-            self.file.write_all(b",\n")?;
-        }
-        self.empty = false;
-        other.file.seek(SeekFrom::Start(0))?;
-        io::copy(&mut other.file, &mut self.file)?;
-        Ok(())
     }
 
     pub(super) fn copy_to(&mut self, redactor: &Redactor, to: &mut dyn Write) -> io::Result<()> {

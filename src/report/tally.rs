@@ -35,29 +35,6 @@ const MAX_BY_CALLER: usize = 1000;
 /// The one place of all exchanges that are outside the contract's base path.
 const OUTSIDE: &str = "outside the contract (another site or base path)";
 
-/// An exchange's verdict under the reading that its file's producer strips `Authorization`: no `auth.*` finding.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Unauthenticated {
-    /// What is unchecked then, `auth` among it.
-    pub unchecked: UncheckedSet,
-    /// Which side is at fault then.
-    pub blame: Option<Blame>,
-}
-
-impl Unauthenticated {
-    /// The reasons of a verdict that is read so.
-    pub(super) fn reasons(self, given: &[Reason], unchecked: UncheckedSet) -> Vec<Reason> {
-        let kept = given.iter().filter(|reason| self.unchecked.contains(reason.aspect)).cloned();
-        let new = self.unchecked.iter().filter(|aspect| !unchecked.contains(*aspect));
-        let new = new.map(|aspect| {
-            let cookies = aspect == Unchecked::RequestParameters;
-            let why = if cookies { "the file holds no cookie of it" } else { "the file holds no Authorization header" };
-            Reason { aspect, at: String::new(), reason: why.into() }
-        });
-        kept.chain(new).collect()
-    }
-}
-
 /// A verdict without a finding: where no report lists exchanges, its exchange is only counted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CleanVerdict {
@@ -77,14 +54,6 @@ impl CleanVerdict {
             let (operation, reasons) = (operation.clone(), reasons.clone());
             Self { operation, unchecked: *unchecked, reasons, blame: *blame, took }
         })
-    }
-
-    /// The same under the reading that its file's producer strips `Authorization`.
-    pub(super) fn read_as(&self, other: Option<Unauthenticated>) -> Self {
-        let Some(other) = other else { return self.clone() };
-        let Self { operation, took, .. } = self.clone();
-        let Unauthenticated { unchecked, blame } = other;
-        Self { operation, unchecked, reasons: other.reasons(&self.reasons, self.unchecked), blame, took }
     }
 }
 
@@ -147,50 +116,21 @@ struct Counts {
     unchecked: [u64; Unchecked::ALL.len()],
 }
 
-impl Counts {
-    fn add(&mut self, other: Self) {
-        self.exchanges += other.exchanges;
-        self.recorded += other.recorded;
-        self.took += other.took;
-        for (count, other) in self.unchecked.iter_mut().zip(other.unchecked) {
-            *count += other;
-        }
-    }
-}
-
-/// Whether a finding stands where the producer of its file strips `Authorization`: one that does leaves the cookies out
-/// as well.
-pub(super) fn stands(finding: &Finding, judged: &JudgedExchange) -> bool {
-    let is_about_cookies = finding.rule == Rule::CookieParameter;
-    !finding.rule.is_auth() && (!is_about_cookies || judged.exchange.request.headers.contains("cookie"))
-}
-
 impl Tally {
-    pub(super) fn add(
-        &mut self,
-        place: ExchangeRef<'_>,
-        judged: &Redacted<JudgedExchange>,
-        other: Option<Unauthenticated>,
-    ) {
+    pub(super) fn add(&mut self, place: ExchangeRef<'_>, judged: &Redacted<JudgedExchange>) {
         let verdict = &judged.verdict;
-        let findings = || verdict.findings.iter().filter(|finding| other.is_none() || stands(finding, judged));
-        let unchecked = other.map_or(verdict.unchecked, |other| other.unchecked);
         self.count_verdict(
             place,
-            Conclusion::of(findings(), unchecked),
+            Conclusion::of(verdict.findings.iter(), verdict.unchecked),
             verdict.operation.as_deref(),
-            unchecked,
-            other.map_or(verdict.blame, |other| other.blame),
+            verdict.unchecked,
+            verdict.blame,
             judged.exchange.timings.total(),
         );
-        let reasons = match other {
-            Some(other) => Cow::Owned(other.reasons(&verdict.reasons, verdict.unchecked)),
-            None => Cow::Borrowed(&*verdict.reasons),
-        };
-        self.count_reasons(verdict.operation.as_ref(), &reasons);
+        self.count_reasons(verdict.operation.as_ref(), &verdict.reasons);
         // A long URL with many findings is kept once.
         let cited = LazyCell::new(|| Citation::new(place, judged));
-        for finding in findings() {
+        for finding in &verdict.findings {
             *self.rules.entry(finding.rule).or_default() += 1;
             self.group(place, judged, finding, &cited);
         }
@@ -336,7 +276,7 @@ impl Tally {
         let number = self.groups.len();
         if let Some(group) = self.groups.get_mut(&key) {
             group.count += 1;
-            let is_quoted = group.is_quoted();
+            let is_quoted = group.sample.quote.is_some();
             group.sample.take(judged.exchange.started, || sample(is_quoted));
         } else if kept >= MAX_GROUPS {
             self.ungrouped += 1;
@@ -349,60 +289,9 @@ impl Tally {
                 several: key.several,
                 count: 1,
                 sample: First::new(sample(number < MAX_QUOTED)),
-                number,
             };
             *self.kept.entry(key.rule).or_default() += 1;
             self.groups.insert(key, group);
-        }
-    }
-
-    /// Adds the tally of exchanges that were read later.
-    pub(super) fn merge(&mut self, other: Self) {
-        self.exchanges += other.exchanges;
-        self.conforms += other.conforms;
-        self.gap += other.gap;
-        self.violates += other.violates;
-        self.misses += other.misses;
-        self.recorded.exchanges += other.recorded.exchanges;
-        self.recorded.conforms += other.recorded.conforms;
-        self.recorded.gap += other.recorded.gap;
-        self.recorded.violates += other.recorded.violates;
-        self.skipped += other.skipped;
-        self.outside += other.outside;
-        self.ungrouped += other.ungrouped;
-        for (operation, counts) in other.operations {
-            self.counts(&operation).add(counts);
-        }
-        for (reason, counts) in other.reasons {
-            self.add_reason(reason, counts);
-        }
-        for (count, other) in self.blame.iter_mut().zip(other.blame) {
-            *count += other;
-        }
-        for (rule, count) in other.rules {
-            *self.rules.entry(rule).or_default() += count;
-        }
-        let mut groups: Vec<(Key, Group)> = other.groups.into_iter().collect();
-        groups.sort_by_key(|(_, group)| group.number);
-        for (key, mut group) in groups {
-            let number = self.groups.len();
-            let is_quoted = self.groups.get(&key).map_or(number < MAX_QUOTED, Group::is_quoted);
-            group.sample.each().filter(|_| !is_quoted).for_each(|sample| sample.quote = None);
-            match self.groups.get_mut(&key) {
-                Some(held) => {
-                    held.count += group.count;
-                    held.sample.merge(group.sample);
-                }
-                None => {
-                    let kept = self.kept.entry(key.rule).or_default();
-                    if *kept < MAX_GROUPS {
-                        *kept += 1;
-                        self.groups.insert(key, Group { number, ..group });
-                    } else {
-                        self.ungrouped += group.count;
-                    }
-                }
-            }
         }
     }
 
@@ -424,13 +313,12 @@ impl Tally {
         }
         for group in self.groups.values_mut() {
             clean(&mut group.place);
-            for sample in group.sample.each() {
-                sample.cited.redact_shared(redactor, &mut citations);
-                if let Some(quote) = &mut sample.quote {
-                    quote.redact(redactor);
-                }
-                [&mut sample.message, &mut sample.at].into_iter().for_each(clean);
+            let Sample { message, at, cited, quote } = &mut *group.sample;
+            cited.redact_shared(redactor, &mut citations);
+            if let Some(quote) = quote {
+                quote.redact(redactor);
             }
+            [message, at].into_iter().for_each(clean);
         }
     }
 
@@ -509,11 +397,6 @@ impl Tally {
             .collect();
         reasons.sort_by_key(|(_, counts): &(_, BTreeMap<&str, u64>)| std::cmp::Reverse(counts.values().sum::<u64>()));
         reasons
-    }
-
-    /// Exchanges of which this could not be checked.
-    pub(super) fn unchecked_count(&self, aspect: Unchecked) -> u64 {
-        self.operations.iter().map(|(_, counts)| counts.unchecked[aspect as usize]).sum()
     }
 
     /// A count of each operation that has any.

@@ -8,13 +8,14 @@ use crate::{
         ContractArgs, Failure, Outcome,
         options::contract::{plan, title, with_facts},
         report_files,
-        trails::{self, Source},
-        verify::{self, Judge},
+        survey::{self, Sink},
+        trails::Source,
+        verify::Judge,
     },
-    contract::compare::compare,
+    contract::{Contract, compare::compare},
     exchange::Exchange,
     finding::{Kind, Verdict},
-    recording::Entry,
+    recording::{Entry, Recording},
     redact::{JudgedExchange, Redactor},
     report::{
         ExchangeRef,
@@ -37,106 +38,67 @@ pub(super) fn diff(args: &Args, old: &Path, new: &Path) -> Result<Outcome, Failu
         no_longer_failing: 0,
         failing: Vec::new(),
     };
-    let judges = Judges { old: Judge::new(was, Duration::ZERO, None), new: Judge::new(is, Duration::ZERO, None) };
-    for inspected in trails::inspect(&args.recordings, &[])? {
-        if let Some(broken) = inspected.trails.iter().find_map(|trail| trail.broken.as_ref()) {
-            return Err(format!("no exchange of a trail that was altered is judged: {broken}").into());
-        }
-        for source in &inspected.sources {
-            let before = changes.exchanges;
-            let left_out = judges.read(source, &redactor, &mut changes)?;
-            verify::warn_if_empty(source, changes.exchanges - before + left_out);
-            changes.unreadable += left_out;
-        }
-    }
+    let (old, new) = (Judge::new(was, Duration::ZERO, None), Judge::new(is, Duration::ZERO, None));
+    let work = |Entry { index, line, mut exchange, note }: Entry| {
+        let failed = violates(&old.verdict(&mut exchange, note.as_ref()));
+        let verdict = new.verdict(&mut exchange, note.as_ref());
+        Compared { index, line, by_contrail: note.is_some(), failed, exchange: Box::new(exchange), verdict }
+    };
+    let named = survey::unaltered(&args.recordings, &[], "no exchange is judged of")?;
+    let mut comparing = Comparing { contract: &new.contract, redactor: &redactor, changes: &mut changes };
+    let unreadable = survey::read(named, |source| old.open(source), work, &mut comparing)?;
+    changes.unreadable = unreadable;
     changes.redact(&redactor);
     report_files::write_all(&wanted, |kind, to, _| changes.write(kind, to))?;
     let status = changes.exit().status;
     Ok(Outcome { findings: status == 1, failed: status == 2, ..Outcome::CLEAN })
 }
 
-struct Judges {
-    old: Judge,
-    new: Judge,
-}
-
 /// What became of an entry.
 struct Compared {
     index: usize,
     line: Option<usize>,
-    foreign: bool,
-    carries_authorization: bool,
-    /// Under the old contract and under the new one.
-    fails: [Fails; 2],
+    by_contrail: bool,
+    /// It violates the old contract.
+    failed: bool,
     exchange: Box<Exchange>,
+    /// Under the new contract.
     verdict: Verdict,
 }
 
-/// Whether an exchange violates a contract.
-#[derive(Clone, Copy)]
-struct Fails {
-    at_all: bool,
-    /// Apart from what cannot be judged where the producer of a file leaves out `Authorization`.
-    without_auth: bool,
+fn violates(verdict: &Verdict) -> bool {
+    verdict.findings.iter().any(|finding| finding.kind() == Kind::Violation)
 }
 
-impl Fails {
-    fn of(verdict: &Verdict) -> Self {
-        let violations = || verdict.findings.iter().filter(|finding| finding.kind() == Kind::Violation);
-        Self {
-            at_all: violations().next().is_some(),
-            without_auth: violations().any(|finding| !finding.rule.is_auth()),
-        }
+struct Comparing<'a> {
+    /// The new one.
+    contract: &'a Contract,
+    redactor: &'a Redactor,
+    changes: &'a mut Changes,
+}
+
+impl Sink<Compared> for Comparing<'_> {
+    fn begin(&mut self, source: &Source, _: &Recording) {
+        self.changes.recordings.push(source.name());
     }
-}
 
-impl Judges {
-    fn read(&self, source: &Source, redactor: &Redactor, changes: &mut Changes) -> Result<u64, Failure> {
-        let name = source.name();
-        let recording = self.old.open(source)?;
-        let by_contrail = recording.head().by_contrail;
-        let work = |entry: Entry| {
-            let Entry { index, line, mut exchange, note } = entry;
-            let old = self.old.verdict(&mut exchange, note.as_ref());
-            let verdict = self.new.verdict(&mut exchange, note.as_ref());
-            Compared {
-                index,
-                line,
-                foreign: note.is_none() && !by_contrail,
-                carries_authorization: exchange.request.headers.contains("authorization"),
-                fails: [Fails::of(&old), Fails::of(&verdict)],
-                exchange: Box::new(exchange),
-                verdict,
+    fn take(&mut self, compared: Compared) -> Result<(), Failure> {
+        let Compared { index: entry, line, by_contrail, failed, exchange, verdict } = compared;
+        self.changes.exchanges += 1;
+        let fails = violates(&verdict);
+        self.changes.no_longer_failing += u64::from(failed && !fails);
+        if failed || !fails {
+            if !by_contrail {
+                self.redactor.recognise(&exchange);
             }
-        };
-        // Whether a file's producer leaves out `Authorization` is known at its end.
-        let (mut carried, mut candidates) = (false, Vec::new());
-        let mut resolved = [0, 0];
-        let end = recording.each(work, |one| -> Result<(), Failure> {
-            changes.exchanges += 1;
-            carried |= one.carries_authorization || !one.foreign;
-            let [old, new] = one.fails;
-            resolved[0] += u64::from(old.at_all && !new.at_all);
-            resolved[1] += u64::from(old.without_auth && !new.without_auth);
-            let fails = [!old.at_all && new.at_all, !old.without_auth && new.without_auth];
-            if fails == [false; 2] {
-                if one.foreign {
-                    redactor.recognise(&one.exchange);
-                }
-                return Ok(());
-            }
-            let request = &one.exchange.request;
-            let operation = self.new.contract.operation_of(request).map(str::to_owned);
-            let place = ExchangeRef { source: &name, entry: one.index, line: one.line, ..ExchangeRef::default() };
-            let judged = redactor.redact(JudgedExchange::new(one.exchange, one.verdict));
-            candidates.push((fails, Failing::new(place, operation.as_deref(), &judged)));
-            Ok(())
-        })?;
-        let which = usize::from(!carried);
-        changes.no_longer_failing += resolved[which];
-        let failing = candidates.into_iter().filter(|(fails, _)| fails[which]).map(|(_, failing)| failing);
-        changes.failing.extend(failing.map(|one: Failing| if carried { one } else { one.without_auth() }));
-        changes.recordings.push(name);
-        Ok(verify::report_left_out(source, &end))
+            return Ok(());
+        }
+        let operation = self.contract.operation_of(&exchange.request).map(str::to_owned);
+        let source = self.changes.recordings.last().map_or("", String::as_str);
+        let place = ExchangeRef { source, entry, line, ..ExchangeRef::default() };
+        let judged = self.redactor.redact(JudgedExchange::new(exchange, verdict));
+        let failing = Failing::new(place, operation.as_deref(), &judged);
+        self.changes.failing.push(failing);
+        Ok(())
     }
 }

@@ -11,7 +11,7 @@ use super::{
     options::contract::plan,
     printer::warn,
     report_files::{self, Used},
-    sources, trails, verify,
+    sources, survey, trails,
 };
 use crate::{
     contract::Contract,
@@ -81,7 +81,7 @@ fn read(named: &Path, contract: &Arc<Contract>, redactor: &Redactor) -> Result<V
             let operation = redactor.text(&operation).into_inner();
             items.push(Item { entry: entry.index, operation, exchange });
         }
-        verify::report_torn(&source, recording.head().torn);
+        survey::report_torn(&source, recording.head().torn);
     }
     Ok(items)
 }

@@ -1,12 +1,10 @@
 //! Reads the recordings, judges them, and writes the tables.
 
 use std::{
+    collections::VecDeque,
     fs::File,
     io::{self, BufWriter, Write as _},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::Arc,
 };
 
 use serde::Serialize;
@@ -20,15 +18,14 @@ use crate::{
         Failure, Format, Outcome,
         options::contract::title,
         printer::{Printer, line},
-        progress::Progress,
         report_files::Used,
-        trails::{self, Inspected, Source},
-        verify::{self, Judge},
+        survey::{self, Sink},
+        trails::{Inspected, Source},
+        verify::Judge,
     },
-    exchange::Credential,
     fleet::parquet::{Counts, GroupLimits, Place, Row, Rows, Spool, TABLES, Tables},
     plural::plural,
-    recording::Entry,
+    recording::{Entry, ReadEnd, Recording},
     redact::{JudgedExchange, Redactor},
     report::Title,
     token::Jwks,
@@ -45,22 +42,16 @@ pub(super) fn write(args: &Args) -> Result<Outcome, Failure> {
     let judge = Judge::new(args.contract.load()?, args.clock_skew, keys);
     args.selection.check(&judge.contract)?;
     let redactor = args.secrets.redactor(&judge.contract)?;
-    let inspected = trails::inspect(&args.recordings, &args.head)?;
-    if let Some(broken) = inspected.iter().flat_map(|one| &one.trails).find_map(|trail| trail.broken.as_ref()) {
-        let hint = "`contrail audit` reports on it";
-        return Err(format!("nothing is exported from a trail that was altered: {broken}; {hint}").into());
-    }
+    let named = survey::unaltered(&args.recordings, &args.head, "nothing is exported from")?;
     let staged = Staged::begin(&args.parquet, args.overwrite)?;
     let title = title(&judge.contract);
     let mut export = Export::new(args, &judge, &redactor, &title, &staged)?;
-    let mut progress = Progress::new();
-    for one in &inspected {
-        progress.files(one.sources.len());
-        export.read_all(one, &mut progress)?;
-    }
-    drop(progress);
+    let work = |Entry { index, line, mut exchange, note }: Entry| {
+        let verdict = judge.verdict(&mut exchange, note.as_ref());
+        (index, line, JudgedExchange::new(exchange, verdict))
+    };
+    let unreadable = survey::read(named, |source| judge.open(source), work, &mut export)?;
     judge.warn_of_unchecked_signatures();
-    let unreadable = export.unreadable;
     let (counts, left_out, skipped, files) = export.finish(args)?;
     if counts.exchanges == 0 {
         let why = if left_out == 0 { "the recordings hold no exchange" } else { "the options leave out all of them" };
@@ -146,7 +137,12 @@ struct Export<'a> {
     spool: Spool,
     left_out: u64,
     skipped: u64,
-    unreadable: u64,
+    /// The trails of the recordings that come.
+    trails: VecDeque<Option<Arc<str>>>,
+    /// The recording that is read.
+    place: Place,
+    /// Contrail did not write it, so that its rows wait: see [`Spool`].
+    waits: bool,
 }
 
 impl<'a> Export<'a> {
@@ -176,97 +172,19 @@ impl<'a> Export<'a> {
             spool: Spool::default(),
             left_out: 0,
             skipped: 0,
-            unreadable: 0,
+            trails: VecDeque::new(),
+            place: Place::default(),
+            waits: false,
         })
     }
 
-    /// Reads what one argument names.
-    fn read_all(&mut self, named: &Inspected, progress: &mut Progress) -> Result<(), Failure> {
-        // The segments of the trails come first, in the order of the trails.
-        let trails = named.trails.iter().flat_map(|trail| {
-            let segments = trail.link.as_ref().map_or(0, |link| link.sources.1);
-            std::iter::repeat_n(trail.id.as_deref().map(Arc::<str>::from), segments)
-        });
-        for (source, trail) in named.sources.iter().zip(trails.chain(std::iter::repeat(None))) {
-            let before = self.read_so_far();
-            let left_out = self.read(source, trail.as_ref(), progress)?;
-            verify::warn_if_empty(source, self.read_so_far() - before + left_out);
-            self.unreadable += left_out;
-        }
-        Ok(())
-    }
-
-    /// Reads one recording. What contrail did not write waits in the spool: see [`Spool`].
-    fn read(&mut self, source: &Source, trail: Option<&Arc<str>>, progress: &mut Progress) -> Result<u64, Failure> {
-        progress.file();
-        let recording = self.judge.open(source)?;
-        let name: Arc<str> = source.name().into();
-        let judge = self.judge;
-        let by_contrail = recording.head().by_contrail;
-        // A browser's export carries no `Authorization` anywhere, so its callers are unknown. Until an entry carries
-        // one, both outcomes are kept.
-        let mut carries_authorization = false;
-        let is_open = AtomicBool::new(!by_contrail);
-        let judged = |Entry { mut exchange, note, .. }: Entry| {
-            let verdict = judge.verdict(&mut exchange, note.as_ref());
-            JudgedExchange::new(exchange, verdict)
-        };
-        let work = |entry: Entry| {
-            let place = (entry.index, entry.line);
-            let carries = entry.exchange.request.headers.contains("authorization");
-            // A thread may learn late that it is not needed.
-            let stripped = is_open.load(Ordering::Relaxed).then(|| {
-                let mut entry = entry.clone();
-                entry.exchange.request.credential = Credential::Unknown;
-                judged(entry)
-            });
-            (place, carries, judged(entry), stripped)
-        };
-        let end = recording.each(work, |((entry, line), carries, judged, stripped)| -> Result<(), Failure> {
-            progress.exchange();
-            if carries {
-                carries_authorization = true;
-                is_open.store(false, Ordering::Relaxed);
-            }
-            let place = Place { trail: trail.cloned(), source: Arc::clone(&name), entry, line };
-            let row = self.row(place.clone(), judged);
-            if by_contrail {
-                return self.put(row);
-            }
-            let stripped = stripped.filter(|_| !carries_authorization).and_then(|judged| self.row(place, judged));
-            self.spool.add(row.as_ref(), stripped.as_ref()).map_err(|error| unspooled(&error).into())
-        })?;
-        progress.clear();
-        if !by_contrail {
-            self.spool.end_of_file(!carries_authorization && !end.head.by_contrail);
-        }
-        self.skipped += end.skipped as u64;
-        verify::report_unproven(&name, end.head.unproven);
-        Ok(verify::report_left_out(source, &end))
-    }
-
-    /// The row of an exchange, if the options select it.
-    fn row(&mut self, place: Place, judged: JudgedExchange) -> Option<Row> {
-        let judged = self.redactor.redact(judged);
-        let is_selected = self.args.selection.selects(&judged, &self.judge.contract);
-        is_selected.then(|| self.rows.of(place, &judged))
-    }
-
-    fn read_so_far(&self) -> u64 {
-        self.tables.counts().exchanges + self.left_out + self.spool.exchanges()
-    }
-
-    fn put(&mut self, row: Option<Row>) -> Result<(), Failure> {
-        let Some(row) = row else {
-            self.left_out += 1;
-            return Ok(());
-        };
-        self.tables.add(&row).map_err(|error| failed(self.args, &error))
+    fn put(&mut self, row: &Row) -> Result<(), Failure> {
+        self.tables.add(row).map_err(|error| failed(self.args, &error))
     }
 
     /// Writes what waits, and ends the files.
     fn finish(mut self, args: &Args) -> Result<(Counts, u64, u64, Vec<Written>), Failure> {
-        std::mem::take(&mut self.spool).take(self.redactor, |row| self.put(row))?;
+        std::mem::take(&mut self.spool).take(self.redactor, |row| self.put(&row))?;
         let Self { tables, left_out, skipped, .. } = self;
         let counts = tables.counts().clone();
         let mut files = Vec::new();
@@ -276,6 +194,41 @@ impl<'a> Export<'a> {
             files.push(Written { file: file_name(table), rows, row_groups, bytes });
         }
         Ok((counts, left_out, skipped, files))
+    }
+}
+
+impl Sink<(usize, Option<usize>, JudgedExchange)> for Export<'_> {
+    fn named(&mut self, argument: &mut Inspected) {
+        // The segments of the trails come first, in the order of the trails.
+        self.trails = argument
+            .trails
+            .iter()
+            .flat_map(|trail| {
+                let segments = trail.link.as_ref().map_or(0, |link| link.sources.1);
+                std::iter::repeat_n(trail.id.as_deref().map(Arc::from), segments)
+            })
+            .collect();
+    }
+
+    fn begin(&mut self, source: &Source, recording: &Recording) {
+        self.place =
+            Place { trail: self.trails.pop_front().flatten(), source: source.name().into(), ..Place::default() };
+        self.waits = !recording.head().by_contrail;
+    }
+
+    fn take(&mut self, (entry, line, judged): (usize, Option<usize>, JudgedExchange)) -> Result<(), Failure> {
+        let judged = self.redactor.redact(judged);
+        if !self.args.selection.selects(&judged, &self.judge.contract) {
+            self.left_out += 1;
+            return Ok(());
+        }
+        let row = self.rows.of(Place { entry, line, ..self.place.clone() }, &judged);
+        if self.waits { self.spool.add(&row).map_err(|error| unspooled(&error).into()) } else { self.put(&row) }
+    }
+
+    fn end(&mut self, _: &Source, end: &ReadEnd, _: u64) {
+        self.skipped += end.skipped as u64;
+        survey::report_unproven(&self.place.source, end.head.unproven);
     }
 }
 

@@ -30,7 +30,7 @@ use super::{
     options::judge::{Setup, known_operations},
     outbound::OutboundPolicy,
     report_files::{self, Used},
-    sources, summary, trails, verify,
+    sources, summary, survey, trails,
 };
 use crate::{
     contract::CheckOptions,
@@ -236,7 +236,7 @@ fn load(args: &Args, names: Names, terms: &Arc<Pending>) -> Result<Replay, Failu
             },
         )?;
         if ended.head.torn > 0 {
-            let said = verify::torn(&source, ended.head.torn);
+            let said = survey::torn(&source, ended.head.torn);
             summary::event(args.judge.format, "torn", ended.head.torn, &said);
         }
     }

@@ -14,7 +14,7 @@ use crate::{
         params,
     },
     exchange::{Credential, Exchange, Request, SignatureCheck, TokenFacts, TokenTime, media},
-    finding::{Finding, Rule, Unchecked},
+    finding::{Finding, NO_AUTHORIZATION, Rule, Unchecked},
     redact::label_number,
     token::{NO_B64TOKEN, NO_TOKEN, basic_fault, credentials, known_scheme},
 };
@@ -24,7 +24,6 @@ const AT: &str = "Authorization";
 
 /// Why credentials are not judged.
 const UNSEEN: &str = "no message shows the credentials that the document asks for";
-const STRIPPED: &str = "the file holds no credentials";
 const SEVERAL: &str = "the request has several `Authorization` headers";
 const MASKED: &str = "the file masks the credentials, or it lacks the instant at which a token counted";
 
@@ -303,7 +302,7 @@ fn others(alternative: &Alternative, request: &Request) -> Shown {
 /// Why the credentials of a request are unknown.
 fn unknown(request: &Request) -> &'static str {
     match request.headers.get_all(AT).count() {
-        0 => STRIPPED,
+        0 => NO_AUTHORIZATION,
         1 => MASKED,
         _ => SEVERAL,
     }

@@ -22,7 +22,7 @@ use crate::{
 const KEY: usize = 16;
 
 /// Where an exchange stands.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Place {
     /// The id of its trail, if it stands in one.
     pub trail: Option<Arc<str>>,

@@ -55,6 +55,8 @@ pub(in crate::recording) struct Shared {
     pub(in crate::recording) tokens: Arc<TokenCache>,
     /// Tokens whose facts stand in the file's head.
     pub(in crate::recording) head: HeadTokens,
+    /// The producer of the file leaves out `Authorization`, and with it cookies.
+    pub(in crate::recording) strips_authorization: bool,
     /// Tokens whose facts stand beside them.
     known_tokens: Known<Credential>,
     known_fields: Fields,
@@ -68,6 +70,7 @@ impl Shared {
             files: BodyFiles::new(folder),
             tokens: Arc::new(TokenCache::new(Duration::ZERO, None)),
             head: HeadTokens::default(),
+            strips_authorization: false,
             known_tokens: Known::default(),
             known_fields: Fields::default(),
             known_records: Known::default(),
@@ -140,7 +143,7 @@ pub(in crate::recording) fn entry(text: &[u8], shared: &mut Shared, extent: Exte
             None => timeless(token::decode(&request.headers, None, Duration::ZERO, None)),
         },
     };
-    if foreign && is_masked(&request) {
+    if foreign && (shared.strips_authorization || is_masked(&request)) {
         request.credential = Credential::Unknown;
     }
     // What a test answered by `route.fulfill()` is no answer of the tenant.

@@ -13,7 +13,6 @@ pub(super) mod scan;
 pub(super) mod trails;
 mod walk;
 
-pub(super) use recording::strips_authorization;
-pub use recording::{Recording, open, open_up_to};
+pub use recording::{Recording, open, open_to_judge, open_up_to};
 pub(crate) use walk::is_recording_name;
 pub use walk::sources;

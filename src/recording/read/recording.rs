@@ -2,7 +2,8 @@
 
 use std::{
     fs::{self, File},
-    io::{self, BufRead, BufReader, Read as _},
+    io::{self, BufRead, BufReader, Read},
+    os::{fd::AsFd as _, unix::fs::FileExt as _},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -27,9 +28,8 @@ pub struct Recording {
     pub(super) texts: EntryTexts,
     pub(super) reader: Reader,
     /// What entries can be read from again; none for standard input.
-    file: Option<File>,
+    file: Option<Arc<File>>,
     pub(super) skipped: usize,
-    carries_authorization: bool,
     buffer: Vec<u8>,
 }
 
@@ -48,47 +48,133 @@ pub fn open(path: &Path) -> Result<Recording, ReadError> {
 ///
 /// As [`open`].
 pub fn open_up_to(path: &Path, length: Option<u64>) -> Result<Recording, ReadError> {
-    let name = if path.as_os_str() == "-" { "standard input".to_owned() } else { path.display().to_string() };
-    if path.as_os_str() == "-" {
-        return Recording::new(name, Box::new(BufReader::with_capacity(CHUNK, io::stdin())), None);
-    }
-    let fail = |fault| ReadError { source_name: name.clone(), fault };
-    let (file, metadata) = opened(path).map_err(fail)?;
-    if metadata.is_dir() {
-        let inside = sources(path)?;
-        return match inside.as_slice() {
-            [only] => open_up_to(only, length),
-            _ => Err(fail(ReadFault::NotHar {
-                reason: format!("it is a folder of {} recordings; name one", inside.len()),
-            })),
-        };
-    }
-    let folder =
-        path.parent().map(|parent| if parent.as_os_str().is_empty() { PathBuf::from(".") } else { parent.into() });
-    // A pipe can be read only once.
-    let again = if metadata.is_file() { file.try_clone().map(Some) } else { Ok(None) };
-    let again = again.map_err(|error| fail(ReadFault::Io(error)))?;
-    let file = file.take(length.unwrap_or(u64::MAX));
-    let mut recording = Recording::new(name, Box::new(BufReader::with_capacity(CHUNK, file)), folder)?;
-    if again.is_some() && !recording.texts.knows_tokens() {
-        recording.reader.shared.head = late_tokens(path).unwrap_or_default();
-    }
-    recording.reader.is_file = again.is_some();
-    Ok(Recording { file: again, ..recording })
+    Opened::of(path)?.begin(length)
 }
 
-/// The tokens of a fixture whose `log._contrail` follows its entries; `None` for any other file. The file is read
-/// through for them, unless its first entry shows that contrail did not write it.
-fn late_tokens(path: &Path) -> Option<HeadTokens> {
-    let (file, _) = opened(path).ok()?;
-    let mut texts = EntryTexts::begin(String::new(), Box::new(BufReader::with_capacity(CHUNK, file))).ok()?;
-    let mut text = Vec::new();
-    texts.next(&mut text).ok()??;
-    memchr::memmem::find(&text, b"\"_contrail\"")?;
-    loop {
-        text.clear();
-        if texts.next(&mut text).ok()?.is_none() {
-            return Some(texts.take_tokens());
+/// As [`open_up_to`], for exchanges that are judged by their credentials: where no entry of another tool's file carries
+/// `Authorization`, as browsers export them, those of all its entries are unknown. Such a file is read twice, so what
+/// comes only once (standard input, a pipe) is copied into a temporary file first.
+///
+/// # Errors
+///
+/// As [`open`].
+pub fn open_to_judge(path: &Path, length: Option<u64>) -> Result<Recording, ReadError> {
+    let opened = Opened::of(path)?.spooled()?;
+    let mut recording = opened.begin(length)?;
+    if !recording.head().by_contrail {
+        recording.reader.shared.strips_authorization = strips_authorization(opened.begin(length)?);
+    }
+    Ok(recording)
+}
+
+/// Whether another tool's file carries no `Authorization` anywhere. What is wrong with the file is found when it is read.
+fn strips_authorization(recording: Recording) -> bool {
+    struct Decided;
+    impl From<ReadError> for Decided {
+        fn from(_: ReadError) -> Self {
+            Self
+        }
+    }
+    let carries = |entry: Entry| entry.exchange.request.headers.contains("authorization");
+    let end = recording.each(carries, |carries| if carries { Err(Decided) } else { Ok(()) });
+    end.is_ok_and(|end| !end.head.by_contrail)
+}
+
+/// What a recording is read from.
+struct Opened {
+    name: String,
+    file: Arc<File>,
+    /// Body files are looked for in it.
+    folder: Option<PathBuf>,
+    /// It can be read again, unlike a pipe.
+    is_file: bool,
+}
+
+/// Reads a file from its first byte, whoever else reads it.
+struct FromStart {
+    file: Arc<File>,
+    at: u64,
+}
+
+impl Read for FromStart {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read_at(buffer, self.at)?;
+        self.at += read as u64;
+        Ok(read)
+    }
+}
+
+impl Opened {
+    fn of(path: &Path) -> Result<Self, ReadError> {
+        if path.as_os_str() == "-" {
+            let name = "standard input".to_owned();
+            return match io::stdin().as_fd().try_clone_to_owned() {
+                Ok(input) => Ok(Self { name, file: Arc::new(input.into()), folder: None, is_file: false }),
+                Err(error) => Err(ReadError { source_name: name, fault: ReadFault::Io(error) }),
+            };
+        }
+        let fail = |fault| ReadError { source_name: path.display().to_string(), fault };
+        let (file, metadata) = opened(path).map_err(fail)?;
+        if metadata.is_dir() {
+            let inside = sources(path)?;
+            return match inside.as_slice() {
+                [only] => Self::of(only),
+                _ => Err(fail(ReadFault::NotHar {
+                    reason: format!("it is a folder of {} recordings; name one", inside.len()),
+                })),
+            };
+        }
+        let folder =
+            path.parent().map(|parent| if parent.as_os_str().is_empty() { PathBuf::from(".") } else { parent.into() });
+        Ok(Self { name: path.display().to_string(), file: Arc::new(file), folder, is_file: metadata.is_file() })
+    }
+
+    /// The same from a temporary file, if it comes only once.
+    fn spooled(self) -> Result<Self, ReadError> {
+        if self.is_file {
+            return Ok(self);
+        }
+        let spool = || -> io::Result<File> {
+            let mut spool = tempfile::tempfile()?;
+            io::copy(&mut &*self.file, &mut spool)?;
+            Ok(spool)
+        };
+        match spool() {
+            Ok(spool) => Ok(Self { file: Arc::new(spool), is_file: true, ..self }),
+            Err(error) => Err(ReadError { source_name: self.name, fault: ReadFault::Io(error) }),
+        }
+    }
+
+    fn input(&self, length: Option<u64>) -> Box<dyn BufRead + Send> {
+        let (file, length) = (Arc::clone(&self.file), length.unwrap_or(u64::MAX));
+        if self.is_file {
+            return Box::new(BufReader::with_capacity(CHUNK, FromStart { file, at: 0 }.take(length)));
+        }
+        Box::new(BufReader::with_capacity(CHUNK, file.take(length)))
+    }
+
+    fn begin(&self, length: Option<u64>) -> Result<Recording, ReadError> {
+        let mut recording = Recording::new(self.name.clone(), self.input(length), self.folder.clone())?;
+        if self.is_file && !recording.texts.knows_tokens() {
+            recording.reader.shared.head = self.late_tokens().unwrap_or_default();
+        }
+        recording.reader.is_file = self.is_file;
+        recording.file = self.is_file.then(|| Arc::clone(&self.file));
+        Ok(recording)
+    }
+
+    /// The tokens of a fixture whose `log._contrail` follows its entries; `None` for any other file. The file is read
+    /// through for them, unless its first entry shows that contrail did not write it.
+    fn late_tokens(&self) -> Option<HeadTokens> {
+        let mut texts = EntryTexts::begin(String::new(), self.input(None)).ok()?;
+        let mut text = Vec::new();
+        texts.next(&mut text).ok()??;
+        memchr::memmem::find(&text, b"\"_contrail\"")?;
+        loop {
+            text.clear();
+            if texts.next(&mut text).ok()?.is_none() {
+                return Some(texts.take_tokens());
+            }
         }
     }
 }
@@ -110,29 +196,6 @@ fn opened(path: &Path) -> Result<(File, fs::Metadata), ReadFault> {
     }
 }
 
-/// Whether another tool's file carries no `Authorization` anywhere, as browsers export them: then its callers are
-/// unknown. What can be read only once (standard input, a pipe) is taken as it is.
-///
-/// # Errors
-///
-/// As [`open`], and what is wrong with its entries.
-pub(in crate::recording) fn strips_authorization(path: &Path) -> Result<bool, ReadError> {
-    if path.as_os_str() == "-" || !path.is_file() {
-        return Ok(false);
-    }
-    let mut recording = open(path)?;
-    if recording.head().by_contrail {
-        return Ok(false);
-    }
-    while let Some(entry) = recording.next() {
-        entry?;
-        if recording.carries_authorization() {
-            return Ok(false);
-        }
-    }
-    Ok(!recording.head().by_contrail)
-}
-
 impl Recording {
     /// Reads from `input`; body files are looked for in `folder`.
     ///
@@ -143,7 +206,7 @@ impl Recording {
         let mut reader = Reader::new(&name, folder);
         let mut texts = EntryTexts::begin(name, input)?;
         reader.shared.head = texts.take_tokens();
-        Ok(Self { texts, reader, file: None, skipped: 0, carries_authorization: false, buffer: Vec::new() })
+        Ok(Self { texts, reader, file: None, skipped: 0, buffer: Vec::new() })
     }
 
     /// Reads the tokens of other tools' files through `tokens` (its clock skew, its keys). Entries that contrail wrote
@@ -178,11 +241,10 @@ impl Recording {
         self.skipped
     }
 
-    /// Whether any entry so far carried an `Authorization` header. Browsers strip it: in a file that contrail did not
-    /// write and in which none carries it, authentication cannot be judged.
+    /// Whether the file's producer leaves out `Authorization`, as far as [`open_to_judge`] found out.
     #[must_use]
-    pub fn carries_authorization(&self) -> bool {
-        self.carries_authorization
+    pub fn strips_authorization(&self) -> bool {
+        self.reader.shared.strips_authorization
     }
 
     fn read_next(&mut self) -> Result<Option<Entry>, ReadError> {
@@ -190,7 +252,6 @@ impl Recording {
             self.buffer.clear();
             let Some(position) = self.texts.next(&mut self.buffer)? else { return Ok(None) };
             if let Some(entry) = self.reader.entry(&self.buffer, position)? {
-                self.carries_authorization |= entry.exchange.request.headers.contains("authorization");
                 return Ok(Some(entry));
             }
             self.skipped += 1;

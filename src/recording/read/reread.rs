@@ -6,7 +6,7 @@
 use std::{
     fs::File,
     os::unix::fs::FileExt as _,
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use super::reader::{EntryRef, Reader};
@@ -14,7 +14,7 @@ use crate::recording::{Entry, ReadError, ReadFault, entry::decode::Extent};
 
 /// A recording whose entries can be read again.
 pub struct Rereader {
-    file: File,
+    file: Arc<File>,
     reader: Mutex<Reader>,
     change: Option<Change>,
 }
@@ -23,7 +23,7 @@ pub struct Rereader {
 type Change = Box<dyn Fn(&mut Entry) + Send + Sync>;
 
 impl Rereader {
-    pub(in crate::recording) fn new(file: File, reader: Reader) -> Self {
+    pub(in crate::recording) fn new(file: Arc<File>, reader: Reader) -> Self {
         Self { file, reader: Mutex::new(reader), change: None }
     }
 

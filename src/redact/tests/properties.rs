@@ -326,7 +326,7 @@ pub(super) fn write_all(
         fold(std::slice::from_ref(&source), &folder.join(target), &options).unwrap();
     }
     let mut collector = Collector::new(Title { title: "t".into(), ..Title::default() }, Vec::new(), true);
-    collector.exchange(report::ExchangeRef { source: "a", ..report::ExchangeRef::default() }, &redacted, None).unwrap();
+    collector.exchange(report::ExchangeRef { source: "a", ..report::ExchangeRef::default() }, &redacted).unwrap();
     let mut written: Vec<(String, String)> = Vec::new();
     for kind in [
         report::ReportFormat::Text,

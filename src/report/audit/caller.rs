@@ -207,7 +207,7 @@ impl Caller {
         });
         let Claims { first: claimed, scopes, .. } = &mut self.claims;
         for first in self.held.values_mut().chain(scopes.values_mut()).chain(claimed).chain(calls) {
-            first.each().for_each(|cited| cited.redact(redactor));
+            first.redact(redactor);
         }
     }
 

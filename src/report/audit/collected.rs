@@ -210,7 +210,7 @@ impl Audit {
             self.first = Some(self.first.map_or(started, |first| first.min(started)));
             self.last = Some(self.last.map_or(started, |last| last.max(started)));
         }
-        self.tally.add(place, judged, None);
+        self.tally.add(place, judged);
         let client = client_of(&exchange.request, contract);
         let operation = judged.verdict.operation.as_ref();
         // What is only a claim is not early.

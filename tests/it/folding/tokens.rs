@@ -142,8 +142,7 @@ fn a_token_that_the_head_does_not_list_is_refused_by_its_name() {
     assert_error(&ran, 2, &file);
     let mut verify = contrail();
     let ran = Ran::from(verify.args(["verify", "-"]).stdin(fs::File::open(&one).unwrap()).output().unwrap());
-    let stream =
-        format!("contrail: `standard input`, entry 0: {listed} standard input and pipes need it before `log.entries`");
+    let stream = format!("contrail: `standard input`, entry 0: {listed} restore the file from a copy");
     assert_error(&ran, 2, &stream);
     let journal = workspace.path("one.journal");
     fs::write(&journal, format!("{}\n", har["log"]["entries"][0])).unwrap();

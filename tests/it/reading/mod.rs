@@ -58,7 +58,9 @@ fn body(body: &Body) -> String {
 fn listing(path: &Path) -> String {
     let (entries, recording) = read(path).unwrap();
     let mut out = String::new();
+    let mut carries_authorization = false;
     for Entry { index, exchange, .. } in &entries {
+        carries_authorization |= exchange.request.headers.contains("authorization");
         let request = &exchange.request;
         let auth = match &request.credential {
             Credential::Missing => "no auth".to_owned(),
@@ -84,7 +86,7 @@ fn listing(path: &Path) -> String {
         }
         writeln!(out).unwrap();
     }
-    writeln!(out, "{} left out, authorization: {}", recording.skipped(), recording.carries_authorization()).unwrap();
+    writeln!(out, "{} left out, authorization: {}", recording.skipped(), carries_authorization).unwrap();
     out
 }
 
