@@ -200,7 +200,7 @@ fn has_visible(plain: &[u8]) -> bool {
 /// for both. Of nine visible bytes any four letters at a fourth place are some of these, and the next four the same.
 pub(in crate::redact) const PAIRS: [[[u32; 2]; 2]; 6] = {
     const GROUP: [u32; 4] = [1, 1 << 1, 1 << 2, 1 << 3];
-    const HEX: [u32; 2] = [1 << 8, 1 << 9];
+    const HEX: [u32; 2] = [1 << 9, 1 << 10];
     const fn from(at: usize) -> [[u32; 2]; 2] {
         [[GROUP[at], GROUP[(at + 1) % 4]], [GROUP[(at + 2) % 4], GROUP[(at + 3) % 4]]]
     }
@@ -213,11 +213,12 @@ pub(in crate::redact) fn stands(byte: u8, position: u32) -> bool {
 }
 
 /// The first positions of the two patterns that [`POSITIONS`] has one after the other, and the last ones.
-const FIRST: u32 = 1 | 1 << 8;
-const LAST: u32 = 1 << 7 | 1 << 23;
+const FIRST: u32 = 1 | 1 << 9;
+const LAST: u32 = 1 << 8 | 1 << 24;
 
 /// At which positions of a pattern each letter may stand: two groups of base64 that stand for visible bytes (but for
-/// the last two bits of the third), then eight pairs of digits that do.
+/// the last two bits of the third) with the first letter of another, as nine visible bytes have them; then eight pairs
+/// of digits that do.
 const POSITIONS: [u32; 256] = {
     let mut positions = [0; 256];
     let mut byte = 0_usize;
@@ -232,7 +233,7 @@ const POSITIONS: [u32; 256] = {
             #[allow(clippy::cast_possible_truncation)] // below 256
             let low = (byte as u8).is_ascii_hexdigit();
             let pairs = if high { 0x5555 } else { 0 } | if low { 0xaaaa } else { 0 };
-            positions[byte] = group | group << 4 | pairs << 8;
+            positions[byte] = group | group << 4 | (first as u32) << 8 | pairs << 9;
         }
         byte += 1;
     }
