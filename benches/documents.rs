@@ -26,11 +26,11 @@ use std::{
 use bytes::Bytes;
 use contrail::{
     contract::{CheckOptions, Contract, schema::Schema},
-    exchange::{Body, Exchange, Headers, Request, Response, Target, Timings, Transport},
-    finding::Verdict,
-    json::Document,
     mock::{Mock, Sample},
     sandbox::{Answers as _, Ask},
+};
+use contrail_exchange::{
+    Body, Exchange, Headers, Request, Response, Target, Timings, Transport, finding::Verdict, json::Document,
     token::TokenCache,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Version};

@@ -22,13 +22,13 @@ use contrail::{
         CheckOptions, Contract,
         schema::{Schema, Schemas},
     },
-    exchange::{
-        Body, Credential, DecodeLimits, Exchange, Headers, Presence, Request, Response, Target, Timings, Transport,
-    },
-    json::{self, Document, SyntaxFault},
     recording::{self, Identity, Journal, JournalContext, Recording},
     redact::{self, JudgedExchange, Redactor},
     replay::{Builder, Names, Replay, Settings},
+};
+use contrail_exchange::{
+    Body, Credential, DecodeLimits, Exchange, Headers, Presence, Request, Response, Target, Timings, Transport,
+    json::{self, Document, SyntaxFault},
     token::{self, TokenCache},
 };
 use http::{HeaderName, HeaderValue, Method, Version};

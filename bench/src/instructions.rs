@@ -25,7 +25,7 @@ use crate::{
 
 /// Stages of a request, by the function that each is done in.
 const STAGES: [(&str, &str); 5] = [
-    ("credential", "contrail::token::cache::TokenCache::credential"),
+    ("credential", "contrail_exchange::token::cache::TokenCache::credential"),
     ("match", "contrail::replay::Replay::answer"),
     ("check", "contrail::contract::documents::Contract::check"),
     ("redaction", "contrail::redact::redactor::Redactor>::redact"),

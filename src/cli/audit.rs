@@ -2,6 +2,8 @@
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
+use contrail_exchange::{finding::Rule, token::Jwks};
+
 use super::{
     ContractArgs, Failure, Outcome,
     options::{self, OutputArgs, SecretArgs, SelectionArgs, policy::PolicyArgs},
@@ -14,14 +16,12 @@ use super::{
 use crate::{
     contract::Contract,
     coverage::{ContractParts, Coverage, Touched},
-    finding::Rule,
     recording::{Entry, ReadEnd, Recording},
     redact::{JudgedExchange, Redactor},
     report::{
         ExchangeRef, Exit, Reason,
         audit::{About, Audit},
     },
-    token::Jwks,
 };
 
 /// Report who called what with which scopes; check the hash chain of a trail first

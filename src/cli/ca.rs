@@ -5,12 +5,13 @@ use std::{
     path::PathBuf,
 };
 
+use contrail_exchange::visible::visible;
+
 use super::{Failure, Format, Outcome, messages::quoted, printer::line};
 use crate::{
     proxy::entry::authority::{self, Authority, Rotated},
     sandbox::{Seed, Tenant},
     upstream::masked,
-    visible::visible,
 };
 
 /// Create, print or rotate the local certificate authority, with trust help per runtime

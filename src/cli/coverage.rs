@@ -2,6 +2,8 @@
 
 use std::{path::PathBuf, sync::Arc};
 
+use contrail_exchange::finding::Verdict;
+
 use super::{
     ContractArgs, Failure, Outcome,
     options::{OutputArgs, SecretArgs, contract::title},
@@ -11,7 +13,6 @@ use super::{
 };
 use crate::{
     coverage::{ContractParts, Coverage, Minimum, Touched},
-    finding::Verdict,
     recording::{self, Entry},
     redact::{JudgedExchange, Redactor},
     report::coverage::Covered,

@@ -7,6 +7,8 @@ use std::{
     sync::Arc,
 };
 
+use contrail_exchange::{Exchange, plural::plural, visible::visible};
+
 use super::{
     ContractArgs, Failure, Outcome,
     kinds::{self, FileKind},
@@ -18,13 +20,10 @@ use super::{
 use crate::{
     config::Sources,
     contract::{CheckOptions, Contract},
-    exchange::Exchange,
     pipeline::ContractShapes,
-    plural::plural,
     recording::{self, Check, FixturePath, FoldOptions, FoldSource, Folded, Keep, Renew, Take},
     redact::Redactor,
     upstream::{Origin, masked},
-    visible::visible,
 };
 
 /// Convert another tool's recording into a redacted fixture

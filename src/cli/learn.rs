@@ -7,6 +7,8 @@ use std::{
     time::Duration,
 };
 
+use contrail_exchange::{plural::plural, visible::visible};
+
 use super::{
     ContractArgs, Failure, Format, Outcome,
     kinds::{self, FileKind},
@@ -19,10 +21,8 @@ use super::{
 };
 use crate::{
     learn::Learner,
-    plural::plural,
     recording::{Entry, ReadEnd, Recording},
     redact::{JudgedExchange, Redactor},
-    visible::visible,
 };
 
 /// Print what recordings show of what the contract does not, as an OpenAPI Overlay

@@ -8,8 +8,9 @@ use std::{
 };
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use contrail_exchange::visible::visible;
 
-use crate::{config::Sources, upstream::masked, visible::visible};
+use crate::{config::Sources, upstream::masked};
 
 /// A path as a shell takes it.
 pub(super) fn quoted(path: &Path) -> String {

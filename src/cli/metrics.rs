@@ -5,6 +5,8 @@ use std::{
     time::Duration,
 };
 
+use contrail_exchange::finding::Verdict;
+
 use super::{
     Failure,
     listeners::bind,
@@ -13,7 +15,6 @@ use super::{
 };
 use crate::{
     contract::Contract,
-    finding::Verdict,
     fleet::{Receiver, Telemetry},
     metrics::{Exchanges, Gauges, Metrics, MetricsListener, Observed, Serving, Subject},
     pipeline::{Counts, Pipeline, Tracer},

@@ -2,10 +2,11 @@
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
+use contrail_exchange::plural::plural;
+
 use crate::{
     cli::{Outcome as Exit, options::policy::PolicyArgs, run::RunEnd, summary::Rows},
     pipeline::Outcome,
-    plural::plural,
     recording::Folded,
     report::Reason,
 };

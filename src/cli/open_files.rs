@@ -2,7 +2,7 @@
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
-use crate::plural::plural;
+use contrail_exchange::plural::plural;
 
 /// Files that are open besides connections: listeners, journal, reports, what the first worker needs.
 const OTHERS: u64 = 64;

@@ -5,6 +5,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use contrail_exchange::{Exchange, plural::plural};
+
 use super::{
     ContractArgs, Failure, Outcome,
     kinds::{self, FileKind},
@@ -13,8 +15,6 @@ use super::{
 };
 use crate::{
     contract::CheckOptions,
-    exchange::Exchange,
-    plural::plural,
     recording::{self, Check, FixturePath, FoldOptions, FoldSource, Journal, Keep, Take},
     redact::Redactor,
 };

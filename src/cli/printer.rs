@@ -11,10 +11,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{
-    recording::{is_at, resolved},
-    visible::visible,
-};
+use contrail_exchange::visible::visible;
+
+use crate::recording::{is_at, resolved};
 
 /// Opens a file that only its owner may read, as recordings are: reports show what was recorded. It is made if it is
 /// not there; `empty` says what becomes of what is in it.

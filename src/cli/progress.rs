@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::plural::plural;
+use contrail_exchange::plural::plural;
 
 /// The time between two lines.
 const PERIOD: Duration = Duration::from_millis(500);

@@ -8,6 +8,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use contrail_exchange::visible::visible;
+
 use super::{
     ContractArgs, Failure, Format, Outcome,
     kinds::FileKind,
@@ -19,7 +21,6 @@ use crate::{
     recording::{self, FixturePath, Journal, SetAside, resolved},
     redact::{Plan, Redactor},
     report::{Collector, Exit, Reason, ReportFormat, Request, Title},
-    visible::visible,
 };
 
 /// What a command reads or writes besides its reports, and what it is called in messages.

@@ -8,6 +8,7 @@ use std::{
     sync::Arc,
 };
 
+use contrail_exchange::{plural::plural, visible::visible};
 use serde_json::{Value, json};
 use tokio::{
     net::TcpListener,
@@ -25,9 +26,7 @@ use crate::{
     contract::{BUILT_IN, Contract, ContractDocument},
     metrics::{Metrics, Phase, Subject},
     mock::Mock,
-    plural::plural,
     sandbox::{self, Answers, BUILT_IN_SEED, CHOICES, Client, Misbehaviour, Seed, Tenant},
-    visible::visible,
 };
 
 /// Serve the embedded tenant, or a mock of any contract

@@ -12,6 +12,7 @@ use std::{
 };
 
 use bytes::Bytes;
+use contrail_exchange::plural::plural;
 
 use super::{
     ContractArgs, Failure, Outcome,
@@ -23,7 +24,6 @@ use super::{
     trails,
 };
 use crate::{
-    plural::plural,
     recording::{self, ReadError},
     redact::{Cleaned, Redactor, Sighting},
     report::{
@@ -297,7 +297,8 @@ impl Content {
 /// Whether each of the first lines is a JSON object by itself.
 fn is_lines(bytes: &[u8]) -> bool {
     let mut lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
-    let parses = |line: &[u8]| crate::json::Document::parsed_or_mended(&Bytes::copy_from_slice(line)).is_some();
+    let parses =
+        |line: &[u8]| contrail_exchange::json::Document::parsed_or_mended(&Bytes::copy_from_slice(line)).is_some();
     let object = |line: &[u8]| line.starts_with(b"{") && parses(line);
     lines.next().is_some_and(object) && lines.next().is_some_and(|line| line.starts_with(b"{"))
 }

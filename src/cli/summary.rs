@@ -7,16 +7,18 @@ use std::{
     time::Duration,
 };
 
+use contrail_exchange::{
+    finding::{Kind, Rule},
+    plural::plural,
+    visible::visible,
+};
 use serde_json::{Map, Value, json};
 
 use super::{Failure, Format, Outcome as Exit, report_files};
 use crate::{
-    finding::{Kind, Rule},
     pipeline::{Counts, Outcome},
-    plural::plural,
     redact::Redactor,
     report::{self, Reason, Recorded, Tally},
-    visible::visible,
 };
 
 /// A write or sync of the journal that takes this long is reported.

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use contrail_exchange::plural::plural;
+
 use super::{
     Failure,
     printer::warn,
@@ -9,10 +11,7 @@ use super::{
     remote::shown,
     trails::{self, Inspected, Source},
 };
-use crate::{
-    plural::plural,
-    recording::{Entry, ReadEnd, ReadError, Recording},
-};
+use crate::recording::{Entry, ReadEnd, ReadError, Recording};
 
 /// What a command does with recordings, `T` being what it made of an entry.
 pub(super) trait Sink<T> {

@@ -6,6 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use contrail_exchange::plural::plural;
+
 use super::{
     Failure,
     printer::warn,
@@ -13,7 +15,6 @@ use super::{
     sources::{File, recordings},
 };
 use crate::{
-    plural::plural,
     recording::{self, Broken, ChainHead, Checked, KeptHeads, TrailFiles},
     report::{Integrity, TrailLink},
 };

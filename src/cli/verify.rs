@@ -14,6 +14,14 @@ use std::{
     time::Duration,
 };
 
+use contrail_exchange::{
+    Credential, Exchange, Request as ExchangeRequest, SignatureCheck, TokenFacts,
+    finding::{NO_AUTHORIZATION, Rule, Unchecked, Verdict},
+    json,
+    plural::plural,
+    token::{self, Jwks, TokenCache},
+};
+
 use super::{
     ContractArgs, Failure, Format, Outcome,
     options::{SecretArgs, policy::PolicyArgs},
@@ -26,14 +34,9 @@ use super::{
 use crate::{
     contract::{CheckOptions, Contract},
     coverage::{ContractParts, Touched},
-    exchange::{Credential, Exchange, Request as ExchangeRequest, SignatureCheck, TokenFacts},
-    finding::{NO_AUTHORIZATION, Rule, Unchecked, Verdict},
-    json,
-    plural::plural,
     recording::{self, Entry, Note, ReadEnd, ReadError, Recording, reconcile},
     redact::{JudgedExchange, Redactor},
     report::{CleanVerdict, Collector, ExchangeRef, Exit, Integrity, Reason, ReportFormat, Request},
-    token::{self, Jwks, TokenCache},
 };
 
 /// Check recordings against the contract

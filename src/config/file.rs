@@ -7,6 +7,7 @@ use std::{
 };
 
 use clap::{Arg, ArgAction, Command, builder::Resettable};
+use contrail_exchange::suggest::nearest;
 use toml::{Table, Value, de::DeTable};
 
 use super::{
@@ -14,7 +15,7 @@ use super::{
     suppress::{SUPPRESS, suppressions},
     variables::shared_variable,
 };
-use crate::{report::Suppression, suggest::nearest};
+use crate::report::Suppression;
 
 /// A command line with the options that the file adds.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

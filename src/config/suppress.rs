@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
+use contrail_exchange::{finding::Rule, suggest::nearest};
 use jiff::civil::Date;
 use toml::{Table, Value};
 
 use super::{ConfigError, error::at_line};
-use crate::{finding::Rule, report::Suppression, suggest::nearest};
+use crate::report::Suppression;
 
 /// The name of the array of tables.
 pub(super) const SUPPRESS: &str = "suppress";

@@ -6,9 +6,9 @@ use clap::{
     Command,
     builder::{BoolishValueParser, Resettable},
 };
+use contrail_exchange::suggest::nearest;
 
 use super::{ACTS, NO_SETTINGS, is_act};
-use crate::suggest::nearest;
 
 /// What the name of every variable begins with.
 const PREFIX: &str = "CONTRAIL_";

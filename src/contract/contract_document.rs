@@ -7,6 +7,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
+use contrail_exchange::{hex::hex, is_at_or_below};
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -16,7 +17,6 @@ use super::{
     route::{base_path, hosts, urls},
     upgrade,
 };
-use crate::{exchange::is_at_or_below, hex::hex};
 
 /// The built-in contract's text.
 const BUILT_IN_TEXT: &str = include_str!("../../contracts/tenant-management.yaml");

@@ -45,7 +45,7 @@ pub(super) fn parse(text: &str, file: &Path) -> Result<Value, ContractError> {
 mod json {
     use serde_json::Value;
 
-    use crate::json::Document;
+    use contrail_exchange::json::Document;
 
     pub(super) fn value(text: &str) -> Result<Value, String> {
         let document = Document::parse(text.to_owned()).map_err(|error| {

@@ -6,6 +6,10 @@ use std::{
     sync::{Arc, LazyLock, OnceLock},
 };
 
+use contrail_exchange::{
+    Exchange, Request,
+    finding::{Rule, Verdict},
+};
 use serde_json::Value;
 
 use super::{
@@ -16,10 +20,6 @@ use super::{
     overlay::Slip,
     yaml,
 };
-use crate::{
-    exchange::{Exchange, Request},
-    finding::{Rule, Verdict},
-};
 
 /// A compiled contract. The first of its documents that has an exchange's operation judges the exchange. Where servers of
 /// one name its host, documents whose servers name only other hosts come last.
@@ -29,7 +29,7 @@ pub struct Contract {
     documents: OnceLock<Vec<ContractDocument>>,
     /// Computed at its first use.
     hash: OnceLock<String>,
-    /// See [`TenantFacts::lists_code`](crate::exchange::TenantFacts::lists_code); collected at its first use.
+    /// See [`TenantFacts::lists_code`](contrail_exchange::TenantFacts::lists_code); collected at its first use.
     pub(super) codes: OnceLock<HashSet<Box<str>>>,
     slips: Vec<Slip>,
 }

@@ -2,15 +2,15 @@
 
 use std::collections::HashMap;
 
+use contrail_exchange::{
+    json::{Document, unescape_pointer},
+    media,
+};
 use serde_json::{Map, Value};
 
 use super::{
     ContractDocument, refs,
     schema::{Schema, Schemas, Side},
-};
-use crate::{
-    exchange::media,
-    json::{Document, unescape_pointer},
 };
 
 impl ContractDocument {

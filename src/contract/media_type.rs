@@ -4,7 +4,7 @@
 
 use std::{cmp::Reverse, fmt};
 
-use crate::exchange::media;
+use contrail_exchange::media;
 
 /// A media type or a range of them, with its parameters.
 #[derive(Debug)]

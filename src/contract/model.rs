@@ -4,6 +4,10 @@
 
 use std::{borrow::Cow, fmt, sync::Arc};
 
+use contrail_exchange::{
+    finding::{Unchecked, UncheckedSet},
+    json::pointer_tokens,
+};
 use serde_json::Value;
 
 use super::{
@@ -11,10 +15,6 @@ use super::{
     params::{Style, is_bracketed},
     refs,
     schema::Schema,
-};
-use crate::{
-    finding::{Unchecked, UncheckedSet},
-    json::pointer_tokens,
 };
 
 /// A document, compiled.

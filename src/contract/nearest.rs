@@ -1,7 +1,8 @@
 //! The documented operation that a request of none probably means.
 
+use contrail_exchange::suggest::nearest as nearest_name;
+
 use super::{ContractDocument, route::takes};
-use crate::suggest::nearest as nearest_name;
 
 /// Maximum operations, and base paths of a document, that are compared with a path.
 const MAX_OPERATIONS: usize = 5_000;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::json;
+use contrail_exchange::json;
 
 /// Which parts of an exchange are judged, and how.
 #[derive(Debug, Clone)]

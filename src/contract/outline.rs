@@ -5,6 +5,7 @@ use std::{
     fmt,
 };
 
+use contrail_exchange::{finding::Unchecked, is_at_or_below, json::unescape_pointer};
 use serde_json::{Map, Value};
 
 use super::{
@@ -13,7 +14,6 @@ use super::{
     model::{Content, Response, Status},
     refs,
 };
-use crate::{exchange::is_at_or_below, finding::Unchecked, json::unescape_pointer};
 
 /// The verbs of scopes, in the order in which the documentation names them.
 const VERBS: [&str; 4] = ["create", "read", "update", "delete"];

@@ -1,5 +1,6 @@
 //! The passage of a document that a finding is about, for people.
 
+use contrail_exchange::{finding::Rule, json::pointer_tokens, media};
 use serde_json::Value;
 
 use super::{
@@ -8,7 +9,6 @@ use super::{
     refs::{at, below, follow},
     schemas_at, yaml,
 };
-use crate::{exchange::media, finding::Rule, json::pointer_tokens};
 
 /// Maximum lines of a passage; the rest is counted.
 const MAX_LINES: usize = 40;

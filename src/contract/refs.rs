@@ -1,10 +1,10 @@
 //! `$ref`: where it stands, what it names, and whether that exists. Within one document only.
 
+use contrail_exchange::json::{push_pointer, unescape_pointer};
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use serde_json::Value;
 
 use super::{ContractError, UnusablePlace, error::invalid};
-use crate::json::{push_pointer, unescape_pointer};
 
 /// What a URI fragment cannot hold as it is, and the percent sign.
 const FRAGMENT: &AsciiSet = &CONTROLS

@@ -1,5 +1,6 @@
 //! Finds the place of a document that states what a rule checks.
 
+use contrail_exchange::finding::{Rule, Unchecked};
 use serde_json::Value;
 
 use super::{
@@ -7,7 +8,6 @@ use super::{
     model::{self, ParameterIn, Relation},
     refs,
 };
-use crate::finding::{Rule, Unchecked};
 
 impl ContractDocument {
     /// JSON pointers of what the document states and a rule checks, each once, in the order of the document; none where

@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 
+use contrail_exchange::TenantFacts;
 use serde_json::Value;
 
 use super::{Contract, ContractDocument, refs};
-use crate::exchange::TenantFacts;
 
 impl TenantFacts for Contract {
     fn is_token_path(&self, path: &str) -> bool {

@@ -382,7 +382,7 @@ fn string(text: &str, key: bool, out: &mut String) {
         return;
     }
     let mut quoted = String::new();
-    crate::json::quote(text, &mut quoted);
+    contrail_exchange::json::quote(text, &mut quoted);
     for character in quoted.chars() {
         match character {
             '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}' => {

@@ -3,6 +3,7 @@
 use std::{collections::HashMap, sync::Arc};
 
 use ahash::AHashMap;
+use contrail_exchange::json::unescape_pointer;
 use serde_json::Value;
 
 use super::{
@@ -11,12 +12,9 @@ use super::{
         Branch, Condition, Content, ListedValues, Node, NodeNumber, OperationShape, Parameter, PartNumber, PartPlace,
     },
 };
-use crate::{
-    contract::{
-        ContractDocument, MediaRange, Operation, below, follow, model,
-        schema::{KnownForm, NamePatterns, Schema, Schemas},
-    },
-    json::unescape_pointer,
+use crate::contract::{
+    ContractDocument, MediaRange, Operation, below, follow, model,
+    schema::{KnownForm, NamePatterns, Schema, Schemas},
 };
 
 /// Maximum parts up to which each operation has media types of its own in a body that several refer to.

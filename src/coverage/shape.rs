@@ -3,14 +3,12 @@
 use std::{collections::HashMap, sync::Arc};
 
 use ahash::AHashMap;
+use contrail_exchange::json::ByValue;
 
 use super::Part;
-use crate::{
-    contract::{
-        MediaRange,
-        schema::{KnownForm, NamePattern, Schema},
-    },
-    json::ByValue,
+use crate::contract::{
+    MediaRange,
+    schema::{KnownForm, NamePattern, Schema},
 };
 
 /// The number of a part among those of the contract.

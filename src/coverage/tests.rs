@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
+use contrail_exchange::{Body, Exchange, Headers, Request, Response, Target, Timings, Transport, finding::Verdict};
 use http::{HeaderName, HeaderValue, Method};
 use serde_json::json;
 
 use super::*;
 use crate::{
     contract::Contract,
-    exchange::{Body, Exchange, Headers, Request, Response, Target, Timings, Transport},
-    finding::Verdict,
     redact::{JudgedExchange, Plan, Redactor},
 };
 
@@ -97,7 +96,7 @@ fn request(target: &str) -> Request {
         version: http::Version::HTTP_11,
         headers: Headers::default(),
         body: Body::default(),
-        credential: crate::exchange::Credential::Missing,
+        credential: contrail_exchange::Credential::Missing,
     }
 }
 

@@ -2,6 +2,11 @@
 
 use std::{borrow::Cow, ops::Range};
 
+use contrail_exchange::{
+    Body, Exchange, Headers, Pointer, is_at_or_below, is_redacted,
+    json::{Document, Kind, Node, push_pointer, work},
+    media,
+};
 use percent_encoding::percent_decode_str;
 
 use super::{
@@ -10,8 +15,6 @@ use super::{
 };
 use crate::{
     contract::{below, model::response_keys, most_specific, schema::Schema},
-    exchange::{Body, Exchange, Headers, Pointer, is_at_or_below, is_redacted, media},
-    json::{Document, Kind, Node, push_pointer, work},
     redact::{JudgedExchange, Redacted},
 };
 

@@ -2,10 +2,10 @@
 
 use std::{env, path::PathBuf};
 
+use contrail_exchange::hex::hex;
 use ring::digest::{SHA256, digest};
 
 use super::RemoteUrl;
-use crate::hex::hex;
 
 /// Where a trail waits for its upload if no option says so: a folder of the URL's own in
 /// `$XDG_STATE_HOME/contrail/trails`, else in `~/.local/state/contrail/trails`; `None` where the environment names

@@ -1,5 +1,6 @@
 //! Evidence from the answers of one status.
 
+use contrail_exchange::finding::{Unchecked, UncheckedSet};
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -7,10 +8,7 @@ use super::{
     places::{self, ResponsePlace},
     shape::{ENOUGH, Shape},
 };
-use crate::{
-    contract::{self, ContractDocument, Operation, below, model::Status},
-    finding::{Unchecked, UncheckedSet},
-};
+use crate::contract::{self, ContractDocument, Operation, below, model::Status};
 
 /// What one action states.
 pub(super) struct Fact {

@@ -5,6 +5,13 @@ use std::{
     sync::Arc,
 };
 
+use contrail_exchange::{
+    Body, Credential, Exchange, Response, SignatureCheck, TokenTime,
+    finding::{Rule, Unchecked},
+    is_bodiless, is_redacted,
+    json::Kind,
+    media,
+};
 use serde_json::Value;
 
 use super::{
@@ -15,9 +22,6 @@ use super::{
 };
 use crate::{
     contract::{Contract, Operation},
-    exchange::{Body, Credential, Exchange, Response, SignatureCheck, TokenTime, is_bodiless, is_redacted, media},
-    finding::{Rule, Unchecked},
-    json::Kind,
     redact::{JudgedExchange, Redacted},
 };
 

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::SystemTime};
 
 use serde_json::{Map, Value, json};
 
-use crate::json::second;
+use contrail_exchange::json::second;
 
 /// Where an exchange stands.
 #[derive(Debug, Clone, PartialEq, Eq)]

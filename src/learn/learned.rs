@@ -5,6 +5,12 @@ use std::{
     fmt::Write as _,
 };
 
+use contrail_exchange::{
+    finding::Unchecked,
+    is_at_or_below,
+    json::{pointer_tokens, unescape_pointer},
+    plural::plural,
+};
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -15,13 +21,7 @@ use super::{
     places,
     scopes::{Calls, Decision},
 };
-use crate::{
-    contract::{self, ContractDocument, Operation, below},
-    exchange::is_at_or_below,
-    finding::Unchecked,
-    json::{pointer_tokens, unescape_pointer},
-    plural::plural,
-};
+use crate::contract::{self, ContractDocument, Operation, below};
 
 /// What was learned.
 #[derive(Debug, Default)]

@@ -2,14 +2,11 @@
 
 use std::collections::HashSet;
 
+use contrail_exchange::{Response, json::pointer_tokens, media};
 use serde_json::Value;
 
-use crate::{
-    contract::{
-        ContractDocument, MediaRange, Operation, below, follow, model::response_keys, most_specific, schemas_at, target,
-    },
-    exchange::{Response, media},
-    json::pointer_tokens,
+use crate::contract::{
+    ContractDocument, MediaRange, Operation, below, follow, model::response_keys, most_specific, schemas_at, target,
 };
 
 /// Where the document has the response of a status, or would have it.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::json::{Kind, Node, push_pointer};
+use contrail_exchange::json::{Kind, Node, push_pointer};
 
 /// How many objects have to have a member, all of them, before it counts as required.
 pub(super) const ENOUGH: u64 = 20;
@@ -198,7 +198,7 @@ impl Shape {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::json::Document;
+    use contrail_exchange::json::Document;
 
     fn shape(values: &[&str]) -> Shape {
         let mut shape = Shape::default();

@@ -4,9 +4,9 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use http::{Method, StatusCode};
 
-use crate::{
-    exchange::known_method,
+use contrail_exchange::{
     finding::{Rule, Unchecked, Verdict},
+    known_method,
 };
 
 /// Upper bounds of the buckets of durations, in seconds; those that OpenTelemetry's conventions for HTTP advise.

@@ -11,12 +11,13 @@ use std::{
     time::{Duration, UNIX_EPOCH},
 };
 
+use contrail_exchange::finding::{Rule, UNDOCUMENTED, Unchecked};
+
 use super::{
     exchanges::{DurationLabels, Durations, Exchanges, OfOperation},
     family::{Family, Grain, Kind, Labels, Value},
     registry::{Gauges, Metrics},
 };
-use crate::finding::{Rule, UNDOCUMENTED, Unchecked};
 
 /// The values of `Contrail-Answer` that mean that the upstream gave no answer.
 const UPSTREAM_FAILURES: [&str; 3] = ["max-upstream", "upstream", "upstream-timeout"];

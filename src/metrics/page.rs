@@ -56,10 +56,8 @@ mod tests {
     use http::Method;
 
     use super::*;
-    use crate::{
-        finding::{Rule, Verdict},
-        metrics::{Exchanges, Observed, Subject, families::DURATION},
-    };
+    use crate::metrics::{Exchanges, Observed, Subject, families::DURATION};
+    use contrail_exchange::finding::{Rule, Verdict};
 
     #[derive(Debug)]
     struct Server(Exchanges);

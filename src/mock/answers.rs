@@ -8,6 +8,12 @@ use std::{
 };
 
 use bytes::Bytes;
+use contrail_exchange::{
+    self as exchange, Body, DecodeLimits, Exchange, Headers, Target, TenantFacts,
+    finding::{Conclusion, Finding, Kind, Rule},
+    is_bodiless,
+    token::{NoKey, TokenCache},
+};
 use http::{HeaderName, HeaderValue, Method, StatusCode, header};
 use serde_json::{Map, Value, json};
 
@@ -18,10 +24,7 @@ use super::{
 };
 use crate::{
     contract::{BUILT_IN, CheckOptions, Contract},
-    exchange::{self, Body, DecodeLimits, Exchange, Headers, Target, TenantFacts, is_bodiless},
-    finding::{Conclusion, Finding, Kind, Rule},
     sandbox::{Answer, Answers, Ask, Keys, Tenant},
-    token::{NoKey, TokenCache},
 };
 
 /// How many values are tried for one answer.

@@ -3,16 +3,14 @@
 use std::borrow::Cow;
 
 use bytes::Bytes;
+use contrail_exchange::media;
 use serde_json::{Map, Value};
 
 use super::{
     generate::{Direction, Generator, Style},
     text::{query_pairs, simple},
 };
-use crate::{
-    contract::{examples, refs},
-    exchange::media,
-};
+use crate::contract::{examples, refs};
 
 /// Between the parts of a multipart body.
 const BOUNDARY: &str = "contrail-sandbox";

@@ -1,5 +1,6 @@
 //! A request with what the document states about it: responses, their headers, and relations to the request.
 
+use contrail_exchange as exchange;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use serde_json::{Map, Value};
 
@@ -7,13 +8,10 @@ use super::{
     generate::{Direction, Generator, Style},
     text,
 };
-use crate::{
-    contract::{
-        ContractDocument,
-        model::{Matched, Operation, Relation, response_keys},
-        refs,
-    },
-    exchange,
+use crate::contract::{
+    ContractDocument,
+    model::{Matched, Operation, Relation, response_keys},
+    refs,
 };
 
 /// A request with the operation that the document has for it.

@@ -5,6 +5,7 @@ use std::{
     time::SystemTime,
 };
 
+use contrail_exchange::token::NoKey;
 use http::StatusCode;
 use serde_json::{Map, Value, json};
 
@@ -12,7 +13,6 @@ use super::{Mock, answers::problem};
 use crate::{
     contract::{ContractDocument, model::Catalogue},
     sandbox::{Answer, Ask},
-    token::NoKey,
 };
 
 /// Lifetime of a token, in seconds.

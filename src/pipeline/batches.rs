@@ -8,12 +8,12 @@ use std::{
     thread::{self, ThreadId},
 };
 
+use contrail_exchange::{Body, Exchange, Headers};
 use http::header::CONTENT_ENCODING;
 use tokio::sync::{Notify, oneshot};
 
 use super::{console::LineStart, journal::Encode};
 use crate::{
-    exchange::{Body, Exchange, Headers},
     metrics::Exchanges,
     proxy::{Committed, Completed},
     recording::EntryBatch,

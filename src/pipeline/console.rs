@@ -6,19 +6,21 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use serde::Serialize;
-
-use crate::{
-    exchange::{Body, Exchange, Headers, Presence, Withheld},
+use contrail_exchange::{
+    Body, Exchange, Headers, Presence, Withheld,
     finding::{Conclusion, Finding, Kind, Reason, Unchecked, reasons_of},
     json::{
         Node,
         write::{instant, number, raw, second},
     },
+    visible::visible,
+};
+use serde::Serialize;
+
+use crate::{
     redact::{JudgedExchange, Redacted},
     report::{WrittenFinding, verdict_name},
     upstream::{AnswerMeta, Denied},
-    visible::visible,
 };
 
 /// How exchange lines are shaped.
@@ -417,7 +419,7 @@ fn millis(took: Duration) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::json::Document;
+    use contrail_exchange::json::Document;
 
     #[test]
     fn the_words_of_an_error_are_those_that_apis_write_for_people() {

@@ -2,10 +2,9 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use crate::{
-    exchange::{Exchange, Presence},
-    upstream::AnswerMeta,
-};
+use contrail_exchange::{Exchange, Presence};
+
+use crate::upstream::AnswerMeta;
 
 /// What a pipeline counted besides the verdicts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -1,10 +1,10 @@
 //! `--enforce`: messages that violate the contract do not pass.
 
+use contrail_exchange::finding::{Finding, Kind, Verdict};
 use http::StatusCode;
 use serde_json::json;
 
 use crate::{
-    finding::{Finding, Kind, Verdict},
     proxy::HoldPolicy,
     redact::{JudgedExchange, Redacted},
     report::WrittenFinding,

@@ -7,14 +7,17 @@ use std::{
     time::SystemTime,
 };
 
+use contrail_exchange::{
+    Body, Credential, DecodeLimits, Exchange, Headers, Request, Transport,
+    finding::{Rule, Verdict},
+    token::TokenCache,
+};
+
 use super::verdict_cache::VerdictCache;
 use crate::{
     contract::{CheckOptions, Contract},
-    exchange::{Body, Credential, DecodeLimits, Exchange, Headers, Request, Transport},
-    finding::{Rule, Verdict},
     recording::{Attested, attest},
     redact::{JudgedExchange, Redacted, Redactor},
-    token::TokenCache,
     upstream::AnswerMeta,
 };
 

@@ -11,8 +11,9 @@ use std::{
     time::Duration,
 };
 
+use contrail_exchange::plural::plural;
+
 use super::LineFormat;
-use crate::plural::plural;
 
 /// Maximum bytes of lines that wait for the reader of standard error.
 const MAX_QUEUED: usize = 1 << 20;

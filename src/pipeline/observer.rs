@@ -2,6 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use contrail_exchange::{Exchange, Headers, Request, TenantFacts, finding::Verdict};
 use http::HeaderMap;
 
 use super::{
@@ -11,8 +12,6 @@ use super::{
     run::Pipeline,
 };
 use crate::{
-    exchange::{Exchange, Headers, Request, TenantFacts},
-    finding::Verdict,
     proxy::{Committed, Completed, HoldPolicy, Observer},
     redact::JudgedExchange,
     upstream::{Denied, Problem},

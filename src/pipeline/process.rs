@@ -5,6 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use contrail_exchange::{Exchange, finding::Verdict};
 use http::header;
 
 use super::{
@@ -19,8 +20,6 @@ use super::{
 };
 use crate::{
     coverage::Touched,
-    exchange::Exchange,
-    finding::Verdict,
     metrics::{Exchanges, Observed},
     proxy::{Committed, Completed, Observer as _, held_back},
     redact::{JudgedExchange, Redacted},

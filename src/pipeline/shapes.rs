@@ -2,11 +2,11 @@
 
 use std::{fmt, sync::Arc};
 
+use contrail_exchange::json::pointer_tokens;
 use serde_json::{Map, Value};
 
 use crate::{
     contract::{Contract, below, follow, refs::at, schemas_at},
-    json::pointer_tokens,
     redact::{Bounds, Shapes},
 };
 

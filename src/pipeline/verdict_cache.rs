@@ -5,7 +5,9 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use crate::{finding::Verdict, upstream::RequestKey};
+use contrail_exchange::finding::Verdict;
+
+use crate::upstream::RequestKey;
 
 /// Maximum cached verdicts; beyond it, the cache is emptied.
 const MAX_VERDICTS: usize = 16_384;

@@ -7,7 +7,7 @@ use std::sync::{
 
 use bytes::{Bytes, BytesMut};
 
-use crate::exchange::{Body, Presence};
+use contrail_exchange::{Body, Presence};
 
 /// What every copy may keep, however many there are: the bodies of ordinary API calls.
 const FREE_BYTES: usize = 64 << 10;

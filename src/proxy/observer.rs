@@ -8,13 +8,11 @@ use std::{
     time::{Duration, Instant},
 };
 
+use contrail_exchange::{Exchange, Request};
 use http::{HeaderMap, StatusCode};
 use tokio::sync::oneshot;
 
-use crate::{
-    exchange::{Exchange, Request},
-    upstream::{AnswerMeta, Denied, Problem},
-};
+use crate::upstream::{AnswerMeta, Denied, Problem};
 
 /// A completed exchange, for the observer.
 #[derive(Debug)]

@@ -2,11 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
+use contrail_exchange::{TenantFacts, UnknownTenant};
+
 use super::workers::Workers;
-use crate::{
-    exchange::{TenantFacts, UnknownTenant},
-    upstream::own::OwnAddresses,
-};
+use crate::upstream::own::OwnAddresses;
 
 /// Bounds and addresses of a proxy. Sizes in bytes.
 #[derive(Debug, Clone)]

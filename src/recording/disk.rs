@@ -7,13 +7,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use contrail_exchange::hex::hex;
 use ring::{
     digest::{Context, SHA256},
     rand::{SecureRandom as _, SystemRandom},
 };
 
 use super::WriteError;
-use crate::hex::hex;
 
 /// The error for what the system refused to do with `path`.
 pub(super) fn failed_to(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> WriteError {

@@ -2,7 +2,7 @@
 
 use std::{error::Error, fmt, io, path::PathBuf};
 
-use crate::plural::plural;
+use contrail_exchange::plural::plural;
 
 /// Why a recording could not be read. Never quotes the file's content (it may hold secrets).
 #[derive(Debug)]

@@ -3,6 +3,11 @@
 use std::{io, sync::Arc, time::Duration, time::SystemTime};
 
 use bytes::Bytes;
+use contrail_exchange::{
+    Body, Credential, Exchange, Headers, Presence, Request, Response, SignatureCheck, Target, Timings, TokenFacts,
+    TokenTime, Transport, Withheld,
+    finding::{Blame, Finding, Rule, Unchecked, Verdict},
+};
 use http::{HeaderName, HeaderValue, Method, Version};
 use proptest::prelude::*;
 
@@ -13,13 +18,6 @@ use super::{
         encode_note::Tokens,
         style::{BodyLocation, Style},
     },
-};
-use crate::{
-    exchange::{
-        Body, Credential, Exchange, Headers, Presence, Request, Response, SignatureCheck, Target, Timings, TokenFacts,
-        TokenTime, Transport, Withheld,
-    },
-    finding::{Blame, Finding, Rule, Unchecked, Verdict},
 };
 
 /// Files to spoil.

@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 
-use crate::{exchange::Exchange, finding::Verdict};
+use contrail_exchange::{Exchange, finding::Verdict};
 
 /// A value from which the secrets are gone. Nothing outside this room can make one.
 #[derive(Debug, Clone)]

@@ -1,4 +1,4 @@
-//! Redaction: an [`Exchange`](crate::exchange::Exchange) with its [`Verdict`](crate::finding::Verdict) goes in, a
+//! Redaction: an [`Exchange`](contrail_exchange::Exchange) with its [`Verdict`](contrail_exchange::finding::Verdict) goes in, a
 //! [`Redacted`] one comes out, the only type that writers, console and reports accept.
 //!
 //! Structural, never a pattern over a finished line. An exchange is read twice: first every secret is recognised, by

@@ -2,11 +2,11 @@
 
 use std::{fmt, sync::Arc};
 
+use contrail_exchange::{TenantFacts, json::unescape_pointer};
 use http::{HeaderName, header::AUTHORIZATION};
 use regex::bytes::Regex;
 
 use super::find::header_names::by_header;
-use crate::{exchange::TenantFacts, json::unescape_pointer};
 
 /// The built-in rules and what `--redact` adds. Compiled once.
 #[derive(Debug, Clone, Default)]

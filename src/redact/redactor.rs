@@ -5,6 +5,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use contrail_exchange::{ByToken, TokenFacts, token::Recent};
 use http::HeaderValue;
 
 use super::{
@@ -12,10 +13,6 @@ use super::{
     kind::{self, Kind, MatchScope},
     known::{index::Index, memory::Memory},
     mark::Id,
-};
-use crate::{
-    exchange::{ByToken, TokenFacts},
-    token::Recent,
 };
 
 /// A recording's memory of secrets and their labels, shared by all its exchanges.

@@ -324,7 +324,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::hex::hex;
+    use contrail_exchange::hex::hex;
 
     fn all(text: &str) -> Vec<(String, String)> {
         let mut out = Vec::new();

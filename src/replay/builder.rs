@@ -2,15 +2,13 @@
 
 use std::sync::Arc;
 
+use contrail_exchange::{TenantFacts, token::NoKey};
+
 use super::{
     Ignore, Names, OperationOf, Prepared, RedactFailure, RedactRequest, index::Index, prepared::Rules,
     recordings::Replay, sequence::Exhausted, token_endpoint::TokenEndpoint,
 };
-use crate::{
-    exchange::TenantFacts,
-    recording::{Entry, EntryRef, Rereader},
-    token::NoKey,
-};
+use crate::recording::{Entry, EntryRef, Rereader};
 
 /// How recordings are served.
 #[derive(Clone)]

@@ -2,12 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
+use contrail_exchange::{Credential, Exchange};
+
 use super::{caller::CallerId, labels::Place, recordings::Replay};
-use crate::{
-    exchange::{Credential, Exchange},
-    recording::ReadError,
-    redact,
-};
+use crate::{recording::ReadError, redact};
 
 /// Recorded requests that have secrets at the same places, and the same in all else.
 #[derive(Default)]

@@ -5,10 +5,7 @@ use std::{
     hash::{BuildHasher, Hash},
 };
 
-use crate::{
-    exchange::{ByToken, Credential},
-    token::user_digest,
-};
+use contrail_exchange::{ByToken, Credential, token::user_digest};
 
 /// Who sent a request, as far as its token says.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

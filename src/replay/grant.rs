@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
+use contrail_exchange::json::Document;
+use contrail_exchange::{Credential, Exchange, Request, Response, TenantFacts, TokenFacts};
 use serde_json::{Map, Value};
 
-use crate::exchange::{Credential, Exchange, Request, Response, TenantFacts, TokenFacts};
-use crate::json::Document;
 use crate::recording::fixture::request_parts::{Content, Parts, Value as FieldValue};
 
 /// What the endpoint takes note of in one exchange.
@@ -128,7 +128,7 @@ mod tests {
     use http::Version;
 
     use super::*;
-    use crate::exchange::{Body, Headers};
+    use contrail_exchange::{Body, Headers};
 
     #[test]
     fn an_answer_without_a_place_for_a_token_is_no_grant() {

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, fmt, str::FromStr};
 
-use crate::json::pointer_tokens;
+use contrail_exchange::json::pointer_tokens;
 
 /// One `--ignore` rule: `query:NAME`, `pointer:/a/b` or `body`, each optionally after `OPERATION=`.
 ///

@@ -10,6 +10,7 @@ use std::{
 };
 
 use ahash::{AHashMap, AHashSet};
+use contrail_exchange::{Credential, Headers, Request};
 
 use super::{
     caller::{CallerCache, CallerId, Callers, number_of},
@@ -24,7 +25,6 @@ use super::{
 };
 use crate::recording::fixture::request_parts::Parts;
 use crate::{
-    exchange::{Credential, Headers, Request},
     recording::{self, ReadError, ReadFault, Rereader},
     upstream::Difference,
 };

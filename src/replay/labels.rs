@@ -12,6 +12,11 @@ use std::{
 };
 
 use ahash::{AHashMap, AHashSet};
+use contrail_exchange::{
+    Headers,
+    json::{Node, push_pointer},
+    media,
+};
 use http::{HeaderName, header};
 
 use super::{
@@ -19,8 +24,6 @@ use super::{
     mask::{Keys, Mask},
 };
 use crate::{
-    exchange::{Headers, media},
-    json::{Node, push_pointer},
     recording::fixture::request_parts::{Content, Field, Parts, Value},
     upstream::Difference,
 };

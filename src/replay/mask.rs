@@ -10,17 +10,17 @@ use std::{
 };
 
 use ahash::RandomState;
+use contrail_exchange::{
+    Headers, Pointer, Request,
+    json::{self, Kind, Node},
+};
 
 use super::{
     conditions::Conditions,
     ignore::{IgnoreSet, tokens},
 };
 use crate::recording::fixture::request_parts::{Content, Field, Pair, Parts, Value};
-use crate::{
-    exchange::{Headers, Pointer, Request},
-    json::{self, Kind, Node},
-    redact,
-};
+use crate::redact;
 
 /// The places of a recorded request that are not there, so that any value matches.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -2,6 +2,7 @@
 
 use std::{cmp::Reverse, mem::discriminant};
 
+use contrail_exchange::Request;
 use http::StatusCode;
 use serde_json::{Map, Value, json};
 
@@ -13,10 +14,7 @@ use super::{
     prepared::asked,
 };
 use crate::recording::fixture::request_parts::{Content, Parts};
-use crate::{
-    exchange::Request,
-    upstream::{Difference, Miss, Near, Problem, Reason},
-};
+use crate::upstream::{Difference, Miss, Near, Problem, Reason};
 
 /// The value of `Contrail-Answer` for a miss.
 pub const MISS: &str = "replay-miss";

@@ -5,6 +5,7 @@ use std::sync::{
     atomic::{AtomicBool, Ordering::Relaxed},
 };
 
+use contrail_exchange::{Credential, Request, TenantFacts, digest::Digests};
 use http::{HeaderName, HeaderValue};
 
 use super::{
@@ -18,11 +19,7 @@ use super::{
     sites::{Names, host_of},
 };
 use crate::recording::fixture::request_parts::Parts;
-use crate::{
-    digest::Digests,
-    exchange::{Credential, Request, TenantFacts},
-    recording::{self, EntryRef},
-};
+use crate::recording::{self, EntryRef};
 
 /// The documented operation of a method and raw path, if there is one.
 pub type OperationOf = Arc<dyn Fn(&str, &str) -> Option<Arc<str>> + Send + Sync>;

@@ -7,6 +7,8 @@ use std::{
     time::SystemTime,
 };
 
+use contrail_exchange::{Credential, Request, Target};
+
 use super::{
     caller::{CallerCache, CallerId},
     conditions,
@@ -19,7 +21,6 @@ use super::{
 };
 use crate::recording::fixture::request_parts::Parts;
 use crate::{
-    exchange::{Credential, Request, Target},
     recording::{Entry, ReadError},
     upstream::{Difference, Miss, Reason, RequestKey},
 };

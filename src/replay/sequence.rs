@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 
+use contrail_exchange::Headers;
+
 use super::{
     caller::CallerId,
     conditions::{self, Conditions},
     index::{Bucket, Index},
 };
-use crate::exchange::Headers;
 
 /// What happens when the same request was asked more often than it was recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]

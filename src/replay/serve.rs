@@ -4,13 +4,10 @@ use std::{collections::hash_map::Entry, num::NonZero, sync::Arc};
 
 use ahash::AHashMap;
 use bytes::Bytes;
+use contrail_exchange::{Exchange, Headers, Presence, Withheld, digest::Digests, is_bodiless, is_hop_by_hop};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 
-use crate::{
-    digest::Digests,
-    exchange::{Exchange, Headers, Presence, Withheld, is_bodiless, is_hop_by_hop},
-    recording,
-};
+use crate::recording;
 
 /// What goes to the client. Cheap to copy: answers that are alike share what they hold.
 #[derive(Debug, Clone)]

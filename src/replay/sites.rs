@@ -1,6 +1,6 @@
 //! Sites: what the tenant is called, and whose a host is. Every other host that was recorded is a site of its own.
 
-use crate::exchange::Target;
+use contrail_exchange::Target;
 
 /// What the tenant is called beside `tenant.example`, as host and port.
 #[derive(Debug, Clone, Default)]

@@ -8,6 +8,10 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use contrail_exchange::{
+    Request, TokenFacts,
+    token::{NoKey, Signer},
+};
 use http::{HeaderMap, HeaderValue, header};
 use serde_json::{Map, Value};
 
@@ -15,10 +19,6 @@ use super::{
     grant::{Grant, Learned, TokenRequest, granted_members},
     index::Index,
     serve::Answer,
-};
-use crate::{
-    exchange::{Request, TokenFacts},
-    token::{NoKey, Signer},
 };
 
 /// Lifetime of a token where none was recorded.

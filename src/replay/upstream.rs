@@ -3,14 +3,13 @@
 use std::{borrow::Cow, fmt, sync::Arc, time::SystemTime};
 
 use bytes::Bytes;
+use contrail_exchange::{Body, Credential, DecodeLimits, Headers, Request, Target, token::TokenCache};
 use http::{HeaderValue, StatusCode, header};
 
 use super::{Replay, Served, miss::MISS};
 use crate::{
-    exchange::{Body, Credential, DecodeLimits, Headers, Request, Target},
     recording::{self, HostRename},
     redact::Redactor,
-    token::TokenCache,
     upstream::{self, AnswerMeta, ClientOrigin, Denied, MessageBody, Miss, Problem, Response, Upstream},
 };
 

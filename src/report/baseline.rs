@@ -5,10 +5,10 @@
 
 use std::collections::BTreeSet;
 
+use contrail_exchange::{finding::Rule, plural::plural};
 use serde::{Deserialize, Serialize};
 
 use super::{Cited, Exemptions, Group, Tally, exemptions::Exemption};
-use crate::{finding::Rule, plural::plural};
 
 /// The findings of an earlier run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

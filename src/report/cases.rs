@@ -6,11 +6,12 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use super::{Cited, Facts, Group, Missed, Stale, Unused, exemptions::Exemption};
-use crate::{
+use contrail_exchange::{
     finding::{Kind, Rule, UNDOCUMENTED},
     plural::plural,
 };
+
+use super::{Cited, Facts, Group, Missed, Stale, Unused, exemptions::Exemption};
 
 /// Maximum unused recorded exchanges that have a case of their own.
 const MAX_UNUSED: usize = 1000;

@@ -2,13 +2,11 @@
 
 use std::{collections::HashMap, fmt, ops::Deref, sync::Arc, time::SystemTime};
 
+use contrail_exchange::json;
 use serde::Serialize;
 
 use super::{Miss, first::Dated};
-use crate::{
-    json,
-    redact::{JudgedExchange, Redacted, Redactor},
-};
+use crate::redact::{JudgedExchange, Redacted, Redactor};
 
 /// The source of what goes through the proxy.
 pub const LIVE: &str = "live";

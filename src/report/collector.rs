@@ -2,6 +2,8 @@
 
 use std::{io, sync::Arc};
 
+use contrail_exchange::finding::Rule;
+
 use super::{
     CleanVerdict, Covered, ExchangeRef, Exemptions, Exit, Facts, Integrity, Proof, Reason, Run, Stale, Suppressed,
     Tally, Title, Unused, spool::Spool,
@@ -9,7 +11,6 @@ use super::{
 use crate::{
     contract::Contract,
     coverage::{ContractParts, Coverage, Touched},
-    finding::Rule,
     redact::{JudgedExchange, Redacted, Redactor},
 };
 

@@ -8,6 +8,11 @@ use std::{
     time::Duration,
 };
 
+use contrail_exchange::{
+    finding::{Finding, Kind, Rule, UNDOCUMENTED},
+    plural::plural,
+    visible::visible,
+};
 use serde_json::{Value, json};
 
 use super::{
@@ -18,10 +23,7 @@ use super::{
 };
 use crate::{
     contract::compare::{Change, Impact},
-    finding::{Finding, Kind, Rule, UNDOCUMENTED},
-    plural::plural,
     redact::{JudgedExchange, Redacted, Redactor},
-    visible::visible,
 };
 
 /// What distinguishes two contracts.

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use contrail_exchange::{plural::plural, visible::visible};
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -11,11 +12,7 @@ use super::{
     page::{Page, Part as Section, Tone, code, text},
     plain,
 };
-use crate::{
-    coverage::{Counts, Coverage, Item, Minimum, Part},
-    plural::plural,
-    visible::visible,
-};
+use crate::coverage::{Counts, Coverage, Item, Minimum, Part};
 
 /// Maximum untouched parts of one kind that have a case of their own.
 const MAX_CASES: usize = 1000;

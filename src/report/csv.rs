@@ -2,8 +2,9 @@
 
 use std::io::{self, Write};
 
+use contrail_exchange::visible::visible_lines;
+
 use super::cases::{Level, Suite};
-use crate::visible::visible_lines;
 
 /// Rows under a head.
 #[derive(Debug)]

@@ -12,6 +12,12 @@ use std::{
     time::Duration,
 };
 
+use contrail_exchange::{
+    Body, Headers, Presence, Response, json as document,
+    json::{Care, Document, Kind, Node},
+    plural::plural,
+    visible::visible,
+};
 use serde_json::{Value, json};
 
 use super::{
@@ -21,13 +27,8 @@ use super::{
     plain,
 };
 use crate::{
-    exchange::{Body, Headers, Presence, Response},
-    json as document,
-    json::{Care, Document, Kind, Node},
-    plural::plural,
     recording::Identity,
     redact::{self, JudgedExchange, Redacted},
-    visible::visible,
 };
 
 /// One exchange of a recording.

@@ -1,12 +1,12 @@
 //! Findings that do not set the exit status: a baseline lists them, or a suppression covers them.
 
-use jiff::civil::Date;
-
-use super::{Baseline, Covered, Group, Reason, Run, Suppressed, Suppression, Tally};
-use crate::{
+use contrail_exchange::{
     finding::{Kind, Rule},
     plural::plural,
 };
+use jiff::civil::Date;
+
+use super::{Baseline, Covered, Group, Reason, Run, Suppressed, Suppression, Tally};
 
 /// Findings that do not set the exit status.
 #[derive(Debug, Clone)]

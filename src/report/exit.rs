@@ -2,7 +2,7 @@
 
 use serde::{Serialize, Serializer, ser::SerializeStruct as _};
 
-use crate::plural::plural;
+use contrail_exchange::plural::plural;
 
 /// The exit status of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

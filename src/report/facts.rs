@@ -2,13 +2,13 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use contrail_exchange::finding::{Conclusion, Rule};
 use serde::Serialize;
 
 use super::{Exemptions, Group, Run, Tally, exemptions::Exemption};
 use crate::{
     contract::{Contract, Passage, Subject},
     coverage::Coverage,
-    finding::{Conclusion, Rule},
 };
 
 /// The title of a contract, for the head of a report.

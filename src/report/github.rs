@@ -3,8 +3,9 @@
 
 use std::io::{self, Write};
 
+use contrail_exchange::visible::{visible, visible_lines};
+
 use super::cases::{Case, Level, Suite};
-use crate::visible::{visible, visible_lines};
 
 pub(super) fn write(suites: &[Suite], to: &mut dyn Write) -> io::Result<()> {
     for suite in suites {

@@ -2,11 +2,12 @@
 
 use std::{borrow::Cow, sync::Arc, time::SystemTime};
 
+use contrail_exchange::{finding::Rule, visible::visible};
+
 use super::{
     Citation, Quote,
     first::{Dated, First},
 };
-use crate::{finding::Rule, visible::visible};
 
 /// Maximum groups whose sample holds its request and response.
 pub(super) const MAX_QUOTED: usize = 200;
@@ -31,7 +32,7 @@ pub struct Group {
     pub place: String,
     /// Of what the tenant did not refuse.
     pub unenforced: Option<Unenforced>,
-    /// See [`Finding::fits_several`](crate::finding::Finding::fits_several).
+    /// See [`Finding::fits_several`](contrail_exchange::finding::Finding::fits_several).
     pub(super) several: bool,
     /// How often.
     pub count: u64,

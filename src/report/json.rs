@@ -14,13 +14,14 @@
 
 use std::io::{self, Write};
 
+use contrail_exchange::finding::Kind;
 use serde::Serialize;
 
 use super::{
     Covered, Denied, Exit, Facts, Integrity, Missed, Proof, Recorded, Stale, Suppressed, Unused, baseline::Listed,
     facts::OperationsCalled, spool::Spool, touched,
 };
-use crate::{finding::Kind, redact::Redactor};
+use crate::redact::Redactor;
 
 #[derive(Serialize)]
 struct Contract<'a> {

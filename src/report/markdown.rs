@@ -2,8 +2,9 @@
 
 use std::io::{self, Write};
 
+use contrail_exchange::visible::is_hidden;
+
 use super::page::{Cell, Page, Part, Piece, Rows, is_number};
-use crate::visible::is_hidden;
 
 pub(super) fn write(page: &Page, to: &mut dyn Write) -> io::Result<()> {
     writeln!(to, "# {}\n", escape(&page.heading))?;

@@ -1,11 +1,14 @@
 //! What the HTML and the Markdown report show: headings, sentences, lists and tables.
 
+use contrail_exchange::{
+    finding::{Kind, Reason, Rule, Unchecked},
+    plural::plural,
+};
+
 use super::{Cited, Facts, Quote, ReportFormat, Stale, Suppressed, Suppression, Unused, facts::places, touched};
 use crate::{
     contract::Passage,
     coverage::{Counts, Coverage},
-    finding::{Kind, Reason, Rule, Unchecked},
-    plural::plural,
 };
 
 /// Maximum rows of a list; the rest is counted.

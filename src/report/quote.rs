@@ -2,12 +2,14 @@
 
 use std::{fmt::Write as _, ops::Range};
 
-use crate::{
-    exchange::{Body, Exchange, Headers, Presence, media},
+use contrail_exchange::{
+    Body, Exchange, Headers, Presence,
     finding::{Finding, Rule},
     json::pointer_tokens,
-    redact::{JudgedExchange, Redacted, Redactor},
+    media,
 };
+
+use crate::redact::{JudgedExchange, Redacted, Redactor};
 
 /// Maximum bytes of a body that a quote holds, around what is marked.
 const MAX_BODY: usize = 2 << 10;

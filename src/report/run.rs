@@ -3,10 +3,11 @@
 
 use std::collections::BTreeMap;
 
+use contrail_exchange::plural::plural;
 use serde::Serialize;
 
 use super::{Exit, Integrity};
-use crate::{plural::plural, redact::Redactor};
+use crate::redact::Redactor;
 
 /// Maximum different missed requests, and most different denied hosts, that are kept apart; more are only counted.
 const MAX_APART: usize = 1000;

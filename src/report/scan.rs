@@ -5,6 +5,7 @@ use std::{
     io::{self, Write},
 };
 
+use contrail_exchange::{plural::plural, visible::visible};
 use serde::Serialize;
 use serde_json::json;
 
@@ -14,7 +15,6 @@ use super::{
     page::{Page, Part, Tone, code, text},
     plain,
 };
-use crate::{plural::plural, visible::visible};
 
 /// A secret in a file. Names of members and of files may hold secrets themselves, so they are redacted, too.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -5,14 +5,12 @@ use std::{
     io::{self, BufRead as _, BufReader, Seek, SeekFrom, Write},
 };
 
+use contrail_exchange::finding::{Blame, Conclusion, Finding, Reason, Unchecked, Verdict, reasons_of};
 use serde::Serialize;
 use tempfile::SpooledTempFile;
 
 use super::{Cited, ExchangeRef, verdict_name};
-use crate::{
-    finding::{Blame, Conclusion, Finding, Reason, Unchecked, Verdict, reasons_of},
-    redact::{JudgedExchange, Redacted, Redactor},
-};
+use crate::redact::{JudgedExchange, Redacted, Redactor};
 
 /// Bytes that are kept in memory before the temporary file is made.
 const MAX_IN_MEMORY: usize = 4 << 20;

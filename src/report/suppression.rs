@@ -1,13 +1,13 @@
 //! Findings that a user accepts until a date, for a reason.
 
+use contrail_exchange::{
+    finding::{Rule, UNDOCUMENTED},
+    plural::plural,
+};
 use jiff::civil::Date;
 use serde::{Serialize, Serializer, ser::SerializeStruct as _};
 
 use super::{Group, Tally};
-use crate::{
-    finding::{Rule, UNDOCUMENTED},
-    plural::plural,
-};
 
 /// Findings that do not set the exit status up to a date.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -118,7 +118,7 @@ fn a_secret_that_was_recognised_later_is_in_no_report_of_a_run() {
         holds_secrets: false,
     });
     let redactor = Redactor::new(Plan::default());
-    let mut headers = crate::exchange::Headers::new();
+    let mut headers = contrail_exchange::Headers::new();
     headers.append(http::header::COOKIE, http::HeaderValue::from_str(&format!("session={SECRET}")).unwrap());
     redactor.recognise_headers(&headers);
     for &kind in ALL {

@@ -4,12 +4,13 @@
 
 use std::io::{self, Write};
 
-use super::{Exit, Facts, Group, Stale, Tally, Unused, facts::places, page::STALE, touched};
-use crate::{
+use contrail_exchange::{
     finding::{Blame, Kind, Rule},
     plural::plural,
     visible::visible,
 };
+
+use super::{Exit, Facts, Group, Stale, Tally, Unused, facts::places, page::STALE, touched};
 
 const RED: &str = "31";
 const YELLOW: &str = "33";

@@ -1,6 +1,6 @@
 //! Text in XML and HTML.
 
-use crate::visible::is_hidden;
+use contrail_exchange::visible::is_hidden;
 
 /// Text as it may stand in XML and HTML: markup escaped, and what XML 1.0 cannot hold or a page would not show or act on
 /// as text (`\u{0}`, `\u{202e}`), so that names stay apart and a line keeps its order.

@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 
 use bytes::Bytes;
+use contrail_exchange::json::{Document, Kind, Node};
 use http::{StatusCode, header};
 
 use super::message::{Answer, Ask};
-use crate::json::{Document, Kind, Node};
 
 /// Names and values of a query or a form, decoded.
 pub(super) type Pairs = Vec<(String, String)>;

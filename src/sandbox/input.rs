@@ -1,9 +1,9 @@
 //! What requests of 4.3 and 4.5 ask for, read and checked by the document's limits.
 
+use contrail_exchange::json::{Document, Kind, Node};
 use serde_json::{Map, Value};
 
 use super::fields::{Fields, is_integer, is_integer_text, pairs};
-use crate::json::{Document, Kind, Node};
 
 /// The names that section 2.4 gives to the attributes of a presentation.
 const ATTRIBUTES: [&str; 21] = [

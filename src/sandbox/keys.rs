@@ -10,7 +10,7 @@ use ring::{
 };
 use serde_json::{Value, json};
 
-use crate::token::{NoKey, Signer};
+use contrail_exchange::token::{NoKey, Signer};
 
 /// A signing key.
 #[derive(Debug)]

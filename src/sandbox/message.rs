@@ -7,13 +7,11 @@ use std::{
 };
 
 use bytes::Bytes;
+use contrail_exchange::json;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, header};
 use serde_json::Value;
 
-use crate::{
-    json,
-    upstream::{self, BodyError, MessageBody, Upstream},
-};
+use crate::upstream::{self, BodyError, MessageBody, Upstream};
 
 const BROKEN_ON_PURPOSE: &str =
     "the sandbox broke the connection in the middle of the body (--misbehave transport.incomplete)";

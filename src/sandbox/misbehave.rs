@@ -9,6 +9,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
+use contrail_exchange::finding::{Rule, UnknownRule};
 use http::{HeaderValue, StatusCode, header};
 use serde_json::{Map, Value, json};
 
@@ -18,7 +19,6 @@ use super::{
     input::{Paging, template_changes},
     message::{Answer, Ask},
 };
-use crate::finding::{Rule, UnknownRule};
 
 /// A scope that section 5 of the document does not declare.
 pub(super) const UNDECLARED_SCOPE: &str = "read:sandbox_secrets";

@@ -1,6 +1,7 @@
 //! The token endpoint: client credentials (RFC 6749, section 4.4), as a form or as JSON.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
+use contrail_exchange::json::Kind;
 use http::{StatusCode, header};
 use serde_json::json;
 
@@ -10,7 +11,6 @@ use super::{
     message::{Answer, Ask},
     misbehave::UNDECLARED_SCOPE,
 };
-use crate::json::Kind;
 
 fn refusal(status: StatusCode, error: &str, description: &str) -> Box<Answer> {
     let answer = Answer::json(status, &json!({"error": error, "error_description": description}))

@@ -1,6 +1,7 @@
 //! The six operations, written by hand from the document's sections 2 and 4, for a caller that was let in.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
+use contrail_exchange::json::{self, Kind, Node};
 use http::StatusCode;
 use serde_json::{Map, Value};
 
@@ -11,7 +12,6 @@ use super::{
     message::{Answer, Ask},
     tenant::Tenant,
 };
-use crate::json::{self, Kind, Node};
 
 impl Tenant {
     pub(super) fn perform(&self, call: &Call, ask: &Ask<'_>) -> Answer {

@@ -8,6 +8,7 @@ use std::{
 };
 
 use bytes::Bytes;
+use contrail_exchange::token::NoKey;
 use http::{HeaderValue, Method, StatusCode, header};
 use jiff::SignedDuration;
 use serde_json::{Map, Value, json};
@@ -21,7 +22,6 @@ use super::{
     seed::{self, Client, RateLimit, ResetClock, Seed},
     state::TenantState,
 };
-use crate::token::NoKey;
 
 /// Where a tenant reads the time from.
 pub type Clock = Arc<dyn Fn() -> SystemTime + Send + Sync>;

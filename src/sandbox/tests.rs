@@ -317,7 +317,7 @@ fn in_process(driver: &Driver, method: &str, target: &str) -> (u16, Result<Bytes
         .body(())
         .unwrap()
         .into_parts();
-    let target = crate::exchange::Target::new("https", "tenant.example", target);
+    let target = contrail_exchange::Target::new("https", "tenant.example", target);
     let body = Bytes::new().into();
     let request = upstream::Request { target, head, body, on_informational: None, client: None, called: None };
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();

@@ -8,10 +8,10 @@ use std::{
     sync::Arc,
 };
 
+use contrail_exchange as exchange;
 use http::StatusCode;
 
 use super::{ClientOrigin, Failure, Miss, Request, Response};
-use crate::exchange;
 
 /// An answer.
 #[derive(Debug)]

@@ -3,11 +3,11 @@
 use std::{fmt, sync::Arc};
 
 use bytes::Bytes;
+use contrail_exchange::Target;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use http_body_util::BodyExt as _;
 
 use super::{BodyError, RequestBody, live::ClientConnection};
-use crate::exchange::Target;
 
 /// A request on its way to an upstream.
 #[derive(Debug)]

@@ -6,11 +6,12 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use contrail_exchange::{self as exchange, Target};
+
 use super::{
     Answer, AnswerFuture, ClientOrigin, Failure, FailureKind, Origin, Request, Upstream,
     live::{self, Live},
 };
-use crate::exchange::{self, Target};
 
 /// Maximum further origins that are remembered; beyond it all are forgotten.
 const MAX_ORIGINS: usize = 256;

@@ -9,10 +9,10 @@ use std::{
 
 use contrail::{
     contract::Contract,
-    finding::{Blame, Conclusion, Finding, Kind, Rule, Unchecked, Verdict},
     recording::{self, JournalContext},
     redact::{JudgedExchange, Redactor},
 };
+use contrail_exchange::finding::{Blame, Conclusion, Finding, Kind, Rule, Unchecked, Verdict};
 
 use crate::support::cases::{self, Case};
 

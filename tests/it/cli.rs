@@ -194,7 +194,7 @@ fn the_defaults_of_sizes_are_those_of_the_library() {
         argument.get_default_values()[0].to_string_lossy().into_owned()
     };
     let mebibytes = |bytes: u64| format!("{}MiB", bytes >> 20);
-    let decoded = contrail::exchange::DecodeLimits::default().bytes as u64;
+    let decoded = contrail_exchange::DecodeLimits::default().bytes as u64;
     assert_eq!(defaults("max-decoded"), mebibytes(decoded));
     assert_eq!(defaults("trail-segment"), mebibytes(contrail::recording::TrailOptions::default().segment));
 }

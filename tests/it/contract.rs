@@ -122,7 +122,7 @@ fn bearer_format_deleted_from_the_yaml_makes_every_token_one_that_may_be_opaque(
     let rules = |contract: &Contract| {
         let verdict = contract.check(&case.exchange(), &case.options());
         let found = verdict.findings.iter().map(|finding| finding.rule.id()).collect::<Vec<_>>();
-        (found, verdict.unchecked.iter().map(contrail::finding::Unchecked::name).collect::<Vec<_>>())
+        (found, verdict.unchecked.iter().map(contrail_exchange::finding::Unchecked::name).collect::<Vec<_>>())
     };
     assert_eq!(rules(&Contract::built_in()), (vec!["auth.malformed", "auth.unenforced"], vec![]));
     assert_eq!(rules(&deleted), (vec![], vec!["auth"]));
@@ -377,11 +377,13 @@ fn what_an_operation_asks_for_and_scopes_of_any_form_are_shown_as_in_the_documen
 #[test]
 fn the_built_in_contract_states_something_of_each_rule_that_its_documentation_states() {
     let contract = Contract::built_in();
-    let silent: Vec<_> =
-        contrail::finding::Rule::ALL.iter().filter(|rule| contract.documents()[0].states(**rule).is_empty()).collect();
+    let silent: Vec<_> = contrail_exchange::finding::Rule::ALL
+        .iter()
+        .filter(|rule| contract.documents()[0].states(**rule).is_empty())
+        .collect();
     let silent: Vec<_> = silent.into_iter().map(|rule| rule.id()).collect();
     assert_eq!(silent, ["header.parameter", "cookie.parameter", "response.header", "transport.incomplete"]);
-    for rule in contrail::finding::Rule::ALL {
+    for rule in contrail_exchange::finding::Rule::ALL {
         for at in contract.documents()[0].states(*rule) {
             assert!(contract.document().pointer(&at).is_some(), "{rule}: {at}");
         }

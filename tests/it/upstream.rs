@@ -5,10 +5,11 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
+use contrail_exchange::Target;
+
 use crate::support::{golden::assert_line, wire::Nobody};
 use bytes::Bytes;
 use contrail::{
-    exchange::Target,
     proxy::entry::authority::{Authority, server_config},
     upstream::{
         FailureKind, MessageBody, Origin, Request, Upstream as _,

@@ -5,13 +5,10 @@ use std::{
     io::{self, Write},
 };
 
+use contrail_exchange::{plural::plural, visible::visible};
 use serde_json::{Value, json};
 
-use crate::{
-    contract::{Contract, ContractDocument},
-    plural::plural,
-    visible::visible,
-};
+use crate::contract::{Contract, ContractDocument};
 
 /// Whether the check finds a place that contrail cannot judge by, or something without effect.
 pub(super) fn is_broken(contract: &Contract) -> bool {

@@ -5,16 +5,13 @@ use std::{
     io::{self, Write},
 };
 
+use contrail_exchange::{plural::plural, visible::visible};
 use serde_json::{Value, json};
 
 use super::check::located;
-use crate::{
-    contract::{
-        Contract, ContractDocument,
-        outline::{AskedScheme, Fact, Operation, Outline},
-    },
-    plural::plural,
-    visible::visible,
+use crate::contract::{
+    Contract, ContractDocument,
+    outline::{AskedScheme, Fact, Operation, Outline},
 };
 
 pub(super) fn text(contract: &Contract, out: &mut impl Write) -> io::Result<()> {

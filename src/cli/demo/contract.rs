@@ -3,6 +3,7 @@
 use std::{ffi::OsString, io::Write as _, path::Path, sync::Arc};
 
 use bytes::Bytes;
+use contrail_exchange::plural::plural;
 use http::header;
 use http_body_util::{BodyExt as _, Full};
 use hyper::client::conn::http1;
@@ -20,7 +21,6 @@ use super::{
 use crate::{
     cli::{ContractArgs, Failure, bundle_folder::private_file},
     mock::{Mock, Sample},
-    plural::plural,
     sandbox,
 };
 

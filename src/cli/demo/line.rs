@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::finding::{Kind, Rule};
+use contrail_exchange::finding::{Kind, Rule};
 
 /// The line about an exchange, of the proxy or of `verify`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]

@@ -5,7 +5,7 @@
 
 use serde_json::{Value, json};
 
-use crate::finding::Rule;
+use contrail_exchange::finding::Rule;
 
 /// Who a step is sent as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,6 +2,11 @@
 
 use std::{path::Path, time::Duration};
 
+use contrail_exchange::{
+    Exchange,
+    finding::{Kind, Verdict},
+};
+
 use super::args::Args;
 use crate::{
     cli::{
@@ -13,8 +18,6 @@ use crate::{
         verify::Judge,
     },
     contract::{Contract, compare::compare},
-    exchange::Exchange,
-    finding::{Kind, Verdict},
     recording::{Entry, Recording},
     redact::{JudgedExchange, Redactor},
     report::{

@@ -5,6 +5,8 @@ mod contracts;
 
 use std::{fs, path::Path, sync::Arc};
 
+use contrail_exchange::finding::Verdict;
+
 pub use self::args::Args;
 use super::{
     Failure, Outcome,
@@ -15,7 +17,6 @@ use super::{
 };
 use crate::{
     contract::Contract,
-    finding::Verdict,
     recording::{self, without_run},
     redact::{JudgedExchange, Redactor},
     replay::IgnoreSet,

@@ -1,6 +1,6 @@
 //! What each name of `unchecked` means. `docs/rules.md` is written from this table.
 
-use crate::finding::Unchecked;
+use contrail_exchange::finding::Unchecked;
 
 /// Why an aspect can be unchecked, the passage of the tenant's documentation that leaves it out (empty where none
 /// does), and what would let it be checked.

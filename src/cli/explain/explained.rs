@@ -2,15 +2,14 @@
 
 use std::sync::Arc;
 
+use contrail_exchange::finding::Rule;
+
 use super::{
     aspects::aspect,
     name::Name,
     rules::{self, explanation, standard},
 };
-use crate::{
-    contract::{BUILT_IN, Contract, ContractDocument},
-    finding::Rule,
-};
+use crate::contract::{BUILT_IN, Contract, ContractDocument};
 
 /// What explanations speak of: the built-in contract, or the one that the options name.
 pub(super) struct InForce(pub(super) Option<Arc<Contract>>);

@@ -14,13 +14,13 @@ mod show;
 use std::io::Write as _;
 
 pub use args::Args;
+use contrail_exchange::finding::Unchecked;
 use explained::InForce;
 use name::{Name, UnknownName, nearest};
 pub use page::markdown;
 use show::{list, one};
 
 use super::{Failure, Outcome, printer::Printer};
-use crate::finding::Unchecked;
 
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let in_force = if args.contract.is_built_in() { None } else { Some(args.contract.load()?) };

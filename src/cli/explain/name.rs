@@ -1,6 +1,6 @@
 //! The name of what is explained: a rule, or an aspect that can be unchecked.
 
-use crate::finding::{Rule, Unchecked};
+use contrail_exchange::finding::{Rule, Unchecked};
 
 /// What is explained.
 #[derive(Clone, Copy)]
@@ -32,5 +32,5 @@ impl std::error::Error for UnknownName {}
 pub(super) fn nearest(name: &str) -> Option<&'static str> {
     let names = || Rule::ALL.iter().map(|rule| rule.id()).chain(Unchecked::ALL.into_iter().map(Unchecked::name));
     let is_part = |known: &&str| name.len() > 2 && known.contains(name);
-    crate::suggest::nearest(name, names()).or_else(|| names().find(is_part))
+    contrail_exchange::suggest::nearest(name, names()).or_else(|| names().find(is_part))
 }

@@ -2,12 +2,13 @@
 
 use std::fmt::Write as _;
 
+use contrail_exchange::finding::{Rule, Unchecked};
+
 use super::{
     explained::{Explained, InForce},
     name::Name,
     show::lines,
 };
-use crate::finding::{Rule, Unchecked};
 
 /// The text in lines of a page.
 fn page_lines(text: &str) -> String {

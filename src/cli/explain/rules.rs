@@ -1,6 +1,6 @@
 //! What each rule means, its source, and what to do. `docs/rules.md` is written from this table.
 
-use crate::finding::Rule;
+use contrail_exchange::finding::Rule;
 
 /// The explanation of one rule.
 #[derive(Debug, Clone, Copy)]

@@ -2,6 +2,10 @@
 
 use std::io::{self, Write};
 
+use contrail_exchange::{
+    finding::{Rule, Unchecked},
+    visible::visible,
+};
 use serde_json::{Value, json};
 
 use super::{
@@ -9,12 +13,7 @@ use super::{
     explained::{Explained, InForce, places},
     name::Name,
 };
-use crate::{
-    cli::Format,
-    contract::ContractDocument,
-    finding::{Rule, Unchecked},
-    visible::visible,
-};
+use crate::{cli::Format, contract::ContractDocument};
 
 /// How many places of a document the text names.
 const MAX_PLACES: usize = 5;

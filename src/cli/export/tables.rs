@@ -7,6 +7,7 @@ use std::{
     sync::Arc,
 };
 
+use contrail_exchange::{plural::plural, token::Jwks};
 use serde::Serialize;
 
 use super::{
@@ -24,11 +25,9 @@ use crate::{
         verify::Judge,
     },
     fleet::parquet::{Counts, GroupLimits, Place, Row, Rows, Spool, TABLES, Tables},
-    plural::plural,
     recording::{Entry, ReadEnd, Recording},
     redact::{JudgedExchange, Redactor},
     report::Title,
-    token::Jwks,
 };
 
 pub(super) fn write(args: &Args) -> Result<Outcome, Failure> {

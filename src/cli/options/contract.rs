@@ -7,12 +7,13 @@ use std::{
     sync::Arc,
 };
 
+use contrail_exchange::visible::visible;
+
 use crate::{
     cli::messages::quoted,
     contract::{BUILT_IN, Contract, ContractError, UnusablePlace, model::ParameterIn},
     redact::{Plan, PlanError},
     report::Title,
-    visible::visible,
 };
 
 /// Maximum number of a contract's warnings that a command prints at its start.

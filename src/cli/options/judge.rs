@@ -7,6 +7,13 @@ use std::{
     time::Duration,
 };
 
+use contrail_exchange::{
+    DecodeLimits,
+    finding::Rule,
+    json,
+    token::{Jwks, TokenCache},
+};
+
 use super::{
     ContractArgs, Format, SecretArgs,
     contract::{plan, title},
@@ -23,14 +30,10 @@ use crate::{
     },
     contract::{CheckOptions, Contract},
     coverage::ContractParts,
-    exchange::DecodeLimits,
-    finding::Rule,
-    json,
     metrics::Metrics,
     pipeline::{Console, ContractShapes, Enforce, Journal, Judge, LineFormat, Parts, Pipeline, Tracer, VerdictCache},
     redact::Redactor,
     report::{self, Collector, Title},
-    token::{Jwks, TokenCache},
 };
 
 /// How exchanges are judged, redacted and shown

@@ -3,13 +3,15 @@
 use std::{fs, path::PathBuf, str::FromStr};
 
 use clap::Command;
+use contrail_exchange::{
+    finding::{Finding, Kind, Rule, UnknownRule, Verdict},
+    suggest::nearest,
+};
 use jiff::{Timestamp, tz::TimeZone};
 
 use crate::{
     cli::{Failure, messages::or},
-    finding::{Finding, Kind, Rule, UnknownRule, Verdict},
     report::{Baseline, Collector, Exemptions, Suppression},
-    suggest::nearest,
 };
 
 /// What makes the command fail

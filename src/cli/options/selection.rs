@@ -2,10 +2,11 @@
 
 use std::time::{Duration, SystemTime};
 
+use contrail_exchange::finding::UNDOCUMENTED;
+
 use super::values::instant;
 use crate::{
     contract::Contract,
-    finding::UNDOCUMENTED,
     redact::{JudgedExchange, Redacted},
     report::audit::name_of,
 };

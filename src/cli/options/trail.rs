@@ -11,6 +11,7 @@ use std::{
 };
 
 use clap::builder::{OsStringValueParser, TypedValueParser as _};
+use contrail_exchange::plural::plural;
 
 use super::{Format, values::size};
 use crate::{
@@ -23,7 +24,6 @@ use crate::{
     },
     fleet::{self, Buffer, Forwarder, RemoteUrl, UrlError},
     pipeline,
-    plural::plural,
     recording::{Journal, JournalContext, TrailOptions, WriteError},
     redact::Redactor,
     report::Reason,

@@ -2,6 +2,8 @@
 
 use std::{path::PathBuf, sync::Arc};
 
+use contrail_exchange::{plural::plural, visible::visible};
+
 use super::{Format, limits::ProxyArgs};
 use crate::{
     cli::{
@@ -13,7 +15,6 @@ use crate::{
     },
     contract::{BUILT_IN, Contract},
     mock::Mock,
-    plural::plural,
     redact::Redactor,
     sandbox::{Client, Seed, Tenant},
     upstream::{
@@ -21,7 +22,6 @@ use crate::{
         live::{Access, Http2, Live, Via},
         own::OwnAddresses,
     },
-    visible::visible,
 };
 
 /// Who answers

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use crate::json;
+use contrail_exchange::json;
 
 /// Maximum number of threads; more would only contend for the lock of the recording.
 const MAX_WORKERS: usize = 64;

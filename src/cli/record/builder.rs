@@ -7,6 +7,8 @@ use std::{
     sync::{Arc, PoisonError},
 };
 
+use contrail_exchange::plural::plural;
+
 use super::{
     leftovers::Leftovers,
     proof::{self, Replayed, Verdicts},
@@ -20,7 +22,6 @@ use crate::{
     },
     contract::{CheckOptions, Contract},
     pipeline,
-    plural::plural,
     recording::{
         self, Check, FixturePath, FoldOptions, FoldSource, Folded, Journal, JournalContext, Keep, Prove, Renew,
         Renewal, SetAside, Staged, Take, Unrecorded, WriteError, fold,
@@ -288,7 +289,7 @@ impl FixtureBuilder {
             from.push(FoldSource { paths: vec![self.har()?], take: Take::All });
         }
         from.push(FoldSource { paths: journal.segments(), take: new });
-        let check = |exchange: &crate::exchange::Exchange| self.contract.check(exchange, &self.options);
+        let check = |exchange: &contrail_exchange::Exchange| self.contract.check(exchange, &self.options);
         let today = recording::today();
         let options = FoldOptions {
             check: Some(Check { contract: self.contract.hash(), check: &check }),

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, path::Path, sync::PoisonError};
 
+use contrail_exchange::plural::plural;
 use serde_json::Value;
 
 use super::{
@@ -19,7 +20,6 @@ use crate::{
         summary,
     },
     pipeline::{self, SharedJournal},
-    plural::plural,
     recording::{Folded, Journal, Renew, SetAside, is_single_file},
     report::{Proof, Reason},
 };

@@ -9,11 +9,14 @@ use std::{
     sync::Arc,
 };
 
+use contrail_exchange::{
+    Request, TenantFacts,
+    finding::{UNDOCUMENTED, Verdict},
+};
+
 use crate::{
     cli::Failure,
     contract::{CheckOptions, Contract},
-    exchange::{Request, TenantFacts},
-    finding::{UNDOCUMENTED, Verdict},
     recording::{self, Entry, ReadError, Staged, reconcile},
     redact::{self, Redactor},
     replay::{Builder, Names, Settings, Unproven},

@@ -9,6 +9,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use contrail_exchange::Exchange;
+
 use super::{args::Args, summary::Summary};
 use crate::{
     cli::{
@@ -18,7 +20,6 @@ use crate::{
         scan::Content,
     },
     contract::CheckOptions,
-    exchange::Exchange,
     recording::{self, Changes, Check, FoldOptions, FoldSource, Head, Keep, Staged, Take, WriteError},
     redact::Redactor,
 };

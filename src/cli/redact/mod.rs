@@ -18,6 +18,7 @@ use std::{
 };
 
 use bytes::Bytes;
+use contrail_exchange::plural::plural;
 
 pub use self::args::Args;
 use self::{
@@ -34,7 +35,6 @@ use super::{
     sources,
 };
 use crate::{
-    plural::plural,
     recording::{self, Changes, Head, ReadError, ReadFault, Recording},
     redact::Redactor,
 };

@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use contrail_exchange::plural::plural;
+
 use crate::{
     cli::printer::line,
-    plural::plural,
     redact::{Redactor, Sighting},
 };
 

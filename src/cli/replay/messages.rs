@@ -5,6 +5,11 @@ use std::{
     io::{self, Write as _},
 };
 
+use contrail_exchange::{
+    finding::{Unchecked, reasons_of},
+    plural::plural,
+    visible::visible,
+};
 use serde_json::{Value, json};
 
 use super::recorded::{Failing, RecordingVerdicts};
@@ -13,12 +18,9 @@ use crate::{
         Format,
         summary::{self, Rows, list},
     },
-    finding::{Unchecked, reasons_of},
     pipeline::Outcome,
-    plural::plural,
     replay::Replay,
     report::{Stale, Unused, WrittenFinding},
-    visible::visible,
 };
 
 /// What is served, once the listener is ready.

@@ -16,6 +16,8 @@ use std::{
     thread::{self, JoinHandle},
 };
 
+use contrail_exchange::{DecodeLimits, TenantFacts};
+
 pub use self::args::Args;
 use self::{
     missing::Missing,
@@ -34,7 +36,6 @@ use super::{
 };
 use crate::{
     contract::CheckOptions,
-    exchange::{DecodeLimits, TenantFacts},
     recording::{self, Entry, EntryRef, FixturePath, ReadError, TENANT_ORIGIN},
     redact::{self, Renumbering},
     replay::{Builder, Names, Replay, ReplayOr, ReplayUpstream, Settings},

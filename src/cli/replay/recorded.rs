@@ -1,10 +1,13 @@
 //! Judges the recorded exchanges under the contract in force.
 
+use contrail_exchange::{
+    Credential,
+    finding::{Conclusion, Unchecked},
+};
+
 use crate::{
     cli::{Failure, options::policy::PolicyArgs},
     contract::{CheckOptions, Contract},
-    exchange::Credential,
-    finding::{Conclusion, Unchecked},
     pipeline::Pipeline,
     recording::{Entry, reconcile},
     redact::{JudgedExchange, Redacted},

@@ -6,12 +6,12 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
+use contrail_exchange::{TenantFacts, token::TokenCache};
+
 use crate::{
     cli::{Failure, options::judge::JudgeArgs},
     contract::Contract,
-    exchange::TenantFacts,
     redact::Redactor,
-    token::TokenCache,
 };
 
 /// What exchanges are judged and redacted by.

@@ -2,20 +2,22 @@
 
 use std::{borrow::Cow, sync::Arc};
 
+use contrail_exchange::{
+    Body, Headers, Pointer, Presence, Withheld,
+    finding::{Finding, Rule, Unchecked},
+    is_redacted,
+    json::{Document, Kind, reads_as_another_scalar},
+    media,
+};
 use http::HeaderValue;
 
 use super::state::Check;
-use crate::{
-    contract::{
-        list::joined,
-        media_type::most_specific,
-        model::{Content, Empty, Raw},
-        params::{self, Form},
-        schema::{GapKind, Indeterminate, Open, Schema, SchemaVerdict},
-    },
-    exchange::{Body, Headers, Pointer, Presence, Withheld, is_redacted, media},
-    finding::{Finding, Rule, Unchecked},
-    json::{Document, Kind, reads_as_another_scalar},
+use crate::contract::{
+    list::joined,
+    media_type::most_specific,
+    model::{Content, Empty, Raw},
+    params::{self, Form},
+    schema::{GapKind, Indeterminate, Open, Schema, SchemaVerdict},
 };
 
 /// The rules and the aspect of one side.

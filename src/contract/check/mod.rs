@@ -14,16 +14,17 @@ mod state;
 
 use std::sync::Arc;
 
+use contrail_exchange::{
+    Body, Exchange,
+    finding::{Blame, Finding, Kind, Rule, Unchecked, UncheckedSet, Verdict},
+    json::work,
+};
+
 pub(crate) use self::security::Demand;
 use self::state::Check;
 use super::{
     CheckOptions,
     model::{Matched, Model},
-};
-use crate::{
-    exchange::{Body, Exchange},
-    finding::{Blame, Finding, Kind, Rule, Unchecked, UncheckedSet, Verdict},
-    json::work,
 };
 
 /// Bound on the steps of judging one message, and what each byte of its body adds.

@@ -2,15 +2,17 @@
 
 use std::{borrow::Cow, collections::HashSet};
 
-use super::{body::UNUSABLE, response::NO_TEXT, state::Check};
-use crate::{
-    contract::{
-        model::{Definition, Parameter, ParameterIn},
-        params::{self, BadEncoding, Form, Judgement, Text},
-        route::{Divided, divided},
-    },
-    exchange::{Credential, media},
+use contrail_exchange::{
+    Credential,
     finding::{Finding, Rule, Unchecked},
+    media,
+};
+
+use super::{body::UNUSABLE, response::NO_TEXT, state::Check};
+use crate::contract::{
+    model::{Definition, Parameter, ParameterIn},
+    params::{self, BadEncoding, Form, Judgement, Text},
+    route::{Divided, divided},
 };
 
 /// A parameter of the query with what belongs to it.

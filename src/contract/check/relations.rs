@@ -2,16 +2,17 @@
 
 use std::{borrow::Cow, collections::HashMap};
 
+use contrail_exchange::{
+    finding::{Finding, Rule},
+    is_redacted,
+    json::{Document, Kind, Node, push_pointer},
+};
+
 use super::{
     body::{sample, scalar},
     state::Check,
 };
-use crate::{
-    contract::{model::Relation, params},
-    exchange::is_redacted,
-    finding::{Finding, Rule},
-    json::{Document, Kind, Node, push_pointer},
-};
+use crate::contract::{model::Relation, params};
 
 impl Check<'_> {
     /// Judges the relations of a success whose body was read.

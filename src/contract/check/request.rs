@@ -1,14 +1,16 @@
 //! Checks the request: parameters and body.
 
+use contrail_exchange::{
+    Presence, Withheld,
+    finding::{Finding, Rule, Unchecked},
+    is_redacted,
+};
+
 use super::{
     body::{LABELLED, NOT_SAVED, REQUEST},
     state::Check,
 };
-use crate::{
-    contract::model::RequestBody,
-    exchange::{Presence, Withheld, is_redacted},
-    finding::{Finding, Rule, Unchecked},
-};
+use crate::contract::model::RequestBody;
 
 impl Check<'_> {
     pub(super) fn request(&mut self) {

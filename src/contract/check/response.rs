@@ -2,17 +2,19 @@
 
 use std::borrow::Cow;
 
+use contrail_exchange::{
+    Exchange, Response,
+    finding::{Finding, Rule, Unchecked},
+    is_bodiless, is_redacted, media,
+};
+
 use super::{
     body::{LABELLED, RESPONSE, UNUSABLE, when_empty},
     state::Check,
 };
-use crate::{
-    contract::{
-        model::{Definition, Empty, Operation, Response as Documented, Status},
-        params::{self, Judgement},
-    },
-    exchange::{Exchange, Response, is_bodiless, is_redacted, media},
-    finding::{Finding, Rule, Unchecked},
+use crate::contract::{
+    model::{Definition, Empty, Operation, Response as Documented, Status},
+    params::{self, Judgement},
 };
 
 /// Why the value of a field is not judged.

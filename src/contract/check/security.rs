@@ -5,6 +5,12 @@
 
 use std::time::Duration;
 
+use contrail_exchange::{
+    Credential, Exchange, Request, SignatureCheck, TokenFacts, TokenTime,
+    finding::{Finding, NO_AUTHORIZATION, Rule, Unchecked},
+    media,
+    token::{NO_B64TOKEN, NO_TOKEN, basic_fault, credentials, known_scheme},
+};
 use http::HeaderValue;
 
 use super::state::Check;
@@ -13,10 +19,7 @@ use crate::{
         model::{Alternative, ParameterIn, Scheme, Security},
         params,
     },
-    exchange::{Credential, Exchange, Request, SignatureCheck, TokenFacts, TokenTime, media},
-    finding::{Finding, NO_AUTHORIZATION, Rule, Unchecked},
     redact::label_number,
-    token::{NO_B64TOKEN, NO_TOKEN, basic_fault, credentials, known_scheme},
 };
 
 /// Where findings about a credential stand that is no API key.

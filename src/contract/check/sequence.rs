@@ -4,16 +4,17 @@
 
 use std::{borrow::Cow, fmt::Write as _, sync::Arc};
 
+use contrail_exchange::{
+    finding::Finding,
+    json::{Document, SyntaxError, quote},
+    media,
+};
+
 use super::{
     body::{LABELLED, Message, Side, TOO_DEEP},
     state::Check,
 };
-use crate::{
-    contract::schema::{Indeterminate, Schema},
-    exchange::media,
-    finding::Finding,
-    json::{Document, SyntaxError, quote},
-};
+use crate::contract::schema::{Indeterminate, Schema};
 
 /// Bound on the items that are judged.
 const MAX_ITEMS: usize = 10_000;

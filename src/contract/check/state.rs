@@ -2,14 +2,15 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use crate::{
-    contract::{
-        CheckOptions,
-        model::{Matched, Model, Operation},
-    },
-    exchange::{Exchange, Response, Target},
+use contrail_exchange::{
+    Exchange, Response, Target,
     finding::{Finding, Reason, Unchecked, UncheckedSet},
     json::Document,
+};
+
+use crate::contract::{
+    CheckOptions,
+    model::{Matched, Model, Operation},
 };
 
 /// Bound on the reasons of one exchange: each place of a long list could have its own.

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use serde_json::{Map, Value};
 
-use crate::json::Number;
+use contrail_exchange::json::Number;
 
 /// Keywords that bound the same, and whether they are upper bounds.
 pub(super) const BOUNDS: [(&[&str], bool); 8] = [

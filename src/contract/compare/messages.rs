@@ -1,22 +1,20 @@
 //! The parameters, bodies, responses and headers of an operation.
 
+use contrail_exchange::finding::Unchecked;
 use serde_json::Value;
 
 use super::{
     change::{Change, Impact, Role, change},
     schema::{ANYTHING, Unchanged, Walk},
 };
-use crate::{
-    contract::{
-        MediaRange,
-        model::{
-            Content, Definition, Header, Notation, Operation, Parameter, ParameterIn, RequestBody, Response, Responses,
-            Status,
-        },
-        most_specific, refs,
-        schema::Schema,
+use crate::contract::{
+    MediaRange,
+    model::{
+        Content, Definition, Header, Notation, Operation, Parameter, ParameterIn, RequestBody, Response, Responses,
+        Status,
     },
-    finding::Unchecked,
+    most_specific, refs,
+    schema::Schema,
 };
 
 const OTHER_STATUSES: &str = "response `default`";

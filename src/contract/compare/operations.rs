@@ -5,6 +5,7 @@ use std::{
     sync::Arc,
 };
 
+use contrail_exchange::finding::Unchecked;
 use serde_json::Value;
 
 use super::{
@@ -12,14 +13,11 @@ use super::{
     messages::Messages,
     schema::Unchanged,
 };
-use crate::{
-    contract::{
-        Contract, ContractDocument, MediaRange,
-        model::{Alternative, Catalogue, Model, Operation, Scheme, Security},
-        refs,
-        route::shape,
-    },
-    finding::Unchecked,
+use crate::contract::{
+    Contract, ContractDocument, MediaRange,
+    model::{Alternative, Catalogue, Model, Operation, Scheme, Security},
+    refs,
+    route::shape,
 };
 
 /// What changed between two contracts of one document each: the changes of the whole document first, then by operation

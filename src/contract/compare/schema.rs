@@ -10,6 +10,10 @@ use std::{
     sync::LazyLock,
 };
 
+use contrail_exchange::{
+    json::{Number, push_pointer},
+    plural::plural,
+};
 use serde_json::{Map, Value};
 
 use super::{
@@ -17,11 +21,7 @@ use super::{
     change::{Change, Effect, Impact, Role},
     same::{Same, is_silent, target},
 };
-use crate::{
-    contract::refs,
-    json::{Number, push_pointer},
-    plural::plural,
-};
+use crate::contract::refs;
 
 /// The schema that a contract without one stands for: anything is allowed.
 pub(super) static ANYTHING: Value = Value::Bool(true);

@@ -1,15 +1,12 @@
 //! Lists unchecked parts of a document outside its operations, and in its schemas.
 
+use contrail_exchange::{media, plural::plural};
 use serde_json::Value;
 
 use super::compiler::Compiler;
-use crate::{
-    contract::{
-        refs,
-        schema::{ASSERTED_FORMATS, Discriminators},
-    },
-    exchange::media,
-    plural::plural,
+use crate::contract::{
+    refs,
+    schema::{ASSERTED_FORMATS, Discriminators},
 };
 
 impl Compiler<'_> {

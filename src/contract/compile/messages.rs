@@ -2,6 +2,10 @@
 
 use std::sync::Arc;
 
+use contrail_exchange::{
+    finding::{Unchecked, UncheckedSet},
+    media,
+};
 use serde_json::Value;
 
 use super::{
@@ -9,17 +13,13 @@ use super::{
     compiler::Compiler,
     members::{child, flag, members},
 };
-use crate::{
-    contract::{
-        ContractError,
-        media_type::MediaRange,
-        model::{Content, Empty, Encoding, Header, Raw, RequestBody, Response, Responses, Status},
-        params::Style,
-        refs,
-        schema::{parts, restricts_no_bytes},
-    },
-    exchange::media,
-    finding::{Unchecked, UncheckedSet},
+use crate::contract::{
+    ContractError,
+    media_type::MediaRange,
+    model::{Content, Empty, Encoding, Header, Raw, RequestBody, Response, Responses, Status},
+    params::Style,
+    refs,
+    schema::{parts, restricts_no_bytes},
 };
 
 impl<'d> Compiler<'d> {

@@ -20,6 +20,7 @@ use std::{
     sync::Arc,
 };
 
+use contrail_exchange::finding::{Unchecked, UncheckedSet};
 use http::Method;
 use serde_json::{Map, Value};
 
@@ -44,7 +45,6 @@ use super::{
     route::{Group, NoRoute, Router, base_path, check_template, open_bases, urls},
     schema::Schemas,
 };
-use crate::finding::{Unchecked, UncheckedSet};
 
 /// The methods that a path item can document, as OpenAPI spells them. Others stand under `additionalOperations`.
 const METHODS: [&str; 9] = ["get", "put", "post", "delete", "options", "head", "patch", "trace", "query"];

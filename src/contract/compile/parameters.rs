@@ -2,6 +2,7 @@
 
 use std::{collections::HashSet, sync::Arc};
 
+use contrail_exchange::media;
 use serde_json::Value;
 
 use super::{
@@ -9,16 +10,13 @@ use super::{
     keys::Keys,
     members::{child, field_name, flag, members, text},
 };
-use crate::{
-    contract::{
-        ContractError,
-        error::invalid,
-        media_type::MediaRange,
-        model::{Definition, Header, Notation, ObjectStyle, Parameter, ParameterIn},
-        params::Style,
-        refs,
-    },
-    exchange::media,
+use crate::contract::{
+    ContractError,
+    error::invalid,
+    media_type::MediaRange,
+    model::{Definition, Header, Notation, ObjectStyle, Parameter, ParameterIn},
+    params::Style,
+    refs,
 };
 
 impl<'d> Compiler<'d> {

@@ -1,15 +1,13 @@
 use std::collections::HashSet;
 
+use contrail_exchange::json::Document;
 use serde_json::json;
 
 use super::*;
-use crate::{
-    contract::{
-        Contract,
-        model::{Definition, Scheme},
-        schema::{ASSERTED_FORMATS, SchemaVerdict, Schemas},
-    },
-    json::Document,
+use crate::contract::{
+    Contract,
+    model::{Definition, Scheme},
+    schema::{ASSERTED_FORMATS, SchemaVerdict, Schemas},
 };
 
 #[allow(clippy::needless_pass_by_value)] // `json!` gives values

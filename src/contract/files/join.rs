@@ -6,14 +6,12 @@ use std::{
     rc::Rc,
 };
 
+use contrail_exchange::json::unescape_pointer;
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value, json};
 
 use super::references::{ObjectKind, PATH_ITEMS, SCHEMAS, schemas_of_file, visit};
-use crate::{
-    contract::{document, refs},
-    json::unescape_pointer,
-};
+use crate::contract::{document, refs};
 
 /// Maximum files beside the document.
 const MAX_FILES: usize = 1_000;

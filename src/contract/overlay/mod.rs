@@ -13,12 +13,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use contrail_exchange::json::{push_pointer, unescape_pointer};
 use serde_json::{Map, Value};
 use serde_json_path::JsonPath;
 
 use self::bounds::Budget;
 use super::{ContractError, document, refs};
-use crate::json::{push_pointer, unescape_pointer};
 
 /// What an overlay says that has no effect; allowed, and mostly a slip of the pen.
 #[derive(Debug, Clone, PartialEq, Eq)]

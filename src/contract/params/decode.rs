@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, ops::Range};
 
-use crate::exchange::media::{self, Field};
+use contrail_exchange::media::{self, Field};
 
 /// Percent-encoding or UTF-8 that is broken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

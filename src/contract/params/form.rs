@@ -7,6 +7,11 @@
 use std::{borrow::Cow, collections::hash_map::Entry};
 
 use ahash::AHashMap;
+use contrail_exchange::{
+    is_at_or_below,
+    json::{Document, SyntaxError, SyntaxFault, push_pointer},
+    media,
+};
 
 use super::{
     Pair, Style,
@@ -16,13 +21,9 @@ use super::{
     style::{self, Deep, ParameterText},
     value::{Reading, Value},
 };
-use crate::{
-    contract::{
-        model::{Content, Encoding},
-        schema::{Applicable, Open, Schema, SchemaVerdict, Types},
-    },
-    exchange::{is_at_or_below, media},
-    json::{Document, SyntaxError, SyntaxFault, push_pointer},
+use crate::contract::{
+    model::{Content, Encoding},
+    schema::{Applicable, Open, Schema, SchemaVerdict, Types},
 };
 
 /// Bound on the fields of a form whose names are compared one by one.

@@ -2,18 +2,17 @@
 
 use std::borrow::Cow;
 
+use contrail_exchange::json::Document;
+
 use super::{
     form::{Documented, Form, form as fields_of},
     judgement::{Judgement, UNDEFINED},
     style::{self, Deep, ParameterText, Style},
     value::{UNREAD, Value},
 };
-use crate::{
-    contract::{
-        model::{Content, Definition, Notation, ObjectStyle, Parameter},
-        schema::{Indeterminate, Schema},
-    },
-    json::Document,
+use crate::contract::{
+    model::{Content, Definition, Notation, ObjectStyle, Parameter},
+    schema::{Indeterminate, Schema},
 };
 
 /// Bound on the fields that one parameter gathers.

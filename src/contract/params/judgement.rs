@@ -2,11 +2,10 @@
 
 use std::borrow::Cow;
 
+use contrail_exchange::json::{Document, Kind};
+
 use super::value::Reading;
-use crate::{
-    contract::schema::{GapKind, Indeterminate, SchemaVerdict, SchemaViolation},
-    json::{Document, Kind},
-};
+use crate::contract::schema::{GapKind, Indeterminate, SchemaVerdict, SchemaViolation};
 
 /// Why a value is not judged whose notation the specification leaves open.
 pub(in crate::contract) const UNDEFINED: &str = "OpenAPI does not define how this value is written";

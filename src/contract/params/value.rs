@@ -5,11 +5,12 @@
 
 use std::{borrow::Cow, fmt, ops::Range};
 
-use crate::{
-    contract::schema::{Indeterminate, Schema, SchemaVerdict, Types},
-    exchange::is_at_or_below,
+use contrail_exchange::{
+    is_at_or_below,
     json::{Document, push_pointer, write},
 };
+
+use crate::contract::schema::{Indeterminate, Schema, SchemaVerdict, Types};
 
 /// Bounds on the readings of one value that are judged. The larger the value, the fewer.
 const MIN_JUDGMENTS: usize = 4;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use crate::exchange::Target;
+use contrail_exchange::Target;
 
 /// Bound on the URLs that one server stands for.
 const MAX_URLS: usize = 1024;

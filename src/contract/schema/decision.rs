@@ -9,13 +9,11 @@ use std::{
 };
 
 use ahash::AHashMap;
+use contrail_exchange::json::{Kind, Node, Number};
 use serde_json::{Map, Value, json};
 
 use super::{adapt::parts, keywords::NULLABLE};
-use crate::{
-    contract::refs::{self, below},
-    json::{Kind, Node, Number},
-};
+use crate::contract::refs::{self, below};
 
 /// Choices within choices whose branches are read.
 const MAX_NESTED: usize = 3;
@@ -325,10 +323,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{
-        contract::schema::{Schema, Schemas},
-        json::Document,
-    };
+    use crate::contract::schema::{Schema, Schemas};
+    use contrail_exchange::json::Document;
 
     fn compiled(schema: &Value) -> Schema {
         Schemas::new(&Arc::new(json!({ "s": schema }))).at("/s")

@@ -5,12 +5,10 @@
 
 use std::collections::{HashMap, HashSet};
 
+use contrail_exchange::json::unescape_pointer;
 use serde_json::{Map, Value};
 
-use crate::{
-    contract::refs::{self, below},
-    json::unescape_pointer,
-};
+use crate::contract::refs::{self, below};
 
 const COMPONENTS: &str = "/components/schemas";
 

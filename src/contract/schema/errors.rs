@@ -2,6 +2,10 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use contrail_exchange::{
+    finding::Finding,
+    json::{push_pointer, reads_as_another_scalar},
+};
 use jsonschema::{
     ErrorIterator, ValidationError,
     error::{TypeKind, ValidationErrorKind as Rule},
@@ -9,11 +13,7 @@ use jsonschema::{
 use serde_json::Value;
 
 use super::{Indeterminate, SchemaViolation};
-use crate::{
-    contract::list::{MAX_LIST, joined},
-    finding::Finding,
-    json::{push_pointer, reads_as_another_scalar},
-};
+use crate::contract::list::{MAX_LIST, joined};
 
 /// Bound on the violations reported of one value, and on the errors that are read to find them.
 pub(super) const MAX_VIOLATIONS: usize = 100;
@@ -34,7 +34,7 @@ enum Clause {
     Other(String),
 }
 
-/// What the judge's errors show. `under` is the member that selected the schema ([`crate::json::TapeNode::Under`]),
+/// What the judge's errors show. `under` is the member that selected the schema ([`contrail_exchange::json::TapeNode::Under`]),
 /// which no pointer shows; `written` are patterns as the document has them, by the form that the judge runs.
 ///
 /// # Errors

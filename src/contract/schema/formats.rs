@@ -8,7 +8,7 @@ use std::{
 
 use jsonschema::{Retrieve, ValidationOptions};
 
-use crate::json::Tape;
+use contrail_exchange::json::Tape;
 
 /// Formats that are asserted: those of Draft 2020-12, OpenAPI's integers and base64, and the tenant's. Any other is an
 /// annotation.
@@ -130,7 +130,8 @@ mod tests {
     use serde_json::json;
 
     use super::{ASSERTED_FORMATS, is_base64, is_https_uri, look};
-    use crate::{contract::schema::judge, json::TapeNode};
+    use crate::contract::schema::judge;
+    use contrail_exchange::json::TapeNode;
 
     proptest! {
         #[test]

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 
+use contrail_exchange::{is_at_or_below, json::unescape_pointer};
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -14,13 +15,9 @@ use super::{
     keywords::{self, Holds, NULLABLE, holds, targets},
     pattern, resources,
 };
-use crate::{
-    contract::{
-        UnusablePlace,
-        refs::{self, below},
-    },
-    exchange::is_at_or_below,
-    json::unescape_pointer,
+use crate::contract::{
+    UnusablePlace,
+    refs::{self, below},
 };
 
 /// Bound on the schemas that apply to one value by way of a schema, counted once for each way.

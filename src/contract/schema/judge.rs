@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use contrail_exchange::json::{Leaf, Tape, TapeNode};
 use jsonschema::{Draft, Registry, ValidationOptions, Validator};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value, json};
@@ -11,7 +12,6 @@ use super::{
     errors::{self, Violations},
     formats, pattern,
 };
-use crate::json::{Leaf, Tape, TapeNode};
 
 /// The document's address while it is compiled. contrail fetches nothing.
 const ADDRESS: &str = "contrail:/contract";

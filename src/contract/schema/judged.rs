@@ -8,6 +8,7 @@ use std::{
     sync::Arc,
 };
 
+use contrail_exchange::json::push_pointer;
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -15,10 +16,7 @@ use super::{
     discriminator::{From, Selector},
     keywords::{self, Holds, NULLABLE},
 };
-use crate::{
-    contract::refs::{self, below},
-    json::push_pointer,
-};
+use crate::contract::refs::{self, below};
 
 /// The schemas that change.
 #[derive(Default, Clone)]

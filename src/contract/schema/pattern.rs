@@ -398,7 +398,8 @@ mod tests {
     use serde_json::json;
 
     use super::{Matcher, differs, foreign, tokens, translated, usable};
-    use crate::{contract::schema::judge::asserting_formats, json::TapeNode};
+    use crate::contract::schema::judge::asserting_formats;
+    use contrail_exchange::json::TapeNode;
 
     #[test]
     fn loose_forms_of_annex_b_become_strict_ones() {

@@ -2,6 +2,8 @@
 
 use std::{fmt, sync::Arc};
 
+use contrail_exchange::json::{Document, Leaf, Node, work};
+
 use super::{
     Applicable, Gap, Indeterminate, Open, SchemaViolation, Types,
     adapt::Side,
@@ -9,7 +11,6 @@ use super::{
     fast_path::{Look, Outcome},
     set::{Build, Schemas},
 };
-use crate::json::{Document, Leaf, Node, work};
 
 /// Nesting up to which the stack of any thread suffices.
 const MAX_SHALLOW_DEPTH: usize = 64;

@@ -17,6 +17,7 @@ use async_nats::{
         stream::Stream,
     },
 };
+use contrail_exchange::plural::plural;
 use futures_core::Stream as _;
 
 use super::{
@@ -28,7 +29,6 @@ use super::{
 };
 use crate::{
     fleet::{FleetError, RemoteUrl, cache, folders::name_of},
-    plural::plural,
     recording::{make_folder, private},
 };
 

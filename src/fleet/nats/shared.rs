@@ -10,6 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use contrail_exchange::plural::plural;
 use tokio::sync::{Notify, watch};
 
 use super::{
@@ -19,7 +20,6 @@ use super::{
 };
 use crate::{
     fleet::forward::Buffer,
-    plural::plural,
     recording::{SENT, segment_name},
 };
 

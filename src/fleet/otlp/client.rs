@@ -3,12 +3,12 @@
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
+use contrail_exchange::{self as exchange, Body, Headers, Target, media};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, Version, header};
 use http_body_util::{BodyExt as _, Collected, Limited};
 use tokio::time::timeout;
 
 use crate::{
-    exchange::{self, Body, Headers, Target, media},
     fleet::{FleetError, Receiver, ReceiverUrl},
     recording::wait_until,
     upstream::{

@@ -11,6 +11,7 @@ use std::{
 };
 
 use bytes::Bytes;
+use contrail_exchange::plural::plural;
 use opentelemetry_proto::tonic::{
     collector::{metrics::v1::ExportMetricsServiceResponse, trace::v1::ExportTraceServiceResponse},
     resource::v1::Resource,
@@ -36,7 +37,6 @@ use crate::{
     fleet::{FleetError, Receiver, telemetry::Export, worker::Worker},
     metrics::Metrics,
     pipeline::{Traced, Tracer},
-    plural::plural,
 };
 
 /// How often spans are sent, if no batch is full before.

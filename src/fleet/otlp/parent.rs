@@ -1,6 +1,6 @@
 //! The parent of a span: the `traceparent` of a request (W3C Trace Context, section 3.2).
 
-use crate::exchange::Headers;
+use contrail_exchange::Headers;
 
 /// The span of the client, as it names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,16 +5,14 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use contrail_exchange::{
+    Target,
+    finding::{Finding, Kind, Rule, UncheckedSet},
+};
 use http::{Method, Version};
 
 use super::parent::Parent;
-use crate::{
-    contract::Contract,
-    exchange::Target,
-    finding::{Finding, Kind, Rule, UncheckedSet},
-    pipeline::Traced,
-    upstream::Miss,
-};
+use crate::{contract::Contract, pipeline::Traced, upstream::Miss};
 
 /// Maximum findings of which a span has events; the default of OpenTelemetry's SDKs.
 const MAX_EVENTS: usize = 128;

@@ -4,6 +4,10 @@ use std::{
     time::{Duration, UNIX_EPOCH},
 };
 
+use contrail_exchange::{
+    Target,
+    finding::{Rule, Unchecked, UncheckedSet},
+};
 use http::{Method, Version};
 use opentelemetry_proto::tonic::{
     common::v1::{KeyValue, any_value::Value},
@@ -21,8 +25,6 @@ use super::{
 };
 use crate::{
     contract::Contract,
-    exchange::Target,
-    finding::{Rule, Unchecked, UncheckedSet},
     metrics::{Grain, Metrics},
 };
 

@@ -3,13 +3,14 @@
 
 use std::{collections::BTreeMap, ffi::OsString};
 
+use contrail_exchange::hex::hex;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use opentelemetry_proto::tonic::resource::v1::Resource;
 use percent_encoding::percent_decode_str;
 use ring::rand::{SecureRandom, SystemRandom};
 
 use super::values::text;
-use crate::{fleet::FleetError, hex::hex};
+use crate::fleet::FleetError;
 
 const HEADERS: &str = "OTEL_EXPORTER_OTLP_HEADERS";
 const ATTRIBUTES: &str = "OTEL_RESOURCE_ATTRIBUTES";

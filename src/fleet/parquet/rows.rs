@@ -6,14 +6,16 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use contrail_exchange::{
+    ByToken, Credential, Request, Timings, TokenFacts,
+    finding::{Blame, Verdict},
+    hex::hex,
+};
 use ring::digest::{SHA256, digest};
 
 use super::row::{Finding, Row, Token};
 use crate::{
     contract::{Contract, Demand, Security},
-    exchange::{ByToken, Credential, Request, Timings, TokenFacts},
-    finding::{Blame, Verdict},
-    hex::hex,
     redact::{JudgedExchange, Redacted},
     report::audit::{client_of, name_of},
 };

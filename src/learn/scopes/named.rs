@@ -6,8 +6,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::{
-    exchange::Response,
+use contrail_exchange::{
+    Response,
     json::{Kind, Node},
 };
 

@@ -5,8 +5,9 @@ use std::{
     hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher},
 };
 
+use contrail_exchange::Response;
+
 use super::named::{is_step_up, mentions_scope, named};
-use crate::exchange::Response;
 
 /// What a refusal says.
 pub(in crate::learn) struct Words {

@@ -1,13 +1,11 @@
 use std::sync::Arc;
 
+use contrail_exchange::{Body, Headers, Response};
 use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::{
-    exchange::{Body, Headers, Response},
-    learn::evidence::Cited,
-};
+use crate::learn::evidence::Cited;
 
 fn scopes(names: &[&str]) -> Scopes {
     names.iter().map(|name| (*name).to_owned()).collect()

@@ -15,7 +15,11 @@ fn under_enforce_what_a_panicking_checker_did_not_judge_does_not_pass() {
 #[test]
 fn under_enforce_a_response_is_judged_once_and_recorded_whether_it_passes_or_not() {
     static CHECKS: AtomicUsize = AtomicUsize::new(0);
-    fn counted(contract: &Contract, exchange: &Exchange, options: &CheckOptions) -> crate::finding::Verdict {
+    fn counted(
+        contract: &Contract,
+        exchange: &Exchange,
+        options: &CheckOptions,
+    ) -> contrail_exchange::finding::Verdict {
         CHECKS.fetch_add(1, Ordering::Relaxed);
         contract.check(exchange, options)
     }

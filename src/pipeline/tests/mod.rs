@@ -14,18 +14,20 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use contrail_exchange::{
+    Body, Credential, DecodeLimits, Exchange, Headers, Request, Response, Target, Timings, Transport, token::TokenCache,
+};
+
 use super::{
     console::{LineStart, numbered},
     *,
 };
 use crate::{
     contract::{CheckOptions, Contract},
-    exchange::{Body, Credential, DecodeLimits, Exchange, Headers, Request, Response, Target, Timings, Transport},
     proxy::{Committed, Completed, Observer as _},
     recording::{self, EntryBatch},
     redact::{JudgedExchange, Plan, Redacted, Redactor},
     report::{Collector, Title},
-    token::TokenCache,
     upstream::{AnswerMeta, Problem, RequestKey},
 };
 
@@ -270,7 +272,7 @@ fn untimed(lines: &str) -> String {
     words.join(" ")
 }
 
-fn panics(_: &Contract, _: &Exchange, _: &CheckOptions) -> crate::finding::Verdict {
+fn panics(_: &Contract, _: &Exchange, _: &CheckOptions) -> contrail_exchange::finding::Verdict {
     panic!("a bug")
 }
 
@@ -287,7 +289,7 @@ async fn a_checker_that_panics_costs_one_exchange_its_verdict_and_never_the_reco
     assert!(outcome.counts.lost(), "the exit status says so");
     outcome.console.close();
     // Nothing that was not checked counts as checked.
-    assert_eq!(outcome.collector.tally().unchecked().count(), crate::finding::Unchecked::ALL.len());
+    assert_eq!(outcome.collector.tally().unchecked().count(), contrail_exchange::finding::Unchecked::ALL.len());
     assert_eq!(untimed(&output.text()), "401 GET /api/v2/connection-profiles/templates - unjudged N ms\n");
 }
 
@@ -315,9 +317,9 @@ fn lines_of_a_terminal_and_json_lines_have_the_exchanges_number_in_reports_and_i
 }
 
 /// As of a contract whose operation has no id.
-fn nameless(_: &Contract, _: &Exchange, _: &CheckOptions) -> crate::finding::Verdict {
+fn nameless(_: &Contract, _: &Exchange, _: &CheckOptions) -> contrail_exchange::finding::Verdict {
     let operation = Some("GET /connection-profiles/templates".into());
-    crate::finding::Verdict { operation, ..crate::finding::Verdict::default() }
+    contrail_exchange::finding::Verdict { operation, ..contrail_exchange::finding::Verdict::default() }
 }
 
 #[tokio::test]
@@ -447,7 +449,7 @@ async fn a_large_body_is_judged_off_the_event_loop_and_in_its_turn() {
     static SERVED: (Mutex<bool>, std::sync::Condvar) = (Mutex::new(false), std::sync::Condvar::new());
     static HELD_UP: AtomicBool = AtomicBool::new(false);
     /// Judges the large body once the event loop has served something else.
-    fn waits(contract: &Contract, exchange: &Exchange, options: &CheckOptions) -> crate::finding::Verdict {
+    fn waits(contract: &Contract, exchange: &Exchange, options: &CheckOptions) -> contrail_exchange::finding::Verdict {
         if exchange.request.body.content.len() > MAX_INLINE {
             let served = SERVED.0.lock().unwrap();
             let (served, _) = SERVED.1.wait_timeout_while(served, Duration::from_secs(20), |served| !*served).unwrap();

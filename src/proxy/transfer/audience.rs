@@ -4,15 +4,16 @@
 //! is the proxy's own address, which the tenant does not know; only the proxy can correct it.
 
 use bytes::Bytes;
+use contrail_exchange::{
+    TenantFacts,
+    json::{self, Document},
+    media,
+};
 use http::{HeaderMap, header};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::proxy::{Audience, HostPort};
-use crate::{
-    exchange::{TenantFacts, media},
-    json::{self, Document},
-    upstream::own::OwnAddresses,
-};
+use crate::upstream::own::OwnAddresses;
 
 /// Characters that stand for themselves in a form (`application/x-www-form-urlencoded`).
 const FORM: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'*');

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use contrail_exchange::is_bodiless;
 use http::{HeaderValue, Method, StatusCode, header};
 use http_body_util::BodyExt as _;
 
@@ -14,10 +15,7 @@ use super::{
     response_body::{Gate, content_length},
 };
 use crate::proxy::{HoldPolicy, Proxy};
-use crate::{
-    exchange::is_bodiless,
-    upstream::{self, Failure, FailureKind, MessageBody, Problem, Response},
-};
+use crate::upstream::{self, Failure, FailureKind, MessageBody, Problem, Response};
 
 /// Reads a whole request that is judged before it goes on, or whose audience may change.
 ///

@@ -5,7 +5,7 @@
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 
-use crate::exchange::is_hop_by_hop;
+use contrail_exchange::is_hop_by_hop;
 
 /// Fields that `Connection` may not name away: they decide framing, routing and who asks.
 const PROTECTED: [HeaderName; 7] = [

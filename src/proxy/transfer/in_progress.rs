@@ -6,6 +6,7 @@ use std::{
 };
 
 use bytes::Bytes;
+use contrail_exchange::{Body, Exchange, Headers, Request, Response, Timings, Transport};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::request_body::{SharedRequest, lock};
@@ -17,10 +18,7 @@ use crate::proxy::{
         state::{ConnectionState, InFlight},
     },
 };
-use crate::{
-    exchange::{Body, Exchange, Headers, Request, Response, Timings, Transport},
-    upstream::AnswerMeta,
-};
+use crate::upstream::AnswerMeta;
 
 /// An exchange in progress. However it ends, a drop included, the observer hears of it once.
 #[allow(clippy::struct_excessive_bools)] // independent facts

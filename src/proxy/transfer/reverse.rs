@@ -5,6 +5,7 @@
 
 use std::{convert::Infallible, pin::Pin, sync::Arc};
 
+use contrail_exchange::{Body, Credential, Headers, Request, Target, is_bodiless};
 use http::{Method, StatusCode, Version};
 use hyper::body::{Body as _, Incoming};
 
@@ -20,10 +21,7 @@ use super::{
     upgrade::UpgradeRequest,
 };
 use crate::proxy::{Audience, HoldPolicy, Proxy, wire::state::InFlight};
-use crate::{
-    exchange::{Body, Credential, Headers, Request, Target, is_bodiless},
-    upstream::{self, Answer, MessageBody, Response},
-};
+use crate::upstream::{self, Answer, MessageBody, Response};
 
 /// An answer to a client's request, in time.
 pub(in crate::proxy) type Answering = Pin<Box<dyn Future<Output = Result<http::Response<Gate>, Infallible>> + Send>>;

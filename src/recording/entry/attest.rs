@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use crate::finding::{Blame, Finding, Rule, Unchecked, UncheckedSet, Verdict};
+use contrail_exchange::finding::{Blame, Finding, Rule, Unchecked, UncheckedSet, Verdict};
 
 /// The difference between the live verdict and the one that the file gives on its own.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,10 +1,15 @@
 //! From an entry of a HAR file to an [`Exchange`].
 //!
-//! What a producer left out is [`Withheld::NotSaved`](crate::exchange::Withheld::NotSaved), never an empty body; a
+//! What a producer left out is [`Withheld::NotSaved`](contrail_exchange::Withheld::NotSaved), never an empty body; a
 //! header that only HTTP/2 has (`:path`) is no header; status 0 is an answer that never came.
 
 use std::{borrow::Cow, path::PathBuf, sync::Arc, time::Duration, time::SystemTime};
 
+use contrail_exchange::{
+    Body, Credential, Exchange, Headers, Request, Response, Target, Timings, is_bodiless,
+    json::lenient::{Known, LenientError, LenientFault, Raw},
+    token::{self, TokenCache, known_scheme},
+};
 use http::{HeaderName, HeaderValue, Method, Version};
 
 use super::{
@@ -16,12 +21,7 @@ use super::{
     note::{self, HeadTokens, Record},
 };
 use crate::recording::{LaidOut, Note};
-use crate::{
-    exchange::{Body, Credential, Exchange, Headers, Request, Response, Target, Timings, is_bodiless},
-    json::lenient::{Known, LenientError, LenientFault, Raw},
-    redact::is_label,
-    token::{self, TokenCache, known_scheme},
-};
+use crate::redact::is_label;
 
 /// `startedDateTime` of every entry of a fixture, which holds no run-time.
 pub(in crate::recording) const NO_INSTANT: &str = "1970-01-01T00:00:00.000Z";

@@ -2,15 +2,16 @@
 
 use base64::Engine as _;
 use bytes::Bytes;
+use contrail_exchange::{
+    Body, DecodeLimits, Headers, Presence, Withheld,
+    json::{self, lenient::Quoted},
+    media,
+};
 
 use super::{
     fault::EntryFault,
     files::Expecting,
     har::{self, Text},
-};
-use crate::{
-    exchange::{Body, DecodeLimits, Headers, Presence, Withheld, media},
-    json::{self, lenient::Quoted},
 };
 
 /// The bytes that the file holds for a body; `None` if it holds none. `headers` are those of another tool's message.

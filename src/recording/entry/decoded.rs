@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use contrail_exchange::{Exchange, finding::Verdict};
+
 use super::attest::Attested;
-use crate::{exchange::Exchange, finding::Verdict};
 
 /// One entry of a recording: an exchange, and what contrail wrote beside it (`_contrail`).
 #[derive(Debug, Clone)]

@@ -3,6 +3,11 @@
 //! Journal and fixture share one encoder; they differ in an entry's facts about its run ([`Style`]).
 
 use base64::Engine as _;
+use contrail_exchange::{
+    Body, Exchange, Headers, Presence, Request, Response, Timings,
+    finding::Verdict,
+    json::write::{self, comma, escaped, instant, is_plain, millis, number, raw, string},
+};
 use http::Version;
 
 use super::{
@@ -11,12 +16,7 @@ use super::{
     style::{BodyLocation, JournalContext, Style},
 };
 use crate::recording::Attested;
-use crate::{
-    exchange::{Body, Exchange, Headers, Presence, Request, Response, Timings},
-    finding::Verdict,
-    json::write::{self, comma, escaped, instant, is_plain, millis, number, raw, string},
-    redact::{JudgedExchange, Redacted},
-};
+use crate::redact::{JudgedExchange, Redacted};
 
 /// Appends one journal line, line feed included.
 pub fn encode(

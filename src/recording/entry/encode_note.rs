@@ -1,12 +1,13 @@
 //! contrail's own member of an entry (`_contrail`), as bytes.
 
-use super::style::{BodyLocation, Style};
-use crate::{
-    exchange::{Body, ByToken, Credential, Exchange, Presence, SignatureCheck, TokenFacts, TokenTime},
+use contrail_exchange::{
+    Body, ByToken, Credential, Exchange, Presence, SignatureCheck, TokenFacts, TokenTime,
     finding::{Finding, UncheckedSet, Verdict},
     json::write::{comma, number, raw, string, strings},
-    recording::{Attested, VERSION},
 };
+
+use super::style::{BodyLocation, Style};
+use crate::recording::{Attested, VERSION};
 
 /// What a journal's entries state about their tokens, as text.
 #[derive(Debug, Default)]
@@ -197,7 +198,7 @@ fn findings(findings: &[Finding], message: bool, out: &mut Vec<u8>) {
 }
 
 fn unchecked(set: UncheckedSet, out: &mut Vec<u8>) {
-    strings(set.iter().map(crate::finding::Unchecked::name), out);
+    strings(set.iter().map(contrail_exchange::finding::Unchecked::name), out);
 }
 
 fn attested(attested: &Attested, out: &mut Vec<u8>) {

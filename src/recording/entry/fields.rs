@@ -1,12 +1,12 @@
 //! Header fields of an entry.
 
+use contrail_exchange::{
+    Headers,
+    json::lenient::{Known, LenientError, Read as _, Reader, read_objects},
+};
 use http::{HeaderName, HeaderValue};
 
 use super::text::Text;
-use crate::{
-    exchange::Headers,
-    json::lenient::{Known, LenientError, Read as _, Reader, read_objects},
-};
 
 /// Fields that were read lately: what one item of `headers` stands for.
 pub(in crate::recording) type Fields = Known<Vec<(HeaderName, HeaderValue)>>;

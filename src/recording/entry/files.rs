@@ -9,12 +9,12 @@ use std::{
 };
 
 use bytes::Bytes;
-
-use crate::{
+use contrail_exchange::{
     hex::hex,
     json::{Document, Node},
-    recording::fixture::{commit, names::digest_of},
 };
+
+use crate::recording::fixture::{commit, names::digest_of};
 
 /// The body files of one HAR file.
 #[derive(Debug, Clone)]

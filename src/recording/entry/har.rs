@@ -2,14 +2,15 @@
 //!
 //! Strings borrow from the file where they hold no escape. Unneeded members are skipped unread.
 
+use contrail_exchange::{
+    Headers,
+    json::lenient::{Known, LenientError, LenientFault, Quoted, Raw, Read as _, Reader, object, read_by, read_objects},
+};
+
 pub(in crate::recording) use super::text::Text;
 use super::{
     fields::{self, Fields},
     note::{self, Record},
-};
-use crate::{
-    exchange::Headers,
-    json::lenient::{Known, LenientError, LenientFault, Quoted, Raw, Read as _, Reader, object, read_by, read_objects},
 };
 
 /// `log.entries[]`

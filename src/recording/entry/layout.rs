@@ -3,7 +3,7 @@
 
 use bytes::Bytes;
 
-use crate::json::{self, Document, Kind, Node};
+use contrail_exchange::json::{self, Document, Kind, Node};
 
 /// Widest group that stays on one line.
 const LINE: usize = 100;

@@ -5,13 +5,14 @@
 
 use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
-use super::fault::EntryFault;
-use crate::recording::{Attested, LaidOut, Note};
-use crate::{
-    exchange::{Body, Credential, Presence, SignatureCheck, TokenFacts, TokenTime, Transport, Withheld},
+use contrail_exchange::{
+    Body, Credential, Presence, SignatureCheck, TokenFacts, TokenTime, Transport, Withheld,
     finding::{Blame, Finding, Rule, Unchecked, UncheckedSet, Verdict},
     json::lenient::{self, Known, LenientError, LenientFault, Raw, Read, Reader, read_by, read_objects},
 };
+
+use super::fault::EntryFault;
+use crate::recording::{Attested, LaidOut, Note};
 
 /// `_contrail`
 #[derive(Debug, Clone, Default)]

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::json::lenient::{LenientError, Read, Reader};
+use contrail_exchange::json::lenient::{LenientError, Read, Reader};
 
 /// A string. Half surrogate pairs and invalid UTF-8, which some producers write, become U+FFFD.
 #[derive(Debug, Clone, PartialEq, Eq)]

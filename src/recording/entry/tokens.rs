@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, btree_map::Entry};
 
+use contrail_exchange::{
+    Credential, Request,
+    json::write::{comma, raw, string},
+};
 use http::header;
 
 use super::encode_note;
-use crate::{
-    exchange::{Credential, Request},
-    json::write::{comma, raw, string},
-    redact,
-};
+use crate::redact;
 
 /// The facts of a fixture's tokens, by the numbers of their labels: a label, and the facts as JSON.
 #[derive(Debug, Default)]

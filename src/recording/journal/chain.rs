@@ -22,16 +22,16 @@ use std::{
     path::Path,
 };
 
+use contrail_exchange::{
+    hex::hex,
+    json::write::{string, strings},
+};
 use memchr::memchr_iter;
 use ring::digest::{Context, SHA256, digest};
 use serde::Deserialize;
 
 use super::lines::CHAIN;
-use crate::{
-    hex::hex,
-    json::write::{string, strings},
-    recording::disk::random_id,
-};
+use crate::recording::disk::random_id;
 
 /// What a chain begins with.
 const GENESIS: &str = "0000000000000000000000000000000000000000000000000000000000000000";

@@ -8,6 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use contrail_exchange::plural::plural;
 use jiff::Timestamp;
 use memchr::memmem;
 
@@ -18,10 +19,7 @@ use super::{
     segments::is_segment,
     unrecorded::Unrecorded,
 };
-use crate::{
-    plural::plural,
-    recording::ordered::{BATCH, in_order, threads},
-};
+use crate::recording::ordered::{BATCH, in_order, threads};
 
 /// Where a trail was first altered.
 #[derive(Debug, Clone, PartialEq, Eq)]

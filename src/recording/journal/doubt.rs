@@ -5,11 +5,12 @@
 
 use std::{io, path::PathBuf};
 
+use contrail_exchange::plural::plural;
+
 use super::{
     chain::{self, ChainHead},
     heads::KeptHeads,
 };
-use crate::plural::plural;
 
 /// Why the trail of these segments, whose chain ends with `end`, is not the one of which these heads were kept; `None`
 /// if it goes through them. Earlier segments can be in another folder: heads before the first segment are not compared,

@@ -7,6 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use contrail_exchange::json::write;
 use serde::Deserialize;
 
 use super::{
@@ -14,7 +15,6 @@ use super::{
     lines::{SEGMENT, is_entry},
     segments::is_segment,
 };
-use crate::json::write;
 use crate::recording::{WriteError, disk::failed_to};
 
 #[derive(Deserialize)]

@@ -3,10 +3,10 @@
 
 use std::time::SystemTime;
 
+use contrail_exchange::plural::plural;
 use serde::{Deserialize, Serialize};
 
 use super::lines::UNRECORDED;
-use crate::plural::plural;
 
 /// Exchanges that are not in a journal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,20 +6,18 @@ use std::{
 };
 
 use bytes::Bytes;
+use contrail_exchange::json::{Document, SyntaxError};
 
 use super::{
     form::{self, is_journal, other_form},
     scan::{ScanError, Scanner},
 };
-use crate::{
-    json::{Document, SyntaxError},
-    recording::{
-        ReadError, ReadFault,
-        entry::note::{self, HeadTokens},
-        journal::{
-            lines::{is_entry, unmarked},
-            unrecorded::{self, Unrecorded},
-        },
+use crate::recording::{
+    ReadError, ReadFault,
+    entry::note::{self, HeadTokens},
+    journal::{
+        lines::{is_entry, unmarked},
+        unrecorded::{self, Unrecorded},
     },
 };
 

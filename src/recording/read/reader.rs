@@ -2,17 +2,15 @@
 
 use std::{num::NonZero, path::PathBuf, sync::Arc};
 
-use crate::{
-    digest::Digests,
-    exchange::Exchange,
-    recording::{
-        Entry, ReadError, ReadFault,
-        entry::{
-            decode::{self, Converted, Extent, Shared},
-            fault::EntryFault,
-        },
-        read::entry_texts::EntryPosition,
+use contrail_exchange::{Exchange, digest::Digests};
+
+use crate::recording::{
+    Entry, ReadError, ReadFault,
+    entry::{
+        decode::{self, Converted, Extent, Shared},
+        fault::EntryFault,
     },
+    read::entry_texts::EntryPosition,
 };
 
 /// Makes entries of their texts.

@@ -8,16 +8,15 @@ use std::{
     sync::Arc,
 };
 
+use contrail_exchange::token::TokenCache;
+
 use super::{
     reader::Reader,
     reread::Rereader,
     walk::{fault_of, sources},
 };
-use crate::{
-    recording::{
-        Entry, Head, ReadError, ReadFault, entry::note::HeadTokens, fixture::commit, read::entry_texts::EntryTexts,
-    },
-    token::TokenCache,
+use crate::recording::{
+    Entry, Head, ReadError, ReadFault, entry::note::HeadTokens, fixture::commit, read::entry_texts::EntryTexts,
 };
 
 /// Bytes read from a file at a time.

@@ -3,12 +3,13 @@
 
 use std::borrow::Cow;
 
-use super::redaction::Redaction;
-use crate::{
-    exchange::{Exchange, Headers, Request},
+use contrail_exchange::{
+    Exchange, Headers, Request,
     finding::{Rule, Verdict},
-    redact::{JudgedExchange, Redacted, Redactor, known::search, label},
 };
+
+use super::redaction::Redaction;
+use crate::redact::{JudgedExchange, Redacted, Redactor, known::search, label};
 
 /// How many codings of a text for people are undone one inside the other.
 const MAX_TEXT_CODINGS: usize = 2;

@@ -2,21 +2,21 @@
 //! wrote beside the messages survives.
 
 use bytes::Bytes;
+use contrail_exchange::{
+    Body,
+    json::{self, Document},
+};
 
 use super::{
     cleaned::{Cleaned, Sighting},
     recording::{Whole, content_type, is_recording},
 };
-use crate::{
-    exchange::Body,
-    json::{self, Document},
-    redact::{
-        Bounds, Redacted, Redactor,
-        find::{detect::MAX_CODINGS, grammar::Unparsable, walk::Places},
-        known::search,
-        label,
-        mark::{self, Mark},
-    },
+use crate::redact::{
+    Bounds, Redacted, Redactor,
+    find::{detect::MAX_CODINGS, grammar::Unparsable, walk::Places},
+    known::search,
+    label,
+    mark::{self, Mark},
 };
 
 impl Redactor {

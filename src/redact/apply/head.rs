@@ -2,16 +2,13 @@
 
 use std::ops::Range;
 
+use contrail_exchange::{Credential, Headers, TokenFacts, token::known_scheme};
 use http::{HeaderName, HeaderValue, header};
 
 use super::redaction::Redaction;
-use crate::{
-    exchange::{Credential, Headers, TokenFacts},
-    redact::{
-        known::{index::Index, search},
-        mark::{Id, Mark},
-    },
-    token::known_scheme,
+use crate::redact::{
+    known::{index::Index, search},
+    mark::{Id, Mark},
 };
 
 /// What is known of the header fields.

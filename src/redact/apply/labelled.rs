@@ -2,16 +2,15 @@
 
 use std::sync::Arc;
 
-use crate::{
-    json::{Kind as JsonKind, Node},
-    redact::{
-        find::{
-            fields::{field_place, name_of},
-            grammar::{Grammar, Parsed},
-            walk::{Places, Token, Walk},
-        },
-        label,
+use contrail_exchange::json::{Kind as JsonKind, Node};
+
+use crate::redact::{
+    find::{
+        fields::{field_place, name_of},
+        grammar::{Grammar, Parsed},
+        walk::{Places, Token, Walk},
     },
+    label,
 };
 
 /// Places whose labels an earlier redaction put there (`contrail redact` on another tool's file): they are redacted

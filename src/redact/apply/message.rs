@@ -3,17 +3,14 @@
 use std::{collections::HashSet, sync::Arc};
 
 use bytes::Bytes;
+use contrail_exchange::{Body, Headers, Presence, Request, Response, Withheld, json};
 use http::{HeaderValue, header};
 
 use super::{head::Head, labelled::labelled, redaction::Redaction};
-use crate::{
-    exchange::{Body, Headers, Presence, Request, Response, Withheld},
-    json,
-    redact::{
-        find::grammar::{Parsed, Unparsable},
-        known::{index::Index, search},
-        mark::Mark,
-    },
+use crate::redact::{
+    find::grammar::{Parsed, Unparsable},
+    known::{index::Index, search},
+    mark::Mark,
 };
 
 /// What is known of a message before anything is replaced.

@@ -6,26 +6,26 @@ use std::{cell::LazyCell, collections::HashSet, ops::Range, sync::Arc};
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use bytes::Bytes;
+use contrail_exchange::{
+    Body, Headers,
+    json::{self, Document, Kind as JsonKind, Node},
+};
 use http::{HeaderName, HeaderValue, header};
 
 use super::{cleaned::Cleaned, redaction::Redaction};
-use crate::{
-    exchange::{Body, Headers},
-    json::{self, Document, Kind as JsonKind, Node},
-    redact::{
-        Redacted, Redactor,
-        find::{
-            detect::{MAX_CODINGS, listed_kind},
-            grammar::{Parsed, Unparsable},
-            header_names,
-            names::{self, FieldContext},
-            walk::{Places, Token, Walk},
-        },
-        kind::Kind,
-        known::index::Index,
-        mark::Mark,
-        view::View,
+use crate::redact::{
+    Redacted, Redactor,
+    find::{
+        detect::{MAX_CODINGS, listed_kind},
+        grammar::{Parsed, Unparsable},
+        header_names,
+        names::{self, FieldContext},
+        walk::{Places, Token, Walk},
     },
+    kind::Kind,
+    known::index::Index,
+    mark::Mark,
+    view::View,
 };
 
 /// What the values of an object are, by the name of the list that it stands in.

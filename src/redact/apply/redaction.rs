@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::{
-    json,
-    redact::{
-        Bounds, Redactor, Touched, label,
-        mark::{self, Mark},
-    },
+use contrail_exchange::json;
+
+use crate::redact::{
+    Bounds, Redactor, Touched, label,
+    mark::{self, Mark},
 };
 
 /// One exchange on its way through redaction: recognise everything first, then replace.

@@ -2,15 +2,16 @@
 
 use std::{collections::HashMap, sync::Arc};
 
+use contrail_exchange::{
+    Body, Credential, Exchange, Headers, TokenFacts,
+    finding::Finding,
+    json::{self, Document, Kind as JsonKind},
+    known_method,
+};
 use http::{HeaderValue, Method};
 
 use super::message;
 use crate::redact::{JudgedExchange, Redacted, label};
-use crate::{
-    exchange::{Body, Credential, Exchange, Headers, TokenFacts, known_method},
-    finding::Finding,
-    json::{self, Document, Kind as JsonKind},
-};
 
 /// Gives labels new numbers in their order of appearance. Labels of different sources are kept apart even where
 /// they read the same.

@@ -1,15 +1,13 @@
 //! Secrets of a request's line: a method that the client made up, and the target's path, query and authority.
 
+use contrail_exchange::{Target, known_method};
 use http::Method;
 
 use super::redaction::{Redaction, lossy};
-use crate::{
-    exchange::{Target, known_method},
-    redact::{
-        find::fields,
-        known::{index::Index, marking::mark_known_fields, search},
-        mark::Mark,
-    },
+use crate::redact::{
+    find::fields,
+    known::{index::Index, marking::mark_known_fields, search},
+    mark::Mark,
 };
 
 impl Redaction<'_> {

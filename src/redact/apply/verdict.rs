@@ -2,18 +2,18 @@
 
 use std::{collections::HashMap, ops::Range};
 
-use super::redaction::{FormValue, Piece, Redaction, lossy};
-use crate::{
-    exchange::media,
+use contrail_exchange::{
     finding::{Rule, Verdict},
-    json,
-    redact::{
-        find::{detect::MAX_CODINGS, fields, grammar::Parsed, steps::looked},
-        kind::{self, MatchScope},
-        known::{index::Index, search},
-        label,
-        mark::Mark,
-    },
+    json, media,
+};
+
+use super::redaction::{FormValue, Piece, Redaction, lossy};
+use crate::redact::{
+    find::{detect::MAX_CODINGS, fields, grammar::Parsed, steps::looked},
+    kind::{self, MatchScope},
+    known::{index::Index, search},
+    label,
+    mark::Mark,
 };
 
 impl Redaction<'_> {

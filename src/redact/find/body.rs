@@ -1,18 +1,16 @@
 //! Secrets in a body, by what it is read as.
 
+use contrail_exchange::{Body, json::Document};
+
 use super::{
     detect::MAX_CODINGS,
     fields::{Field, by_field},
     grammar::{Grammar, Parsed},
     walk::Places,
 };
-use crate::{
-    exchange::Body,
-    json::Document,
-    redact::{
-        Redactor, label,
-        mark::{self, Mark},
-    },
+use crate::redact::{
+    Redactor, label,
+    mark::{self, Mark},
 };
 
 impl Redactor {

@@ -1,7 +1,8 @@
 //! Secrets in a text that stands in base64 or hex in another one.
 
+use contrail_exchange::json::Document;
+
 use super::{fields::fields, grammar::looks_like_form, walk::Places};
-use crate::json::Document;
 use crate::redact::{Redactor, mark::Mark, runs};
 
 impl Redactor {

@@ -3,6 +3,8 @@
 
 use std::{borrow::Cow, cell::LazyCell, ops::Range, sync::Arc};
 
+use contrail_exchange::json::{Document, Kind as JsonKind, Node, Suspects};
+
 use super::{
     header_names, hints, jwt, manifest, named,
     names::{self, FieldContext, JWK_PRIVATE, LISTED_VALUES, OAUTH, is_listed_name, is_listed_value},
@@ -10,7 +12,6 @@ use super::{
     shapes,
     walk::{Places, Token, Walk},
 };
-use crate::json::{Document, Kind as JsonKind, Node, Suspects};
 use crate::redact::{
     Redactor,
     kind::{self, Kind},

@@ -2,16 +2,14 @@
 
 use std::{borrow::Cow, ops::Range, sync::Arc};
 
+use contrail_exchange::{json::push_pointer, media};
+
 use super::{
     detect::MAX_CODINGS,
     header_names,
     names::{self, FieldContext, is_listed_name, is_listed_value},
 };
-use crate::{
-    exchange::media,
-    json::push_pointer,
-    redact::{Redactor, kind::Kind, mark::Mark, view::View},
-};
+use crate::redact::{Redactor, kind::Kind, mark::Mark, view::View};
 
 /// A field of a form or a query.
 #[derive(Debug)]

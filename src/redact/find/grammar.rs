@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use contrail_exchange::{Body, Headers, json::Document, media};
 use http::header;
 
 use super::{
@@ -10,11 +11,7 @@ use super::{
     malformed,
     multipart::{self, MAX_NESTED, Part},
 };
-use crate::{
-    exchange::{Body, Headers, media},
-    json::Document,
-    redact::Redactor,
-};
+use crate::redact::Redactor;
 
 /// A body as its type declares it, and as its bytes look.
 #[derive(Debug)]

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use contrail_exchange::token::known_scheme;
 use http::{HeaderName, header};
 
 use super::{
@@ -15,7 +16,6 @@ use crate::redact::{
     mark::{Id, Mark},
     runs,
 };
-use crate::token::known_scheme;
 
 impl Redactor {
     /// Secrets of a header field by its name, its scheme, its shape.

@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
+use contrail_exchange::json::Document;
+
 use super::walk::Places;
-use crate::json::Document;
 use crate::redact::{Redactor, mark::Mark};
 
 /// What begins a line of an event's data (HTML, section 9.2.6).

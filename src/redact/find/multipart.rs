@@ -2,15 +2,14 @@
 
 use std::{ops::Range, sync::Arc};
 
+use contrail_exchange::media::{self, LineEnds};
+
 use super::{
     detect::MAX_CODINGS,
     fields::{by_field, field_place},
     grammar::{Grammar, Parsed, Unparsable, bytes, declared_as},
 };
-use crate::{
-    exchange::media::{self, LineEnds},
-    redact::{Redactor, kind::Kind, mark::Mark, runs},
-};
+use crate::redact::{Redactor, kind::Kind, mark::Mark, runs};
 
 /// A part of a multipart body, or of one inside it; what stands outside its parts is a part without a name.
 #[derive(Debug)]

@@ -2,8 +2,9 @@
 
 use std::{borrow::Cow, cell::Cell, collections::HashSet};
 
+use contrail_exchange::json::{Node, push_pointer};
+
 use super::steps::looked;
-use crate::json::{Node, push_pointer};
 
 /// One step of a JSON pointer.
 #[derive(Debug, Clone)]

@@ -11,9 +11,9 @@ use base64::{
     Engine as _,
     prelude::{BASE64_STANDARD_NO_PAD, BASE64_URL_SAFE_NO_PAD},
 };
+use contrail_exchange::hex::hex;
 
 use super::ngram_filter::{self, NgramFilter};
-use crate::hex::hex;
 use crate::redact::{
     find::steps::looked,
     kind::{self, MatchScope},

@@ -2,18 +2,17 @@
 
 use std::sync::Arc;
 
+use contrail_exchange::Body;
+
 use super::{index::Index, search};
-use crate::{
-    exchange::Body,
-    redact::{
-        Redactor,
-        find::{
-            fields::{Field, field_place, name_of},
-            grammar::{Grammar, Parsed},
-            walk::Places,
-        },
-        mark::{self, Mark},
+use crate::redact::{
+    Redactor,
+    find::{
+        fields::{Field, field_place, name_of},
+        grammar::{Grammar, Parsed},
+        walk::Places,
     },
+    mark::{self, Mark},
 };
 
 impl Redactor {

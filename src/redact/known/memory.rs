@@ -285,10 +285,8 @@ mod tests {
     };
 
     use super::*;
-    use crate::{
-        hex::hex,
-        redact::known::{index::Form, search},
-    };
+    use crate::redact::known::{index::Form, search};
+    use contrail_exchange::hex::hex;
 
     fn found(memory: &mut Memory, text: &str) -> Vec<String> {
         let mut out = Vec::new();

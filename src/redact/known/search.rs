@@ -2,8 +2,9 @@
 
 use std::{cell::LazyCell, ops::Range, sync::Arc};
 
+use contrail_exchange::json::{Document, Kind as JsonKind, Node};
+
 use super::index::{Form, Index, KnownMatch};
-use crate::json::{Document, Kind as JsonKind, Node};
 use crate::redact::{
     Bounds, Hit, Redactor,
     find::{

@@ -157,7 +157,7 @@ fn a_body_that_does_not_match_its_type_is_kept_without_its_secrets_and_marked_ma
 
 #[test]
 fn what_redaction_cannot_vouch_for_is_withheld_and_what_is_cut_is_dropped() {
-    let deep = "[".repeat(crate::json::MAX_DEPTH + 1);
+    let deep = "[".repeat(contrail_exchange::json::MAX_DEPTH + 1);
     for (media, text, rule) in [
         ("application/json", "{\0\"\0p\0a\0s\0s\0", None),
         ("application/json", "\u{1f}\u{8b}\u{8}binary", None),

@@ -1,9 +1,9 @@
 //! Secrets in base64 and hex, in any other coding, and many known ones that begin alike.
 
 use base64::{Engine as _, prelude::*};
+use contrail_exchange::hex::hex;
 
 use super::{super::find::steps::holds_linear, *};
-use crate::hex::hex;
 
 fn masked(text: &str) -> String {
     Redactor::default().text(text).into_inner()

@@ -1,7 +1,8 @@
 //! Secrets in header fields, paths, queries and forms.
 
+use contrail_exchange::TenantFacts;
+
 use super::*;
-use crate::exchange::TenantFacts;
 
 #[test]
 fn the_label_of_an_authorization_is_kept_for_the_next_request() {

@@ -1,9 +1,9 @@
 //! Redaction takes time and memory that grow with a message and no faster, whatever is in it.
 
+use contrail_exchange::finding::{Finding, Rule, Verdict};
 use proptest::prelude::*;
 
 use super::{super::find::steps::count, *};
-use crate::finding::{Finding, Rule, Verdict};
 
 /// What the detectors look for, and what ends it.
 const ATOMS: &[&str] = &[

@@ -12,15 +12,13 @@ mod readings;
 
 use std::sync::Arc;
 
+use contrail_exchange::{
+    Body, Credential, Exchange, Headers, Presence, Request, Response, Target, Timings, Transport, Withheld,
+    finding::{Finding, Rule, Verdict},
+};
 use http::{HeaderName, HeaderValue, Method, Version};
 
 use super::*;
-use crate::{
-    exchange::{
-        Body, Credential, Exchange, Headers, Presence, Request, Response, Target, Timings, Transport, Withheld,
-    },
-    finding::{Finding, Rule, Verdict},
-};
 
 pub(super) fn headers(fields: &[(&str, &str)]) -> Headers {
     fields

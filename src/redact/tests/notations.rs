@@ -1,7 +1,8 @@
 //! Secrets under their names in the notations that APIs, tools and pages use, each once and nowhere else.
 
+use contrail_exchange::finding::Verdict;
+
 use super::*;
-use crate::finding::Verdict;
 
 /// A secret that no other text of a case holds.
 const SECRET: &str = "S3cr3tValue7QxK4mZ";

@@ -3,13 +3,15 @@
 use std::fmt::Write as _;
 
 use base64::{Engine as _, prelude::*};
+use contrail_exchange::{
+    Body, Exchange, Presence,
+    finding::{Finding, Rule, Verdict},
+    hex::hex,
+};
 use proptest::prelude::*;
 
 use super::*;
 use crate::{
-    exchange::{Body, Exchange, Presence},
-    finding::{Finding, Rule, Verdict},
-    hex::hex,
     recording::{FoldOptions, FoldSource, Journal, JournalContext, Take, fold},
     report::{self, Collector, Title},
 };
@@ -219,7 +221,7 @@ fn unescaped(text: &str) -> String {
 pub(super) fn all(judged: &JudgedExchange) -> String {
     let exchange = &judged.exchange;
     let mut out = format!("{}\n", exchange.request.target);
-    let mut message = |headers: &crate::exchange::Headers, body: &Body| {
+    let mut message = |headers: &contrail_exchange::Headers, body: &Body| {
         for (name, value) in headers.iter() {
             let _ = writeln!(out, "{name}: {}", String::from_utf8_lossy(value.as_bytes()));
         }
@@ -236,7 +238,7 @@ pub(super) fn all(judged: &JudgedExchange) -> String {
     out
 }
 
-fn add(fields: &mut crate::exchange::Headers, name: &str, value: &str) {
+fn add(fields: &mut contrail_exchange::Headers, name: &str, value: &str) {
     for (name, value) in headers(&[(name, value)]).iter() {
         fields.append(name.clone(), value.clone());
     }
@@ -410,7 +412,7 @@ proptest! {
         let bodies = [&redacted.exchange.request.body, &redacted.exchange.response.as_ref().unwrap().body];
         for body in bodies {
             prop_assert_eq!(&body.presence, &Presence::Whole, "nothing was withheld of\n{}", before);
-            prop_assert!(crate::json::Document::parse(body.content.clone()).is_ok());
+            prop_assert!(contrail_exchange::json::Document::parse(body.content.clone()).is_ok());
         }
     }
 
@@ -532,11 +534,11 @@ proptest! {
         let exchange = exchange(&target, (&[("content-type", media)], &text), (&[], ""));
         let redacted = Redactor::default().redact(JudgedExchange::new(exchange, Verdict::default()));
         let body = &redacted.exchange.request.body;
-        let parsed = crate::json::Document::parse(text.as_bytes().to_vec()).is_ok();
+        let parsed = contrail_exchange::json::Document::parse(text.as_bytes().to_vec()).is_ok();
         if media == "application/json" && !text.trim().is_empty() {
             prop_assert!(body.is_whole());
             prop_assert_eq!(body.malformed, !parsed);
-            prop_assert_eq!(crate::json::Document::parse(body.content.clone()).is_ok(), parsed);
+            prop_assert_eq!(contrail_exchange::json::Document::parse(body.content.clone()).is_ok(), parsed);
         }
     }
 }

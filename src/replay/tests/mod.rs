@@ -10,15 +10,14 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use contrail_exchange::{
+    Body, Credential, Exchange, Headers, Presence, Request, Response, Target, Timings, TokenFacts, Transport, Withheld,
+};
 use http::{HeaderName, HeaderValue, Method, Version};
 
 use super::*;
 use crate::{
     contract::Contract,
-    exchange::{
-        Body, Credential, Exchange, Headers, Presence, Request, Response, Target, Timings, TokenFacts, Transport,
-        Withheld,
-    },
     recording::{Entry, Note, ReadError, fixture::request_parts::Parts},
     upstream::{Miss, Reason},
 };

@@ -164,7 +164,7 @@ fn the_users_of_one_client_get_tokens_of_their_own_and_their_own_answers() {
     for client in [Some("app"), None] {
         let recorded = |user: &str, scope: &str| TokenFacts {
             client: Some(client.unwrap_or(user).to_owned()),
-            user: client.map(|_| crate::token::user_digest(user.as_bytes())),
+            user: client.map(|_| contrail_exchange::token::user_digest(user.as_bytes())),
             scopes: Some(vec![scope.to_owned()]),
             ..TokenFacts::default()
         };
@@ -183,7 +183,7 @@ fn the_users_of_one_client_get_tokens_of_their_own_and_their_own_answers() {
             let token = answer["access_token"].as_str().unwrap();
             let mut request = request("GET", "/me");
             request.headers = headers(&[("authorization", &format!("Bearer {token}"))]);
-            request.credential = crate::token::decode(&request.headers, None, Duration::ZERO, None);
+            request.credential = contrail_exchange::token::decode(&request.headers, None, Duration::ZERO, None);
             assert_eq!(body(&replay, &request), user);
         }
         assert_eq!(ask(&replay, &login("mallory")).unwrap().answer.status, 401);

@@ -7,6 +7,12 @@ use std::{
     time::SystemTime,
 };
 
+use contrail_exchange::{
+    Credential, Exchange, SignatureCheck,
+    finding::{Conclusion, Rule, UNDOCUMENTED, Unchecked},
+    plural::plural,
+    visible::visible,
+};
 use serde_json::{Value, json};
 
 use super::{
@@ -15,12 +21,8 @@ use super::{
 };
 use crate::{
     contract::{Contract, Demand},
-    exchange::{Credential, Exchange, SignatureCheck},
-    finding::{Conclusion, Rule, UNDOCUMENTED, Unchecked},
-    plural::plural,
     redact::{JudgedExchange, Redacted, Redactor},
     report::{Cited, ExchangeRef, cited::Citation, first::First},
-    visible::visible,
 };
 
 /// Maximum scopes of one caller, whose names a hostile client can choose.

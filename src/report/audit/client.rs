@@ -1,9 +1,8 @@
 //! The client that sends a request, and the name of its caller in an audit.
 
-use crate::{
-    contract::Contract,
-    exchange::{Credential, Request, TenantFacts as _, media},
-};
+use contrail_exchange::{Credential, Request, TenantFacts as _, media};
+
+use crate::contract::Contract;
 
 const NO_CLIENT: &str = "a token without a client";
 const NO_TOKEN: &str = "no token";

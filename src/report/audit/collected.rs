@@ -7,6 +7,12 @@ use std::{
     time::SystemTime,
 };
 
+use contrail_exchange::{
+    finding::{self, Kind, Rule, UNDOCUMENTED},
+    json::second,
+    plural::plural,
+    visible::visible,
+};
 use serde_json::{Value, json};
 
 use super::{
@@ -18,9 +24,6 @@ use super::{
 use crate::{
     contract::Contract,
     coverage::{ContractParts, Coverage, Touched},
-    finding::{self, Kind, Rule, UNDOCUMENTED},
-    json::second,
-    plural::plural,
     recording::Unrecorded,
     redact::{JudgedExchange, Redacted, Redactor},
     report::{
@@ -32,7 +35,6 @@ use crate::{
         rendered::Report,
         text, touched,
     },
-    visible::visible,
 };
 
 /// Maximum callers that are listed separately; calls of further ones are counted together.

@@ -9,10 +9,9 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use crate::{
-    json::second,
-    report::{Integrity, NotRecorded, TrailLink},
-};
+use contrail_exchange::json::second;
+
+use crate::report::{Integrity, NotRecorded, TrailLink};
 
 const HOUR: u64 = 3600;
 

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use contrail_exchange::finding::Rule;
+
 use super::caller::{self, Caller, Calls, is_unneeded};
 use crate::{
     contract::Contract,
-    finding::Rule,
     report::{
         Cited, Group, Integrity,
         csv::Csv,

@@ -6,6 +6,7 @@ use std::{
     sync::{Arc, PoisonError, RwLock},
 };
 
+use contrail_exchange::visible::visible;
 use http::{HeaderName, HeaderValue, Uri, Version, header, uri::PathAndQuery};
 use hyper::client::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -25,10 +26,7 @@ use super::{
     tls::{self, SetupError},
     via::Via,
 };
-use crate::{
-    upstream::{Failure, FailureKind, Origin, irregular, own::Resolved},
-    visible::visible,
-};
+use crate::upstream::{Failure, FailureKind, Origin, irregular, own::Resolved};
 
 /// Maximum bytes of an answer that a message shows.
 const SHOWN: usize = 40;

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fs, path::Path};
 
-use contrail::finding::{Rule, Unchecked};
+use contrail_exchange::finding::{Rule, Unchecked};
 
 use super::*;
 

@@ -1,9 +1,7 @@
 //! What `docs/sandbox.md` promises beyond its client table.
 
-use contrail::{
-    finding::Rule,
-    sandbox::{Misbehaviour, Seed},
-};
+use contrail::sandbox::{Misbehaviour, Seed};
+use contrail_exchange::finding::Rule;
 use serde_json::json;
 
 use super::*;

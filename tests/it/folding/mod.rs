@@ -15,12 +15,12 @@ use std::{
 };
 
 use contrail::{
-    exchange::{
-        Body, Credential, Exchange, Headers, Presence, Request, Response, Target, Timings, TokenFacts, Transport,
-    },
-    finding::{Finding, Rule, Verdict},
     recording::{self, Check, FoldOptions, FoldSource, Folded, Journal, JournalContext, Keep, Take, TrailOptions},
     redact::{JudgedExchange, Plan, Redactor},
+};
+use contrail_exchange::{
+    Body, Credential, Exchange, Headers, Presence, Request, Response, Target, Timings, TokenFacts, Transport,
+    finding::{Finding, Rule, Verdict},
 };
 use http::{HeaderName, HeaderValue, Method, Version};
 use serde_json::Value;

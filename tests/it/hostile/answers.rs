@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use contrail::{exchange::Presence, proxy::HoldPolicy, upstream::live};
+use contrail::{proxy::HoldPolicy, upstream::live};
+use contrail_exchange::Presence;
 use tokio::io::AsyncWriteExt as _;
 
 use super::{expand, frames};

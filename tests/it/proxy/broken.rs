@@ -1,6 +1,6 @@
 //! Peers that go away in the middle.
 
-use contrail::exchange::Presence;
+use contrail_exchange::Presence;
 
 use super::harness::{Harness, Setup, detail, status, within};
 use crate::support::golden::assert_line;

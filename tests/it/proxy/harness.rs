@@ -7,10 +7,10 @@ use std::{
 };
 
 use contrail::{
-    exchange::Exchange,
     proxy::{Committed, Completed, HoldPolicy, Observer, Proxy, Settings, entry::listener},
     upstream::{Origin, Problem, live},
 };
+use contrail_exchange::Exchange;
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},

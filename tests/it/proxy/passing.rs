@@ -1,6 +1,7 @@
 //! What passes, byte for byte, and what waits for the observer.
 
-use contrail::{exchange::Presence, proxy::HoldPolicy, upstream::Problem};
+use contrail::{proxy::HoldPolicy, upstream::Problem};
+use contrail_exchange::Presence;
 
 use super::harness::{Harness, Setup, detail, status};
 use crate::support::golden::assert_line;

@@ -9,10 +9,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use contrail::{
-    exchange::{Body, Credential, Presence},
-    recording::{self, Entry, Head, ReadError, Recording},
-};
+use contrail::recording::{self, Entry, Head, ReadError, Recording};
+use contrail_exchange::{Body, Credential, Presence};
 use tempfile::TempDir;
 
 fn data(name: &str) -> PathBuf {
@@ -266,7 +264,7 @@ fn fields_that_only_http2_has_are_dropped_and_joined_ones_come_apart() {
         {"name":"Accept","value":"*/*"},{"name":"bad name","value":"x"},{"name":"accept","value":"a"},{"name":"n"}]},
         "response":{"status":200,"headers":[{"name":"set-cookie","value":"a=1; Path=/\nb=2"}]}}"#,
     );
-    let fields = |headers: &contrail::exchange::Headers| -> Vec<String> {
+    let fields = |headers: &contrail_exchange::Headers| -> Vec<String> {
         headers.iter().map(|(name, value)| format!("{name}: {}", value.to_str().unwrap())).collect()
     };
     assert_eq!(entry.exchange.request.version, http::Version::HTTP_2);

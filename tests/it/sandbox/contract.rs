@@ -3,9 +3,9 @@
 
 use contrail::{
     contract::{CheckOptions, Contract},
-    finding::{Kind, Rule, Verdict},
     sandbox::{CHOICES, Choice, Misbehaviour},
 };
+use contrail_exchange::finding::{Kind, Rule, Verdict};
 use serde_json::json;
 
 use super::{ACTION, CREDENTIAL, EVENT, GROUPS, POLICY, TEMPLATES};

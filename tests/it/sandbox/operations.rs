@@ -100,11 +100,12 @@ fn the_published_key_verifies_the_tokens() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("jwks.json");
     std::fs::write(&file, live.send("GET", "/.well-known/jwks.json", &[], "").body).unwrap();
-    let keys = contrail::token::Jwks::read(&file).unwrap();
+    let keys = contrail_exchange::token::Jwks::read(&file).unwrap();
     let seen = live.call("GET", POLICY, "");
-    let credential = contrail::token::decode(&seen.sent.0, Some(seen.at), std::time::Duration::ZERO, Some(&keys));
+    let credential =
+        contrail_exchange::token::decode(&seen.sent.0, Some(seen.at), std::time::Duration::ZERO, Some(&keys));
     let facts = credential.facts().unwrap();
-    assert_eq!(facts.signature, contrail::exchange::SignatureCheck::Good);
+    assert_eq!(facts.signature, contrail_exchange::SignatureCheck::Good);
     assert_eq!(facts.client.as_deref(), Some("sandbox-full"));
     assert_eq!(facts.issuer.as_deref(), Some("https://tenant.example/"));
     assert_eq!(facts.lifetime, Some(86_400));

@@ -13,11 +13,8 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use contrail::{
-    exchange::{Body, Exchange, Headers, Request, Response, Target, Timings, Transport},
-    sandbox::{self, Misbehaviour, Seed, Tenant},
-    token,
-};
+use contrail::sandbox::{self, Misbehaviour, Seed, Tenant};
+use contrail_exchange::{Body, Exchange, Headers, Request, Response, Target, Timings, Transport, token};
 use serde_json::{Value, json};
 
 /// The instant that a [`Live`] tenant starts at, in seconds since the epoch.

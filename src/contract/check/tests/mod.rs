@@ -11,17 +11,15 @@ use std::{
 };
 
 use bytes::Bytes;
+use contrail_exchange::{
+    Body, Credential, Exchange, Headers, Presence, Request, Response, SignatureCheck, Target, Timings, TokenFacts,
+    TokenTime, Transport, Withheld,
+    finding::{Blame, Conclusion, Unchecked, Verdict},
+};
 use http::{HeaderName, HeaderValue};
 use serde_json::{Value, json};
 
-use crate::{
-    contract::{CheckOptions, Contract},
-    exchange::{
-        Body, Credential, Exchange, Headers, Presence, Request, Response, SignatureCheck, Target, Timings, TokenFacts,
-        TokenTime, Transport, Withheld,
-    },
-    finding::{Blame, Conclusion, Unchecked, Verdict},
-};
+use crate::contract::{CheckOptions, Contract};
 
 fn document() -> Value {
     json!({

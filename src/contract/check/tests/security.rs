@@ -148,7 +148,7 @@ fn a_bearer_token_is_a_jwt_only_where_the_document_says_so() {
     // One without a claim about scopes says nothing of them, where no document says that it is the place for them.
     opaque(&silent).token(TokenFacts::default()).finds(&[]).leaves(&["auth", "signature"]);
     // No token at all is none under any contract.
-    for credential in [Credential::Missing, Credential::Malformed(crate::token::NO_TOKEN.to_owned())] {
+    for credential in [Credential::Missing, Credential::Malformed(contrail_exchange::token::NO_TOKEN.to_owned())] {
         opaque(&silent).credential(credential).finds(&["auth.missing Authorization", "auth.unenforced Authorization"]);
     }
 }

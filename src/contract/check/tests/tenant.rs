@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
+use contrail_exchange::{
+    Body, Credential, Exchange, Headers, Request, Response, Target, Timings, TokenFacts, Transport,
+    finding::{Conclusion, Kind, Rule},
+    json::push_pointer,
+};
 use http::HeaderValue;
 use proptest::prelude::*;
 use serde_json::Value;
 
-use crate::{
-    contract::{CheckOptions, Contract},
-    exchange::{Body, Credential, Exchange, Headers, Request, Response, Target, Timings, TokenFacts, Transport},
-    finding::{Conclusion, Kind, Rule},
-    json::push_pointer,
-};
+use crate::contract::{CheckOptions, Contract};
 
 fn json_headers() -> Headers {
     [(http::header::CONTENT_TYPE, HeaderValue::from_static("application/json"))].into_iter().collect()

@@ -10,6 +10,7 @@ use std::{
 };
 
 use ahash::AHashMap;
+use contrail_exchange::json::{Kind, Tape};
 use jsonschema::Validator;
 use serde_json::{Map, Value, json};
 
@@ -21,19 +22,16 @@ use super::{
         TextCheck,
     },
 };
-use crate::{
-    contract::{
-        refs::{self, below},
-        schema::{
-            discriminator::{From, Selector},
-            gaps::{self, KnownValues},
-            judge,
-            judged::Changes,
-            keywords::NULLABLE,
-            order::shorter_first,
-        },
+use crate::contract::{
+    refs::{self, below},
+    schema::{
+        discriminator::{From, Selector},
+        gaps::{self, KnownValues},
+        judge,
+        judged::Changes,
+        keywords::NULLABLE,
+        order::shorter_first,
     },
-    json::{Kind, Tape},
 };
 
 /// Bound on the shapes of a document; what is left is in doubt.

@@ -1,11 +1,9 @@
 //! The values that `const` and `enum` allow.
 
+use contrail_exchange::json::{ByValue, Kind, Node, Number, work};
 use serde_json::{Map, Value};
 
-use crate::{
-    contract::schema::{gaps, order::shorter_first},
-    json::{ByValue, Kind, Node, Number, work},
-};
+use crate::contract::schema::{gaps, order::shorter_first};
 
 use super::kinds::Kinds;
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::json::Kind;
+use contrail_exchange::json::Kind;
 
 /// JSON types, as a set of [`Kind`]s.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -7,16 +7,14 @@ use std::{
 };
 
 use ahash::AHashMap;
+use contrail_exchange::json::{Kind, Node, Tape, TapeNode, work};
 use jsonschema::Validator;
 
 use super::{
     constants::{Constants, integer},
     table::{Branch, Choice, DecidingMember, FastPath, Holding, Items, Members, Others, Plain, Select, Shape, Text},
 };
-use crate::{
-    contract::schema::decision::Decided,
-    json::{Kind, Node, Tape, TapeNode, work},
-};
+use crate::contract::schema::decision::Decided;
 
 /// The fast path's outcome for a value. Of several parts of a value the greatest counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -3,13 +3,11 @@
 use std::sync::Arc;
 
 use ahash::AHashMap;
+use contrail_exchange::json::{Kind, Tape, TapeNode};
 use jsonschema::Validator;
 
 use super::{constants::Constants, kinds::Kinds};
-use crate::{
-    contract::schema::{decision::Decision, formats, gaps::KnownValues, order::shorter_first, pattern::Matcher},
-    json::{Kind, Tape, TapeNode},
-};
+use crate::contract::schema::{decision::Decision, formats, gaps::KnownValues, order::shorter_first, pattern::Matcher};
 
 /// Up to here a name is looked for from the first to the last.
 pub(super) const FEW: usize = 8;

@@ -1,13 +1,11 @@
+use contrail_exchange::json::Document;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::Outcome;
-use crate::{
-    contract::{
-        Contract,
-        schema::{Schema, SchemaVerdict, Schemas},
-    },
-    json::Document,
+use crate::contract::{
+    Contract,
+    schema::{Schema, SchemaVerdict, Schemas},
 };
 
 fn schema(document: &Value, pointer: &str) -> Schema {

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
+use contrail_exchange::media;
 use serde_json::{Map, Value};
 
 use super::{
@@ -11,18 +12,15 @@ use super::{
     },
     types::Types,
 };
-use crate::{
-    contract::{
-        refs::{self, below},
-        schema::{
-            adapt::Side,
-            discriminator::From,
-            judged::Changes,
-            keywords::{NULLABLE, OTHER_SIDE},
-            order::shorter_first,
-        },
+use crate::contract::{
+    refs::{self, below},
+    schema::{
+        adapt::Side,
+        discriminator::From,
+        judged::Changes,
+        keywords::{NULLABLE, OTHER_SIDE},
+        order::shorter_first,
     },
-    exchange::media,
 };
 
 /// Bound on the schemas that [`SchemaEntry::closure`] lists.

@@ -1,7 +1,8 @@
 //! What the schemas of a container say about its members and items.
 
+use contrail_exchange::json::work;
+
 use super::table::{Additional, Coverage};
-use crate::json::work;
 
 /// What the schemas of a container say about one child.
 pub(super) enum MemberCoverage {

@@ -8,16 +8,14 @@ use std::{
 };
 
 use ahash::AHashMap;
+use contrail_exchange::json::{Tape, TapeNode};
 use jsonschema::Validator;
 use serde_json::json;
 
 use super::{known::KnownValues, types::Types};
-use crate::{
-    contract::{
-        list::joined,
-        schema::{decision::Decision, judge, order::shorter_first, pattern},
-    },
-    json::{Tape, TapeNode},
+use crate::contract::{
+    list::joined,
+    schema::{decision::Decision, judge, order::shorter_first, pattern},
 };
 
 /// The walker's table: every schema of a document that can be reached from the places in use.

@@ -1,6 +1,6 @@
 //! The JSON types that a schema allows.
 
-use crate::json::{Document, Kind};
+use contrail_exchange::json::{Document, Kind};
 
 /// JSON types, as a set; empty where a schema names none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

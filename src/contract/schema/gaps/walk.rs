@@ -6,17 +6,16 @@ use std::{
     collections::HashSet,
 };
 
+use contrail_exchange::json::{Document, Entries, Items, Kind, Node, push_pointer, work};
+
 use super::{
     members::MemberCoverage,
     table::{Branch, Choice, Coverage, TextContent},
     types::Types,
 };
-use crate::{
-    contract::{
-        list::joined,
-        schema::{Open, decision::Decided},
-    },
-    json::{Document, Entries, Items, Kind, Node, push_pointer, work},
+use crate::contract::{
+    list::joined,
+    schema::{Open, decision::Decided},
 };
 
 /// Bound on the nesting of JSON in a text.

@@ -1,9 +1,9 @@
 use std::sync::Arc;
 
+use contrail_exchange::json::Document;
 use serde_json::{Value, json};
 
 use super::super::{GapKind, Schemas};
-use crate::json::Document;
 
 /// A document with these components, and what its schema `S` finds of a value: `at: expected`, and `at?` for gaps.
 fn found(components: &Value, value: &str) -> Vec<String> {

@@ -1,12 +1,10 @@
 //! No document makes the judging of a value unbounded. What a bound cuts off is left unjudged.
 
+use contrail_exchange::json::{Document, work};
 use serde_json::{Map, Value, json};
 
 use super::{found, schema};
-use crate::{
-    contract::schema::{Indeterminate, Schema, SchemaVerdict, Schemas, fast_path::Outcome},
-    json::{Document, work},
-};
+use crate::contract::schema::{Indeterminate, Schema, SchemaVerdict, Schemas, fast_path::Outcome};
 
 /// Schemas each of whose five members is any of all.
 fn web(count: usize) -> Schema {

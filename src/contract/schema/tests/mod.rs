@@ -3,10 +3,10 @@
 mod bounds;
 mod openapi;
 
+use contrail_exchange::json::Document;
 use serde_json::Value;
 
 use super::*;
-use crate::json::Document;
 
 fn schema(text: &str) -> Schema {
     let document: Value = serde_json::from_str(text).unwrap();

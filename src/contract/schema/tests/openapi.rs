@@ -2,12 +2,10 @@
 
 use std::sync::Arc;
 
+use contrail_exchange::json::Document;
 use serde_json::{Value, json};
 
-use crate::{
-    contract::schema::{GapKind, Schema, SchemaVerdict, Schemas, fast_path::Outcome},
-    json::Document,
-};
+use crate::contract::schema::{GapKind, Schema, SchemaVerdict, Schemas, fast_path::Outcome};
 
 const RESPONSE: &str = "/components/responses/R/content/application~1json/schema";
 const REQUEST: &str = "/components/requestBodies/R/content/application~1json/schema";

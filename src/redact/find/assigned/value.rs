@@ -2,13 +2,12 @@
 
 use std::ops::Range;
 
+use contrail_exchange::token::known_scheme;
+
 use super::{Reading, Sign, is_authorization, is_name, is_quote, skip};
-use crate::{
-    redact::{
-        find::names::{self, FieldContext},
-        kind::{self, Kind},
-    },
-    token::known_scheme,
+use crate::redact::{
+    find::names::{self, FieldContext},
+    kind::{self, Kind},
 };
 
 /// What may separate a value without quotes from what follows, or be a part of it.

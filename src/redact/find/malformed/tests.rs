@@ -11,7 +11,7 @@ fn masked(text: &str) -> String {
     redactor.detect_malformed(text.as_bytes(), 2, &mut marks);
     let edits: Vec<_> =
         crate::redact::mark::merge_overlaps(marks).into_iter().map(|mark| (mark.range, b"#".to_vec())).collect();
-    String::from_utf8_lossy(&crate::json::splice(text.as_bytes(), &edits)).into_owned()
+    String::from_utf8_lossy(&contrail_exchange::json::splice(text.as_bytes(), &edits)).into_owned()
 }
 
 #[test]

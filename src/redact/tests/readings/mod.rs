@@ -4,13 +4,13 @@ mod second;
 
 use std::fmt::Write as _;
 
+use contrail_exchange::{
+    Body,
+    finding::{Finding, Rule, Verdict},
+};
 use proptest::prelude::*;
 
 use super::{properties::all, *};
-use crate::{
-    exchange::Body,
-    finding::{Finding, Rule, Verdict},
-};
 
 const FORM: &str = "application/x-www-form-urlencoded";
 const MULTIPART: &str = "multipart/form-data; boundary=b";

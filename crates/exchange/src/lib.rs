@@ -1,0 +1,32 @@
+//! The vocabulary: one [`Exchange`] is a request, its response, its timing and how the transport ended.
+//!
+//! The same value comes from a live proxy and from a recording, so everything that works live works on files too. Bodies are reference-counted slices.
+//!
+//! Units: [`SystemTime`](std::time::SystemTime) and [`Duration`](std::time::Duration) in memory; sizes in bytes.
+//! Knows nothing of contracts, sockets or files.
+
+mod body;
+mod by_token;
+mod credential;
+pub mod digest;
+pub mod finding;
+mod headers;
+pub mod hex;
+mod inflate;
+pub mod json;
+pub mod media;
+mod pair;
+pub mod plural;
+pub mod suggest;
+mod target;
+mod tenant;
+pub mod token;
+pub mod visible;
+
+pub use body::{Body, DecodeLimits, Pointer, Presence, Withheld, is_at_or_below, is_redacted};
+pub use by_token::ByToken;
+pub use credential::{Credential, SignatureCheck, TokenFacts, TokenTime};
+pub use headers::{Headers, is_hop_by_hop};
+pub use pair::{Exchange, Request, Response, Timings, Transport, is_bodiless, known_method};
+pub use target::Target;
+pub use tenant::{TenantFacts, UnknownTenant};
