@@ -13,7 +13,7 @@
 //! spread  (view: percent, JSON escapes, entities) ◄──────────────┘ ──► marks ──► labels spliced in
 //! ```
 //!
-//! Labels ([`label`]) are stable within a recording, keep the JSON type, fit the schema's bounds, and never show the
+//! Labels ([`label`](contrail_exchange::label)) are stable within a recording, keep the JSON type, fit the schema's bounds, and never show the
 //! secret's length. Redaction is idempotent: labels are recognised.
 //!
 //! Knows nothing of contracts, sockets or files.
@@ -25,7 +25,6 @@ mod find;
 mod judged;
 mod kind;
 mod known;
-mod label;
 mod mark;
 mod plan;
 mod redactor;
@@ -36,11 +35,10 @@ pub use apply::{
     cleaned::{Cleaned, Sighting},
     renumber::Renumbering,
 };
-pub use bounds::{Bounds, Shapes};
+pub use bounds::Shapes;
+pub use contrail_exchange::label::{self, Bounds, has_label, is_label, label_number, labels, matches, unnumbered};
 pub use counters::{Counters, Hit};
 pub use judged::{JudgedExchange, Redacted, Touched};
-pub use label::{has_label, is_label, matches, unnumbered};
-pub(crate) use label::{label_number, labels};
 pub use plan::{Plan, PlanError};
 pub use redactor::Redactor;
 

@@ -14,6 +14,7 @@ mod headers;
 pub mod hex;
 mod inflate;
 pub mod json;
+pub mod label;
 pub mod media;
 mod pair;
 pub mod plural;

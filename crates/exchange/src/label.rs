@@ -12,22 +12,107 @@
 
 use std::ops::Range;
 
-use super::{Bounds, kind::Kind};
+/// Bounds that a schema states for the length of a text.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Bounds {
+    /// Minimum characters.
+    pub min: Option<usize>,
+    /// Maximum characters.
+    pub max: Option<usize>,
+}
+
+/// What a secret is; the word in its label and in the summary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[expect(missing_docs, reason = "a variant is named after its label")]
+pub enum Kind {
+    Token,
+    ClientSecret,
+    Password,
+    Cookie,
+    Assertion,
+    Code,
+    PrivateKey,
+    ApiKey,
+    Basic,
+    Credential,
+    Secret,
+    Custom,
+    Email,
+    Phone,
+    Person,
+    Card,
+}
+
+impl Kind {
+    /// Every kind.
+    pub const ALL: [Self; 16] = [
+        Self::Token,
+        Self::ClientSecret,
+        Self::Password,
+        Self::Cookie,
+        Self::Assertion,
+        Self::Code,
+        Self::PrivateKey,
+        Self::ApiKey,
+        Self::Basic,
+        Self::Credential,
+        Self::Secret,
+        Self::Custom,
+        Self::Email,
+        Self::Phone,
+        Self::Person,
+        Self::Card,
+    ];
+
+    /// The word in a label.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Token => "token",
+            Self::ClientSecret => "client-secret",
+            Self::Password => "password",
+            Self::Cookie => "cookie",
+            Self::Assertion => "assertion",
+            Self::Code => "code",
+            Self::PrivateKey => "private-key",
+            Self::ApiKey => "api-key",
+            Self::Basic => "basic",
+            Self::Credential => "credential",
+            Self::Secret => "secret",
+            Self::Custom => "custom",
+            Self::Email => "email",
+            Self::Phone => "phone",
+            Self::Person => "person",
+            Self::Card => "card",
+        }
+    }
+
+    /// The kind that a label names.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// Personal data, which is masked only under `--redact personal`.
+    pub fn is_personal(self) -> bool {
+        matches!(self, Self::Email | Self::Phone | Self::Person | Self::Card)
+    }
+}
 
 /// Maximum digits of a label's number.
 const DIGITS: usize = 9;
 
 /// A label as read from a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::redact) struct Label {
-    pub(in crate::redact) kind: Option<Kind>,
-    pub(in crate::redact) number: u32,
+pub struct Label {
+    /// What the secret was; `None` in the short form.
+    pub kind: Option<Kind>,
+    /// Which secret of the recording it was.
+    pub number: u32,
     /// Dots before the closing mark.
     padding: usize,
 }
 
 /// The text that stands for secret `number` of `kind` where `bounds` hold.
-pub(in crate::redact) fn text(kind: Kind, number: u32, bounds: Bounds) -> String {
+pub fn text(kind: Kind, number: u32, bounds: Bounds) -> String {
     let most = bounds.max.unwrap_or(usize::MAX);
     let named = format!("!{}-{number}", kind.name());
     let short = format!("!{number}");
@@ -73,7 +158,7 @@ impl Label {
 }
 
 /// Every label of a text.
-pub(in crate::redact) fn find(text: &[u8]) -> impl Iterator<Item = (Range<usize>, Label)> {
+pub fn find(text: &[u8]) -> impl Iterator<Item = (Range<usize>, Label)> {
     let mut from = 0;
     std::iter::from_fn(move || {
         loop {
@@ -88,12 +173,12 @@ pub(in crate::redact) fn find(text: &[u8]) -> impl Iterator<Item = (Range<usize>
 }
 
 /// The text of every label of a text.
-pub(crate) fn labels(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub fn labels(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     find(text).map(|(range, _)| &text[range])
 }
 
 /// Whether a text begins with a label.
-pub(in crate::redact) fn begins(text: &[u8]) -> bool {
+pub fn begins(text: &[u8]) -> bool {
     Label::at(text, 0).is_some()
 }
 
@@ -103,12 +188,13 @@ pub fn is_label(text: &str) -> bool {
     is_label_bytes(text.as_bytes())
 }
 
-pub(in crate::redact) fn is_label_bytes(text: &[u8]) -> bool {
+/// [`is_label`] of bytes.
+pub fn is_label_bytes(text: &[u8]) -> bool {
     matches!(text, b"!" | b"!!") || Label::at(text, 0).is_some_and(|(_, end)| end == text.len())
 }
 
 /// The number of a label, if the text is one, whole.
-pub(crate) fn label_number(text: &[u8]) -> Option<u32> {
+pub fn label_number(text: &[u8]) -> Option<u32> {
     Label::at(text, 0).filter(|(_, end)| *end == text.len()).map(|(label, _)| label.number)
 }
 
@@ -118,7 +204,8 @@ pub fn has_label(text: &str) -> bool {
     holds(text.as_bytes())
 }
 
-pub(in crate::redact) fn holds(text: &[u8]) -> bool {
+/// [`has_label`] of bytes.
+pub fn holds(text: &[u8]) -> bool {
     find(text).next().is_some()
 }
 
@@ -155,7 +242,7 @@ pub fn unnumbered(text: &str) -> String {
 }
 
 /// Rewrites the numbers of all labels; `None` where there is none to rewrite.
-pub(in crate::redact) fn relabel(text: &[u8], mut number: impl FnMut(u32) -> u32) -> Option<Vec<u8>> {
+pub fn relabel(text: &[u8], mut number: impl FnMut(u32) -> u32) -> Option<Vec<u8>> {
     let mut out: Option<Vec<u8>> = None;
     let mut copied = 0;
     for (range, label) in find(text) {
