@@ -25,10 +25,10 @@ use std::{
 
 use bytes::Bytes;
 use contrail::{
-    contract::{CheckOptions, Contract, schema::Schema},
     mock::{Mock, Sample},
     sandbox::{Answers as _, Ask},
 };
+use contrail_contract::{CheckOptions, Contract, schema::Schema};
 use contrail_exchange::{
     Body, Exchange, Headers, Request, Response, Target, Timings, Transport, finding::Verdict, json::Document,
     token::TokenCache,
@@ -87,7 +87,7 @@ fn main() {
     built_in.prepare();
     let mut references =
         References { contract: &built_in, answered: answered(&built_in, ""), by_size: BTreeMap::new() };
-    let built_in = (contrail::contract::BUILT_IN.to_owned(), Arc::clone(&built_in));
+    let built_in = (contrail_contract::BUILT_IN.to_owned(), Arc::clone(&built_in));
     for (name, contract) in std::iter::once(built_in).chain(options.documents.iter().map(named)) {
         contract.prepare();
         let answered = answered(&contract, &options.only);

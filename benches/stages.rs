@@ -12,12 +12,12 @@ use std::{
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use bytes::Bytes;
 use contrail::{
-    contract::{CheckOptions, Contract},
     pipeline::ContractShapes,
     recording::{Entry, JournalContext, encode},
     redact::{JudgedExchange, Plan, Redactor},
     replay::{Builder, Exhausted, Names, Replay, Settings},
 };
+use contrail_contract::{CheckOptions, Contract};
 use contrail_exchange::{
     Body, Credential, Exchange, Headers, Request, Response, Target, Timings, Transport, json::Document,
     token::TokenCache,

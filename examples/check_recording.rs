@@ -6,10 +6,8 @@
 
 use std::{env, error::Error, fmt::Write as _, path::Path};
 
-use contrail::{
-    contract::{CheckOptions, Contract},
-    recording,
-};
+use contrail::recording;
+use contrail_contract::{CheckOptions, Contract};
 
 /// One line per exchange, and one per finding.
 fn check(path: &Path) -> Result<String, Box<dyn Error>> {

@@ -18,13 +18,13 @@ use base64::{
 };
 use bytes::Bytes;
 use contrail::{
-    contract::{
-        CheckOptions, Contract,
-        schema::{Schema, Schemas},
-    },
     recording::{self, Identity, Journal, JournalContext, Recording},
     redact::{self, JudgedExchange, Redactor},
     replay::{Builder, Names, Replay, Settings},
+};
+use contrail_contract::{
+    CheckOptions, Contract,
+    schema::{Schema, Schemas},
 };
 use contrail_exchange::{
     Body, Credential, DecodeLimits, Exchange, Headers, Presence, Request, Response, Target, Timings, Transport,

@@ -17,7 +17,6 @@
 
 pub mod cli;
 pub mod config;
-pub mod contract;
 pub mod coverage;
 pub mod fleet;
 pub mod io;

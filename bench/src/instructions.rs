@@ -27,7 +27,7 @@ use crate::{
 const STAGES: [(&str, &str); 5] = [
     ("credential", "contrail_exchange::token::cache::TokenCache::credential"),
     ("match", "contrail::replay::Replay::answer"),
-    ("check", "contrail::contract::documents::Contract::check"),
+    ("check", "contrail_contract::documents::Contract::check"),
     ("redaction", "contrail::redact::redactor::Redactor>::redact"),
     ("entry", "contrail::pipeline::journal::Encode>::encode"),
 ];

@@ -2,6 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
+use contrail_contract::Contract;
 use contrail_exchange::{finding::Rule, token::Jwks};
 
 use super::{
@@ -14,7 +15,6 @@ use super::{
     verify::Judge,
 };
 use crate::{
-    contract::Contract,
     coverage::{ContractParts, Coverage, Touched},
     recording::{Entry, ReadEnd, Recording},
     redact::{JudgedExchange, Redactor},

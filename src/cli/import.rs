@@ -7,6 +7,7 @@ use std::{
     sync::Arc,
 };
 
+use contrail_contract::{CheckOptions, Contract};
 use contrail_exchange::{Exchange, plural::plural, visible::visible};
 
 use super::{
@@ -19,7 +20,6 @@ use super::{
 };
 use crate::{
     config::Sources,
-    contract::{CheckOptions, Contract},
     pipeline::ContractShapes,
     recording::{self, Check, FixturePath, FoldOptions, FoldSource, Folded, Keep, Renew, Take},
     redact::Redactor,

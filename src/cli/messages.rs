@@ -172,7 +172,8 @@ mod tests {
         assert_eq!(quoted(Path::new("/a b/it's")), r"'/a b/it'\''s'");
         assert_eq!(quoted(Path::new("/plain/ca.pem")), "/plain/ca.pem");
     }
-    use crate::{cli::command, contract::ContractError};
+    use crate::cli::command;
+    use contrail_contract::ContractError;
 
     #[test]
     fn a_refused_permission_names_a_remedy_and_an_error_steers_no_terminal() {

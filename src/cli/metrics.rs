@@ -5,6 +5,7 @@ use std::{
     time::Duration,
 };
 
+use contrail_contract::Contract;
 use contrail_exchange::finding::Verdict;
 
 use super::{
@@ -14,7 +15,6 @@ use super::{
     signals::end_asked,
 };
 use crate::{
-    contract::Contract,
     fleet::{Receiver, Telemetry},
     metrics::{Exchanges, Gauges, Metrics, MetricsListener, Observed, Serving, Subject},
     pipeline::{Counts, Pipeline, Tracer},

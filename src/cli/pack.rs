@@ -5,6 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use contrail_contract::CheckOptions;
 use contrail_exchange::{Exchange, plural::plural};
 
 use super::{
@@ -14,7 +15,6 @@ use super::{
     sources,
 };
 use crate::{
-    contract::CheckOptions,
     recording::{self, Check, FixturePath, FoldOptions, FoldSource, Journal, Keep, Take},
     redact::Redactor,
 };

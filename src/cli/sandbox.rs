@@ -8,6 +8,7 @@ use std::{
     sync::Arc,
 };
 
+use contrail_contract::{BUILT_IN, Contract, ContractDocument};
 use contrail_exchange::{plural::plural, visible::visible};
 use serde_json::{Value, json};
 use tokio::{
@@ -23,7 +24,6 @@ use super::{
     summary::event,
 };
 use crate::{
-    contract::{BUILT_IN, Contract, ContractDocument},
     metrics::{Metrics, Phase, Subject},
     mock::Mock,
     sandbox::{self, Answers, BUILT_IN_SEED, CHOICES, Client, Misbehaviour, Seed, Tenant},

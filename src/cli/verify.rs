@@ -14,6 +14,7 @@ use std::{
     time::Duration,
 };
 
+use contrail_contract::{CheckOptions, Contract};
 use contrail_exchange::{
     Credential, Exchange, Request as ExchangeRequest, SignatureCheck, TokenFacts,
     finding::{NO_AUTHORIZATION, Rule, Unchecked, Verdict},
@@ -32,7 +33,6 @@ use super::{
     trails::{self, Inspected, Source},
 };
 use crate::{
-    contract::{CheckOptions, Contract},
     coverage::{ContractParts, Touched},
     recording::{self, Entry, Note, ReadEnd, ReadError, Recording, reconcile},
     redact::{JudgedExchange, Redactor},

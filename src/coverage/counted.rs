@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use contrail_contract::ContractDocument;
+
 use super::{ContractParts, Counts, Part, Touched};
-use crate::contract::ContractDocument;
 
 /// The parts of a contract, each with how often it was touched.
 #[derive(Debug, Clone)]

@@ -3,6 +3,10 @@
 use std::{collections::HashMap, sync::Arc};
 
 use ahash::AHashMap;
+use contrail_contract::{
+    ContractDocument, MediaRange, Operation, below, follow, model,
+    schema::{KnownForm, NamePatterns, Schema, Schemas},
+};
 use contrail_exchange::json::unescape_pointer;
 use serde_json::Value;
 
@@ -11,10 +15,6 @@ use super::{
     shape::{
         Branch, Condition, Content, ListedValues, Node, NodeNumber, OperationShape, Parameter, PartNumber, PartPlace,
     },
-};
-use crate::contract::{
-    ContractDocument, MediaRange, Operation, below, follow, model,
-    schema::{KnownForm, NamePatterns, Schema, Schemas},
 };
 
 /// Maximum parts up to which each operation has media types of its own in a body that several refer to.

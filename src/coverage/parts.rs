@@ -2,11 +2,12 @@
 
 use std::{collections::HashMap, panic::resume_unwind, sync::Arc};
 
+use contrail_contract::{Contract, ContractDocument, schema::with_deep_stack};
+
 use super::{
     listing::Listing,
     shape::{Node, OperationShape, PartPlace},
 };
-use crate::contract::{Contract, ContractDocument, schema::with_deep_stack};
 
 /// The parts of a contract.
 #[derive(Debug)]

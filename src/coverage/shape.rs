@@ -3,13 +3,13 @@
 use std::{collections::HashMap, sync::Arc};
 
 use ahash::AHashMap;
-use contrail_exchange::json::ByValue;
-
-use super::Part;
-use crate::contract::{
+use contrail_contract::{
     MediaRange,
     schema::{KnownForm, NamePattern, Schema},
 };
+use contrail_exchange::json::ByValue;
+
+use super::Part;
 
 /// The number of a part among those of the contract.
 pub(super) type PartNumber = usize;

@@ -2,15 +2,13 @@
 
 use std::sync::Arc;
 
+use contrail_contract::Contract;
 use contrail_exchange::{Body, Exchange, Headers, Request, Response, Target, Timings, Transport, finding::Verdict};
 use http::{HeaderName, HeaderValue, Method};
 use serde_json::json;
 
 use super::*;
-use crate::{
-    contract::Contract,
-    redact::{JudgedExchange, Plan, Redactor},
-};
+use crate::redact::{JudgedExchange, Plan, Redactor};
 
 fn contract() -> Arc<Contract> {
     let pet = json!({

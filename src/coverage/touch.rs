@@ -2,6 +2,7 @@
 
 use std::{borrow::Cow, ops::Range};
 
+use contrail_contract::{below, model::response_keys, most_specific, schema::Schema};
 use contrail_exchange::{
     Body, Exchange, Headers, Pointer, is_at_or_below, is_redacted,
     json::{Document, Kind, Node, push_pointer, work},
@@ -13,10 +14,7 @@ use super::{
     ContractParts,
     shape::{Content, ListedValues, Node as SchemaNode, NodeNumber, OperationShape, Parameter, PartNumber},
 };
-use crate::{
-    contract::{below, model::response_keys, most_specific, schema::Schema},
-    redact::{JudgedExchange, Redacted},
-};
+use crate::redact::{JudgedExchange, Redacted};
 
 /// Maximum nesting that is followed.
 const MAX_DEPTH: usize = 64;

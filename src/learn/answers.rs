@@ -1,5 +1,6 @@
 //! Evidence from the answers of one status.
 
+use contrail_contract::{self as contract, ContractDocument, Operation, below, model::Status};
 use contrail_exchange::finding::{Unchecked, UncheckedSet};
 use serde_json::{Map, Value, json};
 
@@ -8,7 +9,6 @@ use super::{
     places::{self, ResponsePlace},
     shape::{ENOUGH, Shape},
 };
-use crate::contract::{self, ContractDocument, Operation, below, model::Status};
 
 /// What one action states.
 pub(super) struct Fact {

@@ -5,6 +5,7 @@ use std::{
     sync::Arc,
 };
 
+use contrail_contract::{Contract, Operation};
 use contrail_exchange::{
     Body, Credential, Exchange, Response, SignatureCheck, TokenTime,
     finding::{Rule, Unchecked},
@@ -20,10 +21,7 @@ use super::{
     scopes::{Call, Calls, Words},
     shape::Shape,
 };
-use crate::{
-    contract::{Contract, Operation},
-    redact::{JudgedExchange, Redacted},
-};
+use crate::redact::{JudgedExchange, Redacted};
 
 /// Maximum media types of one response, values of one set, and fields of one object that are kept apart.
 const MAX_MEDIA_TYPES: usize = 8;

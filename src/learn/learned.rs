@@ -5,6 +5,7 @@ use std::{
     fmt::Write as _,
 };
 
+use contrail_contract::{self as contract, ContractDocument, Operation, below};
 use contrail_exchange::{
     finding::Unchecked,
     is_at_or_below,
@@ -21,7 +22,6 @@ use super::{
     places,
     scopes::{Calls, Decision},
 };
-use crate::contract::{self, ContractDocument, Operation, below};
 
 /// What was learned.
 #[derive(Debug, Default)]

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use contrail_exchange::{Response, json::pointer_tokens, media};
 use serde_json::Value;
 
-use crate::contract::{
+use contrail_contract::{
     ContractDocument, MediaRange, Operation, below, follow, model::response_keys, most_specific, schemas_at, target,
 };
 

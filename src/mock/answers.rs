@@ -8,6 +8,7 @@ use std::{
 };
 
 use bytes::Bytes;
+use contrail_contract::{BUILT_IN, CheckOptions, Contract};
 use contrail_exchange::{
     self as exchange, Body, DecodeLimits, Exchange, Headers, Target, TenantFacts,
     finding::{Conclusion, Finding, Kind, Rule},
@@ -22,10 +23,7 @@ use super::{
     call::{self, Call},
     generate::{Direction, Style},
 };
-use crate::{
-    contract::{BUILT_IN, CheckOptions, Contract},
-    sandbox::{Answer, Answers, Ask, Keys, Tenant},
-};
+use crate::sandbox::{Answer, Answers, Ask, Keys, Tenant};
 
 /// How many values are tried for one answer.
 const MAX_ATTEMPTS: usize = 32;

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use bytes::Bytes;
+use contrail_contract::{examples, refs};
 use contrail_exchange::media;
 use serde_json::{Map, Value};
 
@@ -10,7 +11,6 @@ use super::{
     generate::{Direction, Generator, Style},
     text::{query_pairs, simple},
 };
-use crate::contract::{examples, refs};
 
 /// Between the parts of a multipart body.
 const BOUNDARY: &str = "contrail-sandbox";

@@ -1,5 +1,10 @@
 //! A request with what the document states about it: responses, their headers, and relations to the request.
 
+use contrail_contract::{
+    ContractDocument,
+    model::{Matched, Operation, Relation, response_keys},
+    refs,
+};
 use contrail_exchange as exchange;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use serde_json::{Map, Value};
@@ -7,11 +12,6 @@ use serde_json::{Map, Value};
 use super::{
     generate::{Direction, Generator, Style},
     text,
-};
-use crate::contract::{
-    ContractDocument,
-    model::{Matched, Operation, Relation, response_keys},
-    refs,
 };
 
 /// A request with the operation that the document has for it.

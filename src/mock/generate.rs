@@ -1,10 +1,10 @@
 //! Values that a schema allows, without chance: equal settings give equal values.
 
+use contrail_contract::refs;
 use contrail_exchange::json::unescape_pointer;
 use serde_json::{Map, Number, Value, json};
 
 use super::pattern;
-use crate::contract::refs;
 
 /// Maximum nesting of a value.
 const MAX_DEPTH: usize = 24;

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use bytes::Bytes;
+use contrail_contract::{CheckOptions, ContractDocument, encoded_path, has_no_request, model::Operation, refs};
 use contrail_exchange::{Body, Credential, Headers, Request, Target, finding::Kind};
 use http::{HeaderName, Method};
 use serde_json::{Value, json};
@@ -14,7 +15,6 @@ use super::{
     generate::{Direction, Generator, Style},
     text::{escaped, path_value, query_pairs, simple},
 };
-use crate::contract::{CheckOptions, ContractDocument, encoded_path, has_no_request, model::Operation, refs};
 
 /// How many requests are tried for one operation.
 const MAX_ATTEMPTS: usize = 16;

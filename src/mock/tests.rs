@@ -1,14 +1,12 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use contrail_contract::Contract;
 use http::{HeaderMap, HeaderName, Method};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{
-    contract::Contract,
-    sandbox::{Answer, Answers as _, Ask},
-};
+use crate::sandbox::{Answer, Answers as _, Ask};
 
 fn mock(document: Value) -> Mock {
     Mock::new(Arc::new(Contract::from_document(document).unwrap()), None, 0).unwrap()

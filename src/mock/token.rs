@@ -5,15 +5,13 @@ use std::{
     time::SystemTime,
 };
 
+use contrail_contract::{ContractDocument, model::Catalogue};
 use contrail_exchange::token::NoKey;
 use http::StatusCode;
 use serde_json::{Map, Value, json};
 
 use super::{Mock, answers::problem};
-use crate::{
-    contract::{ContractDocument, model::Catalogue},
-    sandbox::{Answer, Ask},
-};
+use crate::sandbox::{Answer, Ask};
 
 /// Lifetime of a token, in seconds.
 const LIFETIME: u64 = 86_400;

@@ -7,6 +7,7 @@ use std::{
     time::SystemTime,
 };
 
+use contrail_contract::{CheckOptions, Contract};
 use contrail_exchange::{
     Body, Credential, DecodeLimits, Exchange, Headers, Request, Transport,
     finding::{Rule, Verdict},
@@ -15,7 +16,6 @@ use contrail_exchange::{
 
 use super::verdict_cache::VerdictCache;
 use crate::{
-    contract::{CheckOptions, Contract},
     recording::{Attested, attest},
     redact::{JudgedExchange, Redacted, Redactor},
     upstream::AnswerMeta,

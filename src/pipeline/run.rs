@@ -7,6 +7,8 @@ use std::{
     thread::{self, JoinHandle},
 };
 
+use contrail_contract::Contract;
+
 use super::{
     batches::{Batches, Waiting},
     console::LineFormat,
@@ -19,7 +21,6 @@ use super::{
     tracer::Tracer,
 };
 use crate::{
-    contract::Contract,
     coverage::{ContractParts, Touched},
     metrics::{Exchanges, Metrics},
     recording::EntryBatch,

@@ -2,8 +2,9 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
+use contrail_contract::Contract;
+
 use crate::{
-    contract::Contract,
     redact::{JudgedExchange, Redacted},
     upstream::AnswerMeta,
 };

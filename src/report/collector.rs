@@ -2,6 +2,7 @@
 
 use std::{io, sync::Arc};
 
+use contrail_contract::Contract;
 use contrail_exchange::finding::Rule;
 
 use super::{
@@ -9,7 +10,6 @@ use super::{
     Tally, Title, Unused, spool::Spool,
 };
 use crate::{
-    contract::Contract,
     coverage::{ContractParts, Coverage, Touched},
     redact::{JudgedExchange, Redacted, Redactor},
 };

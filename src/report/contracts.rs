@@ -8,6 +8,7 @@ use std::{
     time::Duration,
 };
 
+use contrail_contract::compare::{Change, Impact};
 use contrail_exchange::{
     finding::{Finding, Kind, Rule, UNDOCUMENTED},
     plural::plural,
@@ -21,10 +22,7 @@ use super::{
     page::{Part, Piece, Tone, code, text},
     plain,
 };
-use crate::{
-    contract::compare::{Change, Impact},
-    redact::{JudgedExchange, Redacted, Redactor},
-};
+use crate::redact::{JudgedExchange, Redacted, Redactor};
 
 /// What distinguishes two contracts.
 #[derive(Debug)]

@@ -2,14 +2,12 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use contrail_contract::{Contract, Passage, Subject};
 use contrail_exchange::finding::{Conclusion, Rule};
 use serde::Serialize;
 
 use super::{Exemptions, Group, Run, Tally, exemptions::Exemption};
-use crate::{
-    contract::{Contract, Passage, Subject},
-    coverage::Coverage,
-};
+use crate::coverage::Coverage;
 
 /// The title of a contract, for the head of a report.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -5,12 +5,13 @@ use std::{
     ops::Range,
 };
 
+use contrail_contract::Passage;
+
 use super::{
     page::{Cell, Exhibit, Page, Part, Piece, Rows, Tone, is_number},
     quote::Quoted,
     xml::escape,
 };
-use crate::contract::Passage;
 
 const HEAD: &str = r#"<!doctype html>
 <html lang="en">

@@ -1,15 +1,13 @@
 //! What the HTML and the Markdown report show: headings, sentences, lists and tables.
 
+use contrail_contract::Passage;
 use contrail_exchange::{
     finding::{Kind, Reason, Rule, Unchecked},
     plural::plural,
 };
 
 use super::{Cited, Facts, Quote, ReportFormat, Stale, Suppressed, Suppression, Unused, facts::places, touched};
-use crate::{
-    contract::Passage,
-    coverage::{Counts, Coverage},
-};
+use crate::coverage::{Counts, Coverage};
 
 /// Maximum rows of a list; the rest is counted.
 const MAX_ROWS: usize = 1000;

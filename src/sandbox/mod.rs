@@ -1,5 +1,5 @@
 //! The embedded sandbox tenant: the six operations and the token endpoint, with state, written from the tenant's
-//! document by hand. It imports nothing from [`crate::contract`], so that the two can disagree.
+//! document by hand. It imports nothing from [`contrail_contract`], so that the two can disagree.
 //!
 //! [`Tenant::answer`] is pure but for the tenant's own state: a whole request in, a whole answer out, no socket. Around
 //! it, [`serve()`] is a small HTTP/1.1 server. What the document leaves open is picked plainly and listed in

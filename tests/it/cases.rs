@@ -8,10 +8,10 @@ use std::{
 };
 
 use contrail::{
-    contract::Contract,
     recording::{self, JournalContext},
     redact::{JudgedExchange, Redactor},
 };
+use contrail_contract::Contract;
 use contrail_exchange::finding::{Blame, Conclusion, Finding, Kind, Rule, Unchecked, Verdict};
 
 use crate::support::cases::{self, Case};

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path, sync::Arc};
 
-use contrail::contract::{
+use contrail_contract::{
     Contract,
     compare::{Change, compare},
 };

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use contrail::contract::{
+use contrail_contract::{
     Contract,
     outline::{Fact, Outline},
 };

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use contrail::contract::Contract;
+use contrail_contract::Contract;
 use serde_json::Value;
 
 use crate::support::{

@@ -7,6 +7,7 @@ mod show;
 use std::{io::Write as _, path::Path};
 
 pub use args::Args;
+use contrail_contract::Contract;
 
 use super::{
     Failure, Format, Outcome,
@@ -14,7 +15,6 @@ use super::{
     printer::{Printer, write_whole},
     report_files::Used,
 };
-use crate::contract::Contract;
 
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     if let Some(Some(file)) = args.export.as_ref().filter(|file| file.as_deref() != Some(Path::new("-"))) {

@@ -5,14 +5,14 @@ use std::{
     io::{self, Write},
 };
 
+use contrail_contract::{
+    Contract, ContractDocument,
+    outline::{AskedScheme, Fact, Operation, Outline},
+};
 use contrail_exchange::{plural::plural, visible::visible};
 use serde_json::{Value, json};
 
 use super::check::located;
-use crate::contract::{
-    Contract, ContractDocument,
-    outline::{AskedScheme, Fact, Operation, Outline},
-};
 
 pub(super) fn text(contract: &Contract, out: &mut impl Write) -> io::Result<()> {
     for (index, document) in contract.documents().iter().enumerate() {
@@ -169,7 +169,7 @@ pub(super) fn as_json(contract: &Contract) -> Value {
     let of_all = |facts: fn(&Outline) -> &[Fact]| outlines.iter().flat_map(facts).map(fact).collect::<Vec<_>>();
     let scopes: BTreeSet<&str> = documents
         .iter()
-        .flat_map(|document| document.model().scopes.iter().flat_map(crate::contract::model::Catalogue::iter))
+        .flat_map(|document| document.model().scopes.iter().flat_map(contrail_contract::model::Catalogue::iter))
         .collect();
     json!({
         "contract": {"title": contract.title(), "version": contract.version()},

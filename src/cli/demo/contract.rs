@@ -66,7 +66,7 @@ fn absolute(args: &ContractArgs) -> Result<Vec<OsString>, Failure> {
     let mut options = Vec::new();
     for (option, files) in [("--contract", &args.contract), ("--overlay", &args.overlay)] {
         for file in files {
-            let named = file == Path::new(crate::contract::BUILT_IN);
+            let named = file == Path::new(contrail_contract::BUILT_IN);
             let path = if named { file.clone() } else { std::path::absolute(file)? };
             options.extend([option.into(), path.into_os_string()]);
         }

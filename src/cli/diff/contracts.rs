@@ -2,6 +2,7 @@
 
 use std::{path::Path, time::Duration};
 
+use contrail_contract::{Contract, compare::compare};
 use contrail_exchange::{
     Exchange,
     finding::{Kind, Verdict},
@@ -17,7 +18,6 @@ use crate::{
         trails::Source,
         verify::Judge,
     },
-    contract::{Contract, compare::compare},
     recording::{Entry, Recording},
     redact::{JudgedExchange, Redactor},
     report::{

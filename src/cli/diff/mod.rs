@@ -5,6 +5,7 @@ mod contracts;
 
 use std::{fs, path::Path, sync::Arc};
 
+use contrail_contract::Contract;
 use contrail_exchange::finding::Verdict;
 
 pub use self::args::Args;
@@ -16,7 +17,6 @@ use super::{
     sources, survey, trails,
 };
 use crate::{
-    contract::Contract,
     recording::{self, without_run},
     redact::{JudgedExchange, Redactor},
     replay::IgnoreSet,

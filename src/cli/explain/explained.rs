@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use contrail_contract::{BUILT_IN, Contract, ContractDocument};
 use contrail_exchange::finding::Rule;
 
 use super::{
@@ -9,7 +10,6 @@ use super::{
     name::Name,
     rules::{self, explanation, standard},
 };
-use crate::contract::{BUILT_IN, Contract, ContractDocument};
 
 /// What explanations speak of: the built-in contract, or the one that the options name.
 pub(super) struct InForce(pub(super) Option<Arc<Contract>>);

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use contrail_contract::ContractDocument;
 use contrail_exchange::{
     finding::{Rule, Unchecked},
     visible::visible,
@@ -13,7 +14,7 @@ use super::{
     explained::{Explained, InForce, places},
     name::Name,
 };
-use crate::{cli::Format, contract::ContractDocument};
+use crate::cli::Format;
 
 /// How many places of a document the text names.
 const MAX_PLACES: usize = 5;

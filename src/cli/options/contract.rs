@@ -7,11 +7,11 @@ use std::{
     sync::Arc,
 };
 
+use contrail_contract::{BUILT_IN, Contract, ContractError, UnusablePlace, model::ParameterIn};
 use contrail_exchange::visible::visible;
 
 use crate::{
     cli::messages::quoted,
-    contract::{BUILT_IN, Contract, ContractError, UnusablePlace, model::ParameterIn},
     redact::{Plan, PlanError},
     report::Title,
 };

@@ -1,7 +1,9 @@
 //! Which exchanges are judged and recorded, and which may pass.
 
+use contrail_contract::CheckOptions;
+
 use super::judge::Setup;
-use crate::{contract::CheckOptions, pipeline::Enforce};
+use crate::pipeline::Enforce;
 
 /// Which exchanges count, and which may pass
 #[derive(Debug, Clone, clap::Args)]

@@ -7,6 +7,7 @@ use std::{
     time::Duration,
 };
 
+use contrail_contract::{CheckOptions, Contract};
 use contrail_exchange::{
     DecodeLimits,
     finding::Rule,
@@ -28,7 +29,6 @@ use crate::{
         printer::wants_colour,
         report_files::{self, Used},
     },
-    contract::{CheckOptions, Contract},
     coverage::ContractParts,
     metrics::Metrics,
     pipeline::{Console, ContractShapes, Enforce, Journal, Judge, LineFormat, Parts, Pipeline, Tracer, VerdictCache},

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use contrail_contract::Contract;
+
 use super::{contract::plan, values::positive};
-use crate::{cli::Failure, contract::Contract, redact::Redactor};
+use crate::{cli::Failure, redact::Redactor};
 
 /// How many secrets are remembered
 #[derive(Debug, Clone, clap::Args)]

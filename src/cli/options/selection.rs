@@ -2,11 +2,11 @@
 
 use std::time::{Duration, SystemTime};
 
+use contrail_contract::Contract;
 use contrail_exchange::finding::UNDOCUMENTED;
 
 use super::values::instant;
 use crate::{
-    contract::Contract,
     redact::{JudgedExchange, Redacted},
     report::audit::name_of,
 };

@@ -2,6 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc};
 
+use contrail_contract::{BUILT_IN, Contract};
 use contrail_exchange::{plural::plural, visible::visible};
 
 use super::{Format, limits::ProxyArgs};
@@ -13,7 +14,6 @@ use crate::{
         report_files::Used,
         summary,
     },
-    contract::{BUILT_IN, Contract},
     mock::Mock,
     redact::Redactor,
     sandbox::{Client, Seed, Tenant},

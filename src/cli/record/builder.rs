@@ -7,6 +7,7 @@ use std::{
     sync::{Arc, PoisonError},
 };
 
+use contrail_contract::{CheckOptions, Contract};
 use contrail_exchange::plural::plural;
 
 use super::{
@@ -20,7 +21,6 @@ use crate::{
         nothing,
         summary::{Rows, event},
     },
-    contract::{CheckOptions, Contract},
     pipeline,
     recording::{
         self, Check, FixturePath, FoldOptions, FoldSource, Folded, Journal, JournalContext, Keep, Prove, Renew,

@@ -9,6 +9,7 @@ use std::{
     sync::Arc,
 };
 
+use contrail_contract::{CheckOptions, Contract};
 use contrail_exchange::{
     Request, TenantFacts,
     finding::{UNDOCUMENTED, Verdict},
@@ -16,7 +17,6 @@ use contrail_exchange::{
 
 use crate::{
     cli::Failure,
-    contract::{CheckOptions, Contract},
     recording::{self, Entry, ReadError, Staged, reconcile},
     redact::{self, Redactor},
     replay::{Builder, Names, Settings, Unproven},

@@ -9,6 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use contrail_contract::CheckOptions;
 use contrail_exchange::Exchange;
 
 use super::{args::Args, summary::Summary};
@@ -19,7 +20,6 @@ use crate::{
         record,
         scan::Content,
     },
-    contract::CheckOptions,
     recording::{self, Changes, Check, FoldOptions, FoldSource, Head, Keep, Staged, Take, WriteError},
     redact::Redactor,
 };

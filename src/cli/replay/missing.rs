@@ -9,6 +9,8 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use contrail_contract::CheckOptions;
+
 use super::{args::Args, terms::Terms};
 use crate::{
     cli::{
@@ -22,7 +24,6 @@ use crate::{
         run::RunEnd,
         summary::{Rows, event},
     },
-    contract::CheckOptions,
     pipeline::{self, Outcome, SharedJournal},
     recording::{FixturePath, Journal, JournalContext, Renew},
     report::{Proof, Reason},

@@ -16,6 +16,7 @@ use std::{
     thread::{self, JoinHandle},
 };
 
+use contrail_contract::CheckOptions;
 use contrail_exchange::{DecodeLimits, TenantFacts};
 
 pub use self::args::Args;
@@ -35,7 +36,6 @@ use super::{
     sources, summary, survey, trails,
 };
 use crate::{
-    contract::CheckOptions,
     recording::{self, Entry, EntryRef, FixturePath, ReadError, TENANT_ORIGIN},
     redact::{self, Renumbering},
     replay::{Builder, Names, Replay, ReplayOr, ReplayUpstream, Settings},

@@ -1,5 +1,6 @@
 //! Judges the recorded exchanges under the contract in force.
 
+use contrail_contract::{CheckOptions, Contract};
 use contrail_exchange::{
     Credential,
     finding::{Conclusion, Unchecked},
@@ -7,7 +8,6 @@ use contrail_exchange::{
 
 use crate::{
     cli::{Failure, options::policy::PolicyArgs},
-    contract::{CheckOptions, Contract},
     pipeline::Pipeline,
     recording::{Entry, reconcile},
     redact::{JudgedExchange, Redacted},

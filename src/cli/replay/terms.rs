@@ -6,11 +6,11 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
+use contrail_contract::Contract;
 use contrail_exchange::{TenantFacts, token::TokenCache};
 
 use crate::{
     cli::{Failure, options::judge::JudgeArgs},
-    contract::Contract,
     redact::Redactor,
 };
 

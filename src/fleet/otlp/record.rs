@@ -5,6 +5,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use contrail_contract::Contract;
 use contrail_exchange::{
     Target,
     finding::{Finding, Kind, Rule, UncheckedSet},
@@ -12,7 +13,7 @@ use contrail_exchange::{
 use http::{Method, Version};
 
 use super::parent::Parent;
-use crate::{contract::Contract, pipeline::Traced, upstream::Miss};
+use crate::{pipeline::Traced, upstream::Miss};
 
 /// Maximum findings of which a span has events; the default of OpenTelemetry's SDKs.
 const MAX_EVENTS: usize = 128;

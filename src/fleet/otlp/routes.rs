@@ -5,7 +5,9 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use crate::{contract::Contract, metrics::Metrics};
+use contrail_contract::Contract;
+
+use crate::metrics::Metrics;
 
 /// The path templates of operations, looked up once each.
 #[derive(Debug, Default)]

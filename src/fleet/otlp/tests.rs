@@ -4,6 +4,7 @@ use std::{
     time::{Duration, UNIX_EPOCH},
 };
 
+use contrail_contract::Contract;
 use contrail_exchange::{
     Target,
     finding::{Rule, Unchecked, UncheckedSet},
@@ -23,10 +24,7 @@ use super::{
     routes::Routes,
     spans::{self, Ids},
 };
-use crate::{
-    contract::Contract,
-    metrics::{Grain, Metrics},
-};
+use crate::metrics::{Grain, Metrics};
 
 struct Counting(u8);
 

@@ -6,6 +6,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use contrail_contract::{Contract, Demand, Security};
 use contrail_exchange::{
     ByToken, Credential, Request, Timings, TokenFacts,
     finding::{Blame, Verdict},
@@ -15,7 +16,6 @@ use ring::digest::{SHA256, digest};
 
 use super::row::{Finding, Row, Token};
 use crate::{
-    contract::{Contract, Demand, Security},
     redact::{JudgedExchange, Redacted},
     report::audit::{client_of, name_of},
 };

@@ -14,6 +14,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use contrail_contract::{CheckOptions, Contract};
 use contrail_exchange::{
     Body, Credential, DecodeLimits, Exchange, Headers, Request, Response, Target, Timings, Transport, token::TokenCache,
 };
@@ -23,7 +24,6 @@ use super::{
     *,
 };
 use crate::{
-    contract::{CheckOptions, Contract},
     proxy::{Committed, Completed, Observer as _},
     recording::{self, EntryBatch},
     redact::{JudgedExchange, Plan, Redacted, Redactor},

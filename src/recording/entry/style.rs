@@ -9,7 +9,7 @@ use crate::recording::LaidOut;
 pub struct JournalContext {
     /// The upstream's origin (`https://tenant.example.com`).
     pub upstream: Arc<str>,
-    /// Hash of the contract that judged ([`crate::contract::Contract::hash`]).
+    /// Hash of the contract that judged ([`contrail_contract::Contract::hash`]).
     pub contract: Arc<str>,
 }
 

@@ -10,6 +10,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use contrail_contract::Contract;
 use contrail_exchange::{
     Body, Credential, Exchange, Headers, Presence, Request, Response, Target, Timings, TokenFacts, Transport, Withheld,
 };
@@ -17,7 +18,6 @@ use http::{HeaderName, HeaderValue, Method, Version};
 
 use super::*;
 use crate::{
-    contract::Contract,
     recording::{Entry, Note, ReadError, fixture::request_parts::Parts},
     upstream::{Miss, Reason},
 };

@@ -7,6 +7,7 @@ use std::{
     time::SystemTime,
 };
 
+use contrail_contract::{Contract, Demand};
 use contrail_exchange::{
     Credential, Exchange, SignatureCheck,
     finding::{Conclusion, Rule, UNDOCUMENTED, Unchecked},
@@ -20,7 +21,6 @@ use super::{
     waits::Early,
 };
 use crate::{
-    contract::{Contract, Demand},
     redact::{JudgedExchange, Redacted, Redactor},
     report::{Cited, ExchangeRef, cited::Citation, first::First},
 };

@@ -2,7 +2,7 @@
 
 use contrail_exchange::{Credential, Request, TenantFacts as _, media};
 
-use crate::contract::Contract;
+use contrail_contract::Contract;
 
 const NO_CLIENT: &str = "a token without a client";
 const NO_TOKEN: &str = "no token";

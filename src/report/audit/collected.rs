@@ -7,6 +7,7 @@ use std::{
     time::SystemTime,
 };
 
+use contrail_contract::Contract;
 use contrail_exchange::{
     finding::{self, Kind, Rule, UNDOCUMENTED},
     json::second,
@@ -22,7 +23,6 @@ use super::{
     waits::Waits,
 };
 use crate::{
-    contract::Contract,
     coverage::{ContractParts, Coverage, Touched},
     recording::Unrecorded,
     redact::{JudgedExchange, Redacted, Redactor},

@@ -2,16 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use contrail_contract::Contract;
 use contrail_exchange::finding::Rule;
 
 use super::caller::{self, Caller, Calls, is_unneeded};
-use crate::{
-    contract::Contract,
-    report::{
-        Cited, Group, Integrity,
-        csv::Csv,
-        page::{Cell, Part, Piece, Tone, code, text},
-    },
+use crate::report::{
+    Cited, Group, Integrity,
+    csv::Csv,
+    page::{Cell, Part, Piece, Tone, code, text},
 };
 
 /// Two tables of each caller.

@@ -138,7 +138,7 @@ impl Harness {
             turned_away: Mutex::default(),
         });
         let mut settings = Settings::new(origin.scheme(), &*origin.authority);
-        settings.tenant = contrail::contract::Contract::built_in();
+        settings.tenant = contrail_contract::Contract::built_in();
         (setup.settings)(&mut settings);
         let proxy = Proxy::new(settings, Arc::new(live), Arc::clone(&seen) as _).unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -1,10 +1,8 @@
 //! The tenant written from the document, and the contract written from the document: where both are honest, they agree;
 //! what the tenant breaks on purpose, the contract finds, and by that rule only.
 
-use contrail::{
-    contract::{CheckOptions, Contract},
-    sandbox::{CHOICES, Choice, Misbehaviour},
-};
+use contrail::sandbox::{CHOICES, Choice, Misbehaviour};
+use contrail_contract::{CheckOptions, Contract};
 use contrail_exchange::finding::{Kind, Rule, Verdict};
 use serde_json::json;
 

@@ -11,7 +11,7 @@ use base64::{
     Engine as _,
     prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD},
 };
-use contrail::contract::CheckOptions;
+use contrail_contract::CheckOptions;
 use contrail_exchange::{
     Body, Credential, Exchange, Headers, Request, Response, SignatureCheck, Target, Timings, Transport, token,
 };
