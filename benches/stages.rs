@@ -14,7 +14,6 @@ use bytes::Bytes;
 use contrail::{
     pipeline::ContractShapes,
     recording::{Entry, JournalContext, encode},
-    redact::{JudgedExchange, Plan, Redactor},
     replay::{Builder, Exhausted, Names, Replay, Settings},
 };
 use contrail_contract::{CheckOptions, Contract};
@@ -22,6 +21,7 @@ use contrail_exchange::{
     Body, Credential, Exchange, Headers, Request, Response, Target, Timings, Transport, json::Document,
     token::TokenCache,
 };
+use contrail_redact::{JudgedExchange, Plan, Redactor};
 use divan::{Bencher, black_box};
 use http::{HeaderName, HeaderValue, Method, Version};
 

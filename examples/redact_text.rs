@@ -9,7 +9,7 @@ use std::{
     io::{self, Read as _},
 };
 
-use contrail::redact::{Plan, Redactor};
+use contrail_redact::{Plan, Redactor};
 
 /// The text with a label for each secret; equal secrets get equal labels.
 fn redact(text: &str, known: &[String]) -> String {

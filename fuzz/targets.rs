@@ -19,7 +19,6 @@ use base64::{
 use bytes::Bytes;
 use contrail::{
     recording::{self, Identity, Journal, JournalContext, Recording},
-    redact::{self, JudgedExchange, Redactor},
     replay::{Builder, Names, Replay, Settings},
 };
 use contrail_contract::{
@@ -31,6 +30,7 @@ use contrail_exchange::{
     json::{self, Document, SyntaxFault},
     token::{self, TokenCache},
 };
+use contrail_redact::{self as redact, JudgedExchange, Redactor};
 use http::{HeaderName, HeaderValue, Method, Version};
 use serde_json::{Value, json};
 

@@ -26,7 +26,6 @@ pub mod mock;
 pub mod pipeline;
 pub mod proxy;
 pub mod recording;
-pub mod redact;
 pub mod replay;
 pub mod report;
 pub mod sandbox;

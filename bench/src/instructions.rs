@@ -28,7 +28,7 @@ const STAGES: [(&str, &str); 5] = [
     ("credential", "contrail_exchange::token::cache::TokenCache::credential"),
     ("match", "contrail::replay::Replay::answer"),
     ("check", "contrail_contract::documents::Contract::check"),
-    ("redaction", "contrail::redact::redactor::Redactor>::redact"),
+    ("redaction", "contrail_redact::redactor::Redactor>::redact"),
     ("entry", "contrail::pipeline::journal::Encode>::encode"),
 ];
 

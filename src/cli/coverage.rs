@@ -3,6 +3,7 @@
 use std::{path::PathBuf, sync::Arc};
 
 use contrail_exchange::finding::Verdict;
+use contrail_redact::{JudgedExchange, Redactor};
 
 use super::{
     ContractArgs, Failure, Outcome,
@@ -14,7 +15,6 @@ use super::{
 use crate::{
     coverage::{ContractParts, Coverage, Minimum, Touched},
     recording::{self, Entry},
-    redact::{JudgedExchange, Redactor},
     report::coverage::Covered,
 };
 

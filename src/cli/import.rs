@@ -9,6 +9,7 @@ use std::{
 
 use contrail_contract::{CheckOptions, Contract};
 use contrail_exchange::{Exchange, plural::plural, visible::visible};
+use contrail_redact::Redactor;
 
 use super::{
     ContractArgs, Failure, Outcome,
@@ -22,7 +23,6 @@ use crate::{
     config::Sources,
     pipeline::ContractShapes,
     recording::{self, Check, FixturePath, FoldOptions, FoldSource, Folded, Keep, Renew, Take},
-    redact::Redactor,
     upstream::{Origin, masked},
 };
 

@@ -8,6 +8,7 @@ use std::{
 };
 
 use contrail_exchange::{plural::plural, visible::visible};
+use contrail_redact::{JudgedExchange, Redactor};
 
 use super::{
     ContractArgs, Failure, Format, Outcome,
@@ -22,7 +23,6 @@ use super::{
 use crate::{
     learn::Learner,
     recording::{Entry, ReadEnd, Recording},
-    redact::{JudgedExchange, Redactor},
 };
 
 /// Print what recordings show of what the contract does not, as an OpenAPI Overlay

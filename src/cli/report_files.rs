@@ -9,6 +9,7 @@ use std::{
 };
 
 use contrail_exchange::visible::visible;
+use contrail_redact::{Plan, Redactor};
 
 use super::{
     ContractArgs, Failure, Format, Outcome,
@@ -19,7 +20,6 @@ use super::{
 use crate::{
     config,
     recording::{self, FixturePath, Journal, SetAside, resolved},
-    redact::{Plan, Redactor},
     report::{Collector, Exit, Reason, ReportFormat, Request, Title},
 };
 

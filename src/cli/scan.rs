@@ -13,6 +13,7 @@ use std::{
 
 use bytes::Bytes;
 use contrail_exchange::plural::plural;
+use contrail_redact::{Cleaned, Redactor, Sighting};
 
 use super::{
     ContractArgs, Failure, Outcome,
@@ -25,7 +26,6 @@ use super::{
 };
 use crate::{
     recording::{self, ReadError},
-    redact::{Cleaned, Redactor, Sighting},
     report::{
         Exit, Integrity, Reason, ReportFormat,
         scan::{Hit, Scanned},

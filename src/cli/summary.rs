@@ -12,12 +12,12 @@ use contrail_exchange::{
     plural::plural,
     visible::visible,
 };
+use contrail_redact::Redactor;
 use serde_json::{Map, Value, json};
 
 use super::{Failure, Format, Outcome as Exit, report_files};
 use crate::{
     pipeline::{Counts, Outcome},
-    redact::Redactor,
     report::{self, Reason, Recorded, Tally},
 };
 

@@ -22,6 +22,7 @@ use contrail_exchange::{
     plural::plural,
     token::{self, Jwks, TokenCache},
 };
+use contrail_redact::{JudgedExchange, Redactor};
 
 use super::{
     ContractArgs, Failure, Format, Outcome,
@@ -35,7 +36,6 @@ use super::{
 use crate::{
     coverage::{ContractParts, Touched},
     recording::{self, Entry, Note, ReadEnd, ReadError, Recording, reconcile},
-    redact::{JudgedExchange, Redactor},
     report::{CleanVerdict, Collector, ExchangeRef, Exit, Integrity, Reason, ReportFormat, Request},
 };
 

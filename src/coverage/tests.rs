@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use contrail_contract::Contract;
 use contrail_exchange::{Body, Exchange, Headers, Request, Response, Target, Timings, Transport, finding::Verdict};
+use contrail_redact::{JudgedExchange, Plan, Redactor};
 use http::{HeaderName, HeaderValue, Method};
 use serde_json::json;
 
 use super::*;
-use crate::redact::{JudgedExchange, Plan, Redactor};
 
 fn contract() -> Arc<Contract> {
     let pet = json!({

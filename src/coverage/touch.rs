@@ -8,13 +8,13 @@ use contrail_exchange::{
     json::{Document, Kind, Node, push_pointer, work},
     media,
 };
+use contrail_redact::{JudgedExchange, Redacted};
 use percent_encoding::percent_decode_str;
 
 use super::{
     ContractParts,
     shape::{Content, ListedValues, Node as SchemaNode, NodeNumber, OperationShape, Parameter, PartNumber},
 };
-use crate::redact::{JudgedExchange, Redacted};
 
 /// Maximum nesting that is followed.
 const MAX_DEPTH: usize = 64;

@@ -13,6 +13,7 @@ use contrail_exchange::{
     json::Kind,
     media,
 };
+use contrail_redact::{JudgedExchange, Redacted};
 use serde_json::Value;
 
 use super::{
@@ -21,7 +22,6 @@ use super::{
     scopes::{Call, Calls, Words},
     shape::Shape,
 };
-use crate::redact::{JudgedExchange, Redacted};
 
 /// Maximum media types of one response, values of one set, and fields of one object that are kept apart.
 const MAX_MEDIA_TYPES: usize = 8;

@@ -15,10 +15,10 @@ use contrail_exchange::{
     },
     visible::visible,
 };
+use contrail_redact::{JudgedExchange, Redacted};
 use serde::Serialize;
 
 use crate::{
-    redact::{JudgedExchange, Redacted},
     report::{WrittenFinding, verdict_name},
     upstream::{AnswerMeta, Denied},
 };

@@ -13,11 +13,11 @@ use contrail_exchange::{
     finding::{Rule, Verdict},
     token::TokenCache,
 };
+use contrail_redact::{JudgedExchange, Redacted, Redactor};
 
 use super::verdict_cache::VerdictCache;
 use crate::{
     recording::{Attested, attest},
-    redact::{JudgedExchange, Redacted, Redactor},
     upstream::AnswerMeta,
 };
 

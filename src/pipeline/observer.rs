@@ -3,6 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use contrail_exchange::{Exchange, Headers, Request, TenantFacts, finding::Verdict};
+use contrail_redact::JudgedExchange;
 use http::HeaderMap;
 
 use super::{
@@ -13,7 +14,6 @@ use super::{
 };
 use crate::{
     proxy::{Committed, Completed, HoldPolicy, Observer},
-    redact::JudgedExchange,
     upstream::{Denied, Problem},
 };
 

@@ -6,6 +6,7 @@ use std::{
 };
 
 use contrail_exchange::{Exchange, finding::Verdict};
+use contrail_redact::{JudgedExchange, Redacted};
 use http::header;
 
 use super::{
@@ -22,7 +23,6 @@ use crate::{
     coverage::Touched,
     metrics::{Exchanges, Observed},
     proxy::{Committed, Completed, Observer as _, held_back},
-    redact::{JudgedExchange, Redacted},
     report::{self, ExchangeRef, LIVE, verdict_name},
     upstream::{AnswerMeta, Difference, Miss, Near},
 };

@@ -8,6 +8,7 @@ use std::{
 };
 
 use contrail_contract::Contract;
+use contrail_redact::{Counters, JudgedExchange, Redacted, Redactor};
 
 use super::{
     batches::{Batches, Waiting},
@@ -24,7 +25,6 @@ use crate::{
     coverage::{ContractParts, Touched},
     metrics::{Exchanges, Metrics},
     recording::EntryBatch,
-    redact::{Counters, JudgedExchange, Redacted, Redactor},
     report::{Collector, ExchangeRef, Title},
 };
 

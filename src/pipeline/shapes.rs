@@ -6,7 +6,7 @@ use contrail_contract::{Contract, below, follow, refs::at, schemas_at};
 use contrail_exchange::json::pointer_tokens;
 use serde_json::{Map, Value};
 
-use crate::redact::{Bounds, Shapes};
+use contrail_redact::{Bounds, Shapes};
 
 /// The length bounds of a contract's schemas. Alternatives are taken together: a label fits all of them where it can.
 pub struct ContractShapes(Arc<Contract>);

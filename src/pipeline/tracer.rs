@@ -3,11 +3,9 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use contrail_contract::Contract;
+use contrail_redact::{JudgedExchange, Redacted};
 
-use crate::{
-    redact::{JudgedExchange, Redacted},
-    upstream::AnswerMeta,
-};
+use crate::upstream::AnswerMeta;
 
 /// An exchange that is over, judged and redacted.
 #[derive(Debug, Clone, Copy)]

@@ -5,7 +5,7 @@
 //! Units: milliseconds in the file, [`std::time::Duration`] in memory; `-1` in the file is `None` here. `bodySize`
 //! counts bytes on the wire, `content.size` bytes after decoding.
 //!
-//! Knows nothing of sockets or contracts. Secrets are gone before an entry gets here (see [`crate::redact`]).
+//! Knows nothing of sockets or contracts. Secrets are gone before an entry gets here (see [`contrail_redact`]).
 
 mod disk;
 pub mod entry;

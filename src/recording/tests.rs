@@ -268,7 +268,7 @@ proptest! {
 
 /// Folds a recording into another place, everything in it kept.
 fn folded(from: &std::path::Path, to: std::path::PathBuf) -> std::path::PathBuf {
-    let redactor = crate::redact::Redactor::new(crate::redact::Plan::default());
+    let redactor = contrail_redact::Redactor::new(contrail_redact::Plan::default());
     let options = super::FoldOptions {
         keep: &[super::Keep::All],
         recorded: Some("2026-11-21"),

@@ -4,12 +4,12 @@ use std::{borrow::Cow, fmt, sync::Arc, time::SystemTime};
 
 use bytes::Bytes;
 use contrail_exchange::{Body, Credential, DecodeLimits, Headers, Request, Target, token::TokenCache};
+use contrail_redact::Redactor;
 use http::{HeaderValue, StatusCode, header};
 
 use super::{Replay, Served, miss::MISS};
 use crate::{
     recording::{self, HostRename},
-    redact::Redactor,
     upstream::{self, AnswerMeta, ClientOrigin, Denied, MessageBody, Miss, Problem, Response, Upstream},
 };
 

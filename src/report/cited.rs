@@ -3,10 +3,10 @@
 use std::{collections::HashMap, fmt, ops::Deref, sync::Arc, time::SystemTime};
 
 use contrail_exchange::json;
+use contrail_redact::{JudgedExchange, Redacted, Redactor};
 use serde::Serialize;
 
 use super::{Miss, first::Dated};
-use crate::redact::{JudgedExchange, Redacted, Redactor};
 
 /// The source of what goes through the proxy.
 pub const LIVE: &str = "live";

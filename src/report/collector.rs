@@ -4,15 +4,13 @@ use std::{io, sync::Arc};
 
 use contrail_contract::Contract;
 use contrail_exchange::finding::Rule;
+use contrail_redact::{JudgedExchange, Redacted, Redactor};
 
 use super::{
     CleanVerdict, Covered, ExchangeRef, Exemptions, Exit, Facts, Integrity, Proof, Reason, Run, Stale, Suppressed,
     Tally, Title, Unused, spool::Spool,
 };
-use crate::{
-    coverage::{ContractParts, Coverage, Touched},
-    redact::{JudgedExchange, Redacted, Redactor},
-};
+use crate::coverage::{ContractParts, Coverage, Touched};
 
 /// Collects the verdicts of exchanges for reports of them; [`Collector::write`] writes one.
 #[derive(Debug)]

@@ -14,6 +14,7 @@ use contrail_exchange::{
     plural::plural,
     visible::visible,
 };
+use contrail_redact::{JudgedExchange, Redacted, Redactor};
 use serde_json::{Value, json};
 
 use super::{
@@ -22,7 +23,6 @@ use super::{
     page::{Part, Piece, Tone, code, text},
     plain,
 };
-use crate::redact::{JudgedExchange, Redacted, Redactor};
 
 /// What distinguishes two contracts.
 #[derive(Debug)]

@@ -18,6 +18,7 @@ use contrail_exchange::{
     plural::plural,
     visible::visible,
 };
+use contrail_redact::{self as redact, JudgedExchange, Redacted};
 use serde_json::{Value, json};
 
 use super::{
@@ -26,10 +27,7 @@ use super::{
     page::{self, Cell, Page, Part, Tone},
     plain,
 };
-use crate::{
-    recording::Identity,
-    redact::{self, JudgedExchange, Redacted},
-};
+use crate::recording::Identity;
 
 /// One exchange of a recording.
 #[derive(Debug)]

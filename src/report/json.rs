@@ -15,13 +15,13 @@
 use std::io::{self, Write};
 
 use contrail_exchange::finding::Kind;
+use contrail_redact::Redactor;
 use serde::Serialize;
 
 use super::{
     Covered, Denied, Exit, Facts, Integrity, Missed, Proof, Recorded, Stale, Suppressed, Unused, baseline::Listed,
     facts::OperationsCalled, spool::Spool, touched,
 };
-use crate::redact::Redactor;
 
 #[derive(Serialize)]
 struct Contract<'a> {

@@ -4,7 +4,7 @@
 //! A [`Collector`] takes one exchange after the other and keeps counts and one sample per group, so its memory does not
 //! grow with the recording; the JSON report, which lists every exchange, is spooled to an anonymous temporary file.
 //!
-//! Accepts [`Redacted`](crate::redact::Redacted) values only. Knows nothing of sockets, arguments or exit statuses.
+//! Accepts [`Redacted`](contrail_redact::Redacted) values only. Knows nothing of sockets, arguments or exit statuses.
 
 pub mod audit;
 mod baseline;

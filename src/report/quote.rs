@@ -9,7 +9,7 @@ use contrail_exchange::{
     media,
 };
 
-use crate::redact::{JudgedExchange, Redacted, Redactor};
+use contrail_redact::{JudgedExchange, Redacted, Redactor};
 
 /// Maximum bytes of a body that a quote holds, around what is marked.
 const MAX_BODY: usize = 2 << 10;

@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use contrail_redact::Redactor;
+
 use super::{
     Collector, Facts, ReportFormat,
     cases::{self, Suite},
@@ -10,7 +12,6 @@ use super::{
     page::Page,
     sarif, text,
 };
-use crate::redact::Redactor;
 
 impl Collector {
     /// Writes a report of everything that is decided. A value that `redactor` recognised as a secret after its exchange

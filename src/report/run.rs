@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 
 use contrail_exchange::plural::plural;
+use contrail_redact::Redactor;
 use serde::Serialize;
 
 use super::{Exit, Integrity};
-use crate::redact::Redactor;
 
 /// Maximum different missed requests, and most different denied hosts, that are kept apart; more are only counted.
 const MAX_APART: usize = 1000;

@@ -6,11 +6,11 @@ use std::{
 };
 
 use contrail_exchange::finding::{Blame, Conclusion, Finding, Reason, Unchecked, Verdict, reasons_of};
+use contrail_redact::{JudgedExchange, Redacted, Redactor};
 use serde::Serialize;
 use tempfile::SpooledTempFile;
 
 use super::{Cited, ExchangeRef, verdict_name};
-use crate::redact::{JudgedExchange, Redacted, Redactor};
 
 /// Bytes that are kept in memory before the temporary file is made.
 const MAX_IN_MEMORY: usize = 4 << 20;

@@ -12,6 +12,7 @@ use contrail_exchange::{
     finding::{Blame, Conclusion, Finding, Kind, Reason, Rule, UNDOCUMENTED, Unchecked, UncheckedSet, Verdict},
     plural::plural,
 };
+use contrail_redact::{JudgedExchange, Redacted, Redactor};
 use serde::Serialize;
 
 use super::{
@@ -20,7 +21,6 @@ use super::{
     first::First,
     group::{Group, Key, MAX_QUOTED, Sample, Unenforced, shape, without_indices},
 };
-use crate::redact::{JudgedExchange, Redacted, Redactor};
 
 /// Maximum groups of one rule that are kept apart; a recording that has more is summed up beyond it. Of one rule, since
 /// a client that chooses places (names of query parameters) must not take the room of another rule's findings.

@@ -44,11 +44,7 @@ pub(super) fn dangling(document: &Value) -> Vec<UnusablePlace> {
 /// # Errors
 ///
 /// [`ContractError::DanglingRef`], and [`ContractError::Invalid`] for references that only name each other.
-pub fn follow<'a>(
-    document: &'a Value,
-    at: &str,
-    mut value: &'a Value,
-) -> Result<(String, &'a Value), ContractError> {
+pub fn follow<'a>(document: &'a Value, at: &str, mut value: &'a Value) -> Result<(String, &'a Value), ContractError> {
     let mut place = at.to_owned();
     for _ in 0..MAX_CHAIN {
         let Some(target) = value.get("$ref").and_then(Value::as_str) else { return Ok((place, value)) };

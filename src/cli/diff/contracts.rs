@@ -7,6 +7,7 @@ use contrail_exchange::{
     Exchange,
     finding::{Kind, Verdict},
 };
+use contrail_redact::{JudgedExchange, Redactor};
 
 use super::args::Args;
 use crate::{
@@ -19,7 +20,6 @@ use crate::{
         verify::Judge,
     },
     recording::{Entry, Recording},
-    redact::{JudgedExchange, Redactor},
     report::{
         ExchangeRef,
         contracts::{Changes, Failing},

@@ -14,6 +14,7 @@ use contrail_exchange::{
     json,
     token::{Jwks, TokenCache},
 };
+use contrail_redact::Redactor;
 
 use super::{
     ContractArgs, Format, SecretArgs,
@@ -32,7 +33,6 @@ use crate::{
     coverage::ContractParts,
     metrics::Metrics,
     pipeline::{Console, ContractShapes, Enforce, Journal, Judge, LineFormat, Parts, Pipeline, Tracer, VerdictCache},
-    redact::Redactor,
     report::{self, Collector, Title},
 };
 

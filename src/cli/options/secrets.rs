@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use contrail_contract::Contract;
+use contrail_redact::Redactor;
 
 use super::{contract::plan, values::positive};
-use crate::{cli::Failure, redact::Redactor};
+use crate::cli::Failure;
 
 /// How many secrets are remembered
 #[derive(Debug, Clone, clap::Args)]

@@ -4,12 +4,10 @@ use std::time::{Duration, SystemTime};
 
 use contrail_contract::Contract;
 use contrail_exchange::finding::UNDOCUMENTED;
+use contrail_redact::{JudgedExchange, Redacted};
 
 use super::values::instant;
-use crate::{
-    redact::{JudgedExchange, Redacted},
-    report::audit::name_of,
-};
+use crate::report::audit::name_of;
 
 /// Which exchanges of recordings count
 #[derive(Debug, Clone, clap::Args)]

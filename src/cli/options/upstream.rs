@@ -4,6 +4,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use contrail_contract::{BUILT_IN, Contract};
 use contrail_exchange::{plural::plural, visible::visible};
+use contrail_redact::Redactor;
 
 use super::{Format, limits::ProxyArgs};
 use crate::{
@@ -15,7 +16,6 @@ use crate::{
         summary,
     },
     mock::Mock,
-    redact::Redactor,
     sandbox::{Client, Seed, Tenant},
     upstream::{
         Origin, Upstream,

@@ -9,6 +9,7 @@ use std::{
 
 use contrail_contract::{CheckOptions, Contract};
 use contrail_exchange::plural::plural;
+use contrail_redact::Redactor;
 
 use super::{
     leftovers::Leftovers,
@@ -26,7 +27,6 @@ use crate::{
         self, Check, FixturePath, FoldOptions, FoldSource, Folded, Journal, JournalContext, Keep, Prove, Renew,
         Renewal, SetAside, Staged, Take, Unrecorded, WriteError, fold,
     },
-    redact::Redactor,
     report::{Proof, Reason},
 };
 

@@ -11,6 +11,7 @@ use std::{
 
 use contrail_contract::CheckOptions;
 use contrail_exchange::Exchange;
+use contrail_redact::Redactor;
 
 use super::{args::Args, summary::Summary};
 use crate::{
@@ -21,7 +22,6 @@ use crate::{
         scan::Content,
     },
     recording::{self, Changes, Check, FoldOptions, FoldSource, Head, Keep, Staged, Take, WriteError},
-    redact::Redactor,
 };
 
 /// A fixture of contrail's own.

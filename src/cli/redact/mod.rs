@@ -19,6 +19,7 @@ use std::{
 
 use bytes::Bytes;
 use contrail_exchange::plural::plural;
+use contrail_redact::Redactor;
 
 pub use self::args::Args;
 use self::{
@@ -34,10 +35,7 @@ use super::{
     scan::{Content, expand, unsearched},
     sources,
 };
-use crate::{
-    recording::{self, Changes, Head, ReadError, ReadFault, Recording},
-    redact::Redactor,
-};
+use crate::recording::{self, Changes, Head, ReadError, ReadFault, Recording};
 
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let redactor = Redactor::new(plan(&args.contract.load_quietly()?, &args.redact)?);

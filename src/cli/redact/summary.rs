@@ -3,11 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use contrail_exchange::plural::plural;
+use contrail_redact::{Redactor, Sighting};
 
-use crate::{
-    cli::printer::line,
-    redact::{Redactor, Sighting},
-};
+use crate::cli::printer::line;
 
 /// What was found and taken out.
 #[derive(Default)]

@@ -18,6 +18,7 @@ use std::{
 
 use contrail_contract::CheckOptions;
 use contrail_exchange::{DecodeLimits, TenantFacts};
+use contrail_redact::{self as redact, Renumbering};
 
 pub use self::args::Args;
 use self::{
@@ -37,7 +38,6 @@ use super::{
 };
 use crate::{
     recording::{self, Entry, EntryRef, FixturePath, ReadError, TENANT_ORIGIN},
-    redact::{self, Renumbering},
     replay::{Builder, Names, Replay, ReplayOr, ReplayUpstream, Settings},
     report::Reason,
     upstream::Upstream,

@@ -8,11 +8,9 @@ use std::{
 
 use contrail_contract::Contract;
 use contrail_exchange::{TenantFacts, token::TokenCache};
+use contrail_redact::Redactor;
 
-use crate::{
-    cli::{Failure, options::judge::JudgeArgs},
-    redact::Redactor,
-};
+use crate::cli::{Failure, options::judge::JudgeArgs};
 
 /// What exchanges are judged and redacted by.
 #[derive(Debug, Clone)]

@@ -4,7 +4,7 @@
 //! those of another tool's recording until its end. `docs/queries.md` lists the columns; a test compares the two.
 //!
 //! Units: microseconds, as `TIMESTAMP(MICROS, UTC)` for instants. Accepts
-//! [`Redacted`](crate::redact::Redacted) values only. Knows nothing of files and arguments.
+//! [`Redacted`](contrail_redact::Redacted) values only. Knows nothing of files and arguments.
 
 mod row;
 mod rows;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::redact::Redactor;
+use contrail_redact::Redactor;
 
 /// One exchange with its findings, and the facts of its token.
 #[derive(Debug, Clone, Serialize, Deserialize)]

@@ -12,13 +12,11 @@ use contrail_exchange::{
     finding::{Blame, Verdict},
     hex::hex,
 };
+use contrail_redact::{JudgedExchange, Redacted};
 use ring::digest::{SHA256, digest};
 
 use super::row::{Finding, Row, Token};
-use crate::{
-    redact::{JudgedExchange, Redacted},
-    report::audit::{client_of, name_of},
-};
+use crate::report::audit::{client_of, name_of};
 
 /// Bytes of the SHA-256 of a token's facts that make its key.
 const KEY: usize = 16;

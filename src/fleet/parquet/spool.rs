@@ -4,10 +4,10 @@
 
 use std::io::{self, BufRead as _, BufReader, BufWriter, Seek as _, SeekFrom, Write as _};
 
+use contrail_redact::Redactor;
 use tempfile::SpooledTempFile;
 
 use super::row::Row;
-use crate::redact::Redactor;
 
 /// Bytes that are kept in memory before the temporary file is made.
 const MAX_IN_MEMORY: usize = 4 << 20;

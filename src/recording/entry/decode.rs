@@ -10,6 +10,7 @@ use contrail_exchange::{
     json::lenient::{Known, LenientError, LenientFault, Raw},
     token::{self, TokenCache, known_scheme},
 };
+use contrail_redact::is_label;
 use http::{HeaderName, HeaderValue, Method, Version};
 
 use super::{
@@ -21,7 +22,6 @@ use super::{
     note::{self, HeadTokens, Record},
 };
 use crate::recording::{LaidOut, Note};
-use crate::redact::is_label;
 
 /// `startedDateTime` of every entry of a fixture, which holds no run-time.
 pub(in crate::recording) const NO_INSTANT: &str = "1970-01-01T00:00:00.000Z";

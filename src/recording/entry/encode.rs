@@ -8,6 +8,7 @@ use contrail_exchange::{
     finding::Verdict,
     json::write::{self, comma, escaped, instant, is_plain, millis, number, raw, string},
 };
+use contrail_redact::{JudgedExchange, Redacted};
 use http::Version;
 
 use super::{
@@ -16,7 +17,6 @@ use super::{
     style::{BodyLocation, JournalContext, Style},
 };
 use crate::recording::Attested;
-use crate::redact::{JudgedExchange, Redacted};
 
 /// Appends one journal line, line feed included.
 pub fn encode(

@@ -6,10 +6,10 @@ use contrail_exchange::{
     Credential, Request,
     json::write::{comma, raw, string},
 };
+use contrail_redact as redact;
 use http::header;
 
 use super::encode_note;
-use crate::redact;
 
 /// The facts of a fixture's tokens, by the numbers of their labels: a label, and the facts as JSON.
 #[derive(Debug, Default)]

@@ -1,15 +1,14 @@
 //! Entries on their way into a journal: encoded by as many threads as there are, written by one.
 
+use contrail_redact::{JudgedExchange, Redacted};
+
 use super::{
     chain::line_digest,
     unrecorded::{self, Unrecorded},
 };
-use crate::{
-    recording::{
-        Attested, JournalContext,
-        entry::{encode, encode_note::Tokens},
-    },
-    redact::{JudgedExchange, Redacted},
+use crate::recording::{
+    Attested, JournalContext,
+    entry::{encode, encode_note::Tokens},
 };
 
 /// Entries that are encoded and in no file yet.

@@ -6,6 +6,8 @@ use std::{
     sync::{Arc, atomic::AtomicBool},
 };
 
+use contrail_redact::{JudgedExchange, Redacted};
+
 use super::{
     batch::{Encoder, EntryBatch},
     chain::{ChainHead, line_digest},
@@ -15,10 +17,7 @@ use super::{
     trail::{Trail, TrailOptions},
     unrecorded::{self, Unrecorded},
 };
-use crate::{
-    recording::{Attested, JournalContext, WriteError},
-    redact::{JudgedExchange, Redacted},
-};
+use crate::recording::{Attested, JournalContext, WriteError};
 
 /// An open journal.
 #[derive(Debug)]

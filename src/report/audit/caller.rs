@@ -14,16 +14,14 @@ use contrail_exchange::{
     plural::plural,
     visible::visible,
 };
+use contrail_redact::{JudgedExchange, Redacted, Redactor};
 use serde_json::{Value, json};
 
 use super::{
     least::{least, suffices},
     waits::Early,
 };
-use crate::{
-    redact::{JudgedExchange, Redacted, Redactor},
-    report::{Cited, ExchangeRef, cited::Citation, first::First},
-};
+use crate::report::{Cited, ExchangeRef, cited::Citation, first::First};
 
 /// Maximum scopes of one caller, whose names a hostile client can choose.
 const MAX_SCOPES: usize = 2000;

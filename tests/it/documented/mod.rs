@@ -12,7 +12,7 @@ mod symptoms;
 
 use std::{collections::BTreeSet, fs, path::Path};
 
-use contrail::redact;
+use contrail_redact as redact;
 use serde_json::Value;
 
 use crate::support::{

@@ -14,14 +14,14 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use contrail::{
-    recording::{self, Check, FoldOptions, FoldSource, Folded, Journal, JournalContext, Keep, Take, TrailOptions},
-    redact::{JudgedExchange, Plan, Redactor},
+use contrail::recording::{
+    self, Check, FoldOptions, FoldSource, Folded, Journal, JournalContext, Keep, Take, TrailOptions,
 };
 use contrail_exchange::{
     Body, Credential, Exchange, Headers, Presence, Request, Response, Target, Timings, TokenFacts, Transport,
     finding::{Finding, Rule, Verdict},
 };
+use contrail_redact::{JudgedExchange, Plan, Redactor};
 use http::{HeaderName, HeaderValue, Method, Version};
 use serde_json::Value;
 use tempfile::TempDir;

@@ -1,0 +1,167 @@
+//! The messages of an exchange: everything in them is recognised first, then replaced.
+
+use std::{collections::HashSet, sync::Arc};
+
+use bytes::Bytes;
+use contrail_exchange::{Body, Headers, Presence, Request, Response, Withheld, json};
+use http::{HeaderValue, header};
+
+use super::{head::Head, labelled::labelled, redaction::Redaction};
+use crate::{
+    find::grammar::{Parsed, Unparsable},
+    known::{index::Index, search},
+    mark::Mark,
+};
+
+/// What is known of a message before anything is replaced.
+struct Noticed {
+    head: Head,
+    parsed: Option<Parsed>,
+    /// The body may hold a known secret other than as it is.
+    hides: bool,
+    body: Vec<Mark>,
+    /// What becomes of the body as a whole.
+    fate: Fate,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    Kept,
+    /// It does not parse, and its secrets cannot be located: withheld.
+    Unparsable,
+    /// It is cut: what there is of it goes.
+    Cut,
+}
+
+impl Redaction<'_> {
+    /// Redacts both messages; afterwards the index holds every secret of them.
+    pub(crate) fn messages(&mut self, request: &mut Request, response: Option<&mut Response>) {
+        let method = self.detect_method(&request.method);
+        let (path, query) = self.detect_target(&request.target);
+        let first = self.read(&request.headers, &request.body, false);
+        let second = response.as_ref().map(|response| self.read(&response.headers, &response.body, true));
+        self.detect_credential(&request.credential);
+        let index = self.redactor.memory().index();
+        self.write_method(&index, &mut request.method, method);
+        self.write_target(&index, &mut request.target, path, query);
+        self.write(&index, &mut request.headers, &mut request.body, first, false);
+        self.write_credential(&index, &mut request.credential);
+        if let (Some(response), Some(second)) = (response, second) {
+            self.write(&index, &mut response.headers, &mut response.body, second, true);
+        }
+    }
+
+    /// Recognises the secrets of both messages, and replaces nothing.
+    pub(crate) fn recognise(&mut self, request: &Request, response: Option<&Response>) {
+        self.detect_method(&request.method);
+        self.detect_target(&request.target);
+        self.detect_credential(&request.credential);
+        self.read(&request.headers, &request.body, false);
+        if let Some(response) = response {
+            self.read(&response.headers, &response.body, true);
+        }
+    }
+
+    /// Recognises the secrets of a response's header fields.
+    pub(crate) fn recognise_headers(&mut self, headers: &Headers) {
+        self.read_head(headers, true);
+    }
+
+    fn read(&mut self, headers: &Headers, body: &Body, response: bool) -> Noticed {
+        let mut reading = Noticed {
+            head: self.read_head(headers, response),
+            parsed: None,
+            hides: false,
+            body: Vec::new(),
+            fate: Fate::Kept,
+        };
+        if body.content.is_empty() {
+            return reading;
+        }
+        let parsed = match self.redactor.parse_body(headers, body) {
+            Ok(parsed) => parsed,
+            Err(Unparsable(parsed)) => {
+                reading.fate = Fate::Unparsable;
+                parsed
+            }
+        };
+        // Where nothing of it is kept, what it shows may come again elsewhere.
+        match body.presence {
+            Presence::Whole => {}
+            Presence::Truncated { .. } => reading.fate = Fate::Cut,
+            Presence::Withheld(_) => reading.fate = Fate::Unparsable,
+        }
+        reading.hides = self.redactor.detect_body(&parsed, body, &mut reading.body);
+        reading.parsed = Some(parsed);
+        reading
+    }
+
+    fn write(&mut self, index: &Index, headers: &mut Headers, body: &mut Body, reading: Noticed, response: bool) {
+        self.write_head(index, headers, reading.head, response);
+        match reading.fate {
+            Fate::Kept => {}
+            Fate::Cut => {
+                body.content = Bytes::new();
+                self.touched.elsewhere = true;
+                return;
+            }
+            Fate::Unparsable => {
+                self.remember(&reading.body, &body.content, response);
+                self.withhold(headers, body);
+                return;
+            }
+        }
+        let Some(parsed) = &reading.parsed else { return };
+        body.malformed |= parsed.is_malformed();
+        if reading.body.is_empty() && !reading.hides && !search::is_worth_uncoded(index, &body.content) {
+            return;
+        }
+        let mut marks = reading.body;
+        self.redactor.mark_known_body(index, parsed, body, &mut marks);
+        self.remember(&marks, &body.content, response);
+        self.remember_pieces(parsed, &marks, &body.content);
+        let mut places: Vec<Arc<str>> = marks.iter().filter_map(|mark| mark.place.clone()).collect();
+        // The marks of one value stand together.
+        places.dedup_by(|place, last| Arc::ptr_eq(place, last));
+        labelled(parsed, &body.content, &mut places);
+        let new = self.replaced(&body.content, marks, Some(response));
+        let document = new.as_ref().filter(|_| parsed.is_json()).map(|new| json::Document::parse(new.clone()));
+        // A name that was replaced may have become the name beside it.
+        if let Some(Err(_)) = document {
+            self.withhold(headers, body);
+            return;
+        }
+        let document = document.and_then(Result::ok);
+        let mut known: HashSet<String> = body.redacted.iter().cloned().collect();
+        for place in places {
+            let place = self.place_in(index, document.as_ref(), &place);
+            if known.insert(place.clone()) {
+                body.redacted.push(place);
+            }
+        }
+        let Some(new) = new else { return };
+        body.content = new.into();
+        self.touched.elsewhere = true;
+        resize(headers, body);
+    }
+
+    fn withhold(&mut self, headers: &mut Headers, body: &mut Body) {
+        if !matches!(body.presence, Presence::Withheld(_)) {
+            *body = Body::withheld(Withheld::Unparsable, None);
+        }
+        body.content = Bytes::new();
+        headers.retain(|name, _| name != header::CONTENT_LENGTH);
+        self.touched.elsewhere = true;
+    }
+}
+
+/// A body's sizes are those of what is kept, so that none shows the length of what was replaced.
+pub(crate) fn resize(headers: &mut Headers, body: &mut Body) {
+    let size = body.content.len();
+    body.wire_size = Some(size as u64);
+    for (name, value) in headers.iter_mut() {
+        if name == header::CONTENT_LENGTH {
+            *value = HeaderValue::from(size);
+        }
+    }
+}

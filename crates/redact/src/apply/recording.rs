@@ -1,0 +1,350 @@
+//! HAR files: in a HAR file a value's place shows what it is. A pair of `name` and `value` in `headers`, `cookies`,
+//! `queryString` or `params`; a body as `text` beside `mimeType`. Members of other names are read as text, since
+//! `_contrail.token` and its like hold public facts.
+
+use std::{cell::LazyCell, collections::HashSet, ops::Range, sync::Arc};
+
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use bytes::Bytes;
+use contrail_exchange::{
+    Body, Headers,
+    json::{self, Document, Kind as JsonKind, Node},
+};
+use http::{HeaderName, HeaderValue, header};
+
+use super::{cleaned::Cleaned, redaction::Redaction};
+use crate::{
+    Redacted, Redactor,
+    find::{
+        detect::{MAX_CODINGS, listed_kind},
+        grammar::{Parsed, Unparsable},
+        header_names,
+        names::{self, FieldContext},
+        walk::{Places, Token, Walk},
+    },
+    kind::Kind,
+    known::index::Index,
+    mark::Mark,
+    view::View,
+};
+
+/// What the values of an object are, by the name of the list that it stands in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pairs {
+    Headers,
+    Cookies,
+    Parameters,
+    /// No pair: the address of a request or a redirect.
+    Addresses,
+}
+
+/// Where a container of a HAR file stands.
+#[derive(Debug, Clone, Copy, Default)]
+struct Context<'d> {
+    pairs: Option<Pairs>,
+    entry: Option<Node<'d>>,
+    response: bool,
+}
+
+impl<'d> Context<'d> {
+    /// The context of a member of this name, inside of `entry`.
+    fn of_member(self, entry: Option<Node<'d>>, name: &str) -> Self {
+        Self { pairs: pairs_of(name), entry, response: name == "response" || (self.response && name == "content") }
+    }
+
+    /// Places of a body that hold labels already, as `_contrail` says.
+    fn done(self) -> Vec<String> {
+        let side = if self.response { "response" } else { "request" };
+        let places = self.entry.and_then(|entry| entry.get("_contrail")?.get(side)?.get("redacted"));
+        places.into_iter().flat_map(Node::items).filter_map(|item| Some(item.as_str()?.into_owned())).collect()
+    }
+}
+
+/// A body inside a HAR entry whose text is not edited in place: the whole string is replaced.
+struct Coded {
+    /// Inside the quotes.
+    range: Range<usize>,
+    place: String,
+    body: Body,
+    /// The file holds it in base64.
+    encoded: bool,
+    /// `None`: its secrets cannot be located.
+    parsed: Option<Parsed>,
+}
+
+/// A whole string that is replaced: where, by what, and what to say about it (where, which secret).
+pub(super) type Whole = (Range<usize>, Vec<u8>, Option<(String, u32)>);
+
+impl Redactor {
+    /// As [`Redactor::file`]; `content` is what the document was parsed from.
+    pub(super) fn recording(&self, document: &Document, content: &Bytes) -> Cleaned {
+        let (mut marks, mut coded, mut resized) = (Vec::new(), Vec::new(), Vec::new());
+        let mut walk: Walk<'_, Context<'_>> = Walk::new();
+        walk.open(Token::Root, document.root(), Context::default());
+        while let Some((node, context)) = walk.next() {
+            let pairs = context.pairs;
+            let pair = pairs.and_then(|pairs| Some((pairs, node.get("name")?.as_str()?, node.get("value")?)));
+            let media = node.get("mimeType").and_then(Node::as_str);
+            let entry = LazyCell::new(|| if node.get("request").is_some() { Some(node) } else { context.entry });
+            let listed = LazyCell::new(|| listed_kind(node));
+            for (name, value) in node.entries() {
+                let token = Token::Name(name.as_str().unwrap_or_default());
+                let Token::Name(text) = &token else { continue };
+                if value.kind() != JsonKind::String {
+                    if !matches!(value.kind(), JsonKind::Array | JsonKind::Object) {
+                        continue;
+                    }
+                    walk.open(token.clone(), value, context.of_member(*entry, text));
+                    continue;
+                }
+                let place = || walk.pointer(&token);
+                match (&pair, &media) {
+                    (Some((pairs, held, _)), _) if text == "value" => {
+                        self.detect_pair(*pairs, held, value, &place, &mut marks);
+                    }
+                    (_, Some(media)) if text == "text" && !value.as_str().unwrap_or_default().is_empty() => {
+                        let encoded = is_base64(node);
+                        let done = context.done();
+                        coded.extend(self.detect_content(media, value, encoded, done, &place, &mut marks));
+                    }
+                    _ if matches!(&**text, "url" | "redirectURL") => {
+                        self.detect_pair(Pairs::Addresses, text, value, &place, &mut marks);
+                    }
+                    _ if names::is_listed_value(text)
+                        && let Some(kind) = *listed =>
+                    {
+                        let secret = value.as_str().unwrap_or_default();
+                        self.detect_text(secret.as_bytes(), 1, &mut Vec::new());
+                        let range = value.span().start + 1..value.span().end - 1;
+                        let id = self.learn(secret.as_bytes(), kind);
+                        marks.extend(id.map(|id| Mark { place: Some(place().into()), ..Mark::value(range, id) }));
+                    }
+                    _ => self.detect_string(value, MAX_CODINGS, &mut marks, Some(&place)),
+                }
+            }
+            for (at, item) in node.items().enumerate() {
+                match item.kind() {
+                    JsonKind::String => {
+                        let token = Token::Index(at);
+                        self.detect_string(item, MAX_CODINGS, &mut marks, Some(&|| walk.pointer(&token)));
+                    }
+                    // An item of `headers` is a header.
+                    JsonKind::Array | JsonKind::Object => walk.open(Token::Index(at), item, context),
+                    _ => {}
+                }
+            }
+        }
+        let index = self.memory().index();
+        self.mark_known_json(&index, document, &Places::of_file(), &mut marks);
+        let mut edits = Vec::new();
+        let mut withheld = 0;
+        for body in coded {
+            let Some(parsed) = &body.parsed else {
+                withheld += 1;
+                resized.push(body.place);
+                edits.push((body.range, Vec::new(), None));
+                continue;
+            };
+            if let Some((text, secret)) = self.recode(&index, parsed, &body) {
+                resized.push(body.place.clone());
+                edits.push((body.range, text.into_bytes(), Some((body.place, secret))));
+            }
+        }
+        edits.sort_by_key(|(range, ..)| range.start);
+        marks.retain(|mark| {
+            let after = edits.partition_point(|(range, ..)| range.start <= mark.range.start);
+            after.checked_sub(1).is_none_or(|at| mark.range.end > edits[at].0.end)
+        });
+        let mut resized: HashSet<String> = resized.into_iter().collect();
+        let texts = marks.iter().filter_map(|mark| mark.place.as_ref()).filter(|place| place.ends_with("/text"));
+        resized.extend(texts.map(ToString::to_string));
+        let mut cleaned = self.cleaned(content, marks, edits, withheld);
+        if !resized.is_empty()
+            && let Some(sized) = resize(&Bytes::copy_from_slice(&cleaned.content), &resized)
+        {
+            cleaned.content = Redacted(sized);
+        }
+        cleaned
+    }
+
+    /// The inside of the string that holds a body, without its secrets; `None` if it has none.
+    fn recode(&self, index: &Index, parsed: &Parsed, coded: &Coded) -> Option<(String, u32)> {
+        let body = &coded.body;
+        let mut marks = Vec::new();
+        self.detect_body(parsed, body, &mut marks);
+        self.mark_known_body(index, parsed, body, &mut marks);
+        let secret = marks.first()?.secret;
+        let new = Redaction::new(self, None).replaced(&body.content, marks, None)?;
+        if coded.encoded {
+            return Some((BASE64_STANDARD.encode(new), secret));
+        }
+        let mut text = String::new();
+        json::quote(&String::from_utf8_lossy(&new), &mut text);
+        Some((text[1..text.len() - 1].to_owned(), secret))
+    }
+
+    fn detect_pair(&self, pairs: Pairs, name: &str, value: Node<'_>, place: &dyn Fn() -> String, out: &mut Vec<Mark>) {
+        let text = value.as_str().unwrap_or_default();
+        let raw = value.raw().as_bytes();
+        let view = View::unescape(&raw[1..raw.len() - 1]);
+        let start = value.span().start + 1;
+        let mut marks = Vec::new();
+        match pairs {
+            Pairs::Headers => {
+                match HeaderName::from_bytes(name.trim().as_bytes()) {
+                    Ok(name) => marks = self.detect_header(&name, text.as_bytes()),
+                    // No field has such a name; some other tool wrote it.
+                    Err(_) => match header_names::by_listed_name(name) {
+                        Some(kind) => {
+                            let whole = |id| Mark::value(0..text.len(), id);
+                            marks.extend(self.learn(text.as_bytes(), kind).map(whole));
+                        }
+                        None => self.detect_text(text.as_bytes(), 2, &mut marks),
+                    },
+                }
+            }
+            Pairs::Addresses => {
+                self.detect_text(text.as_bytes(), MAX_CODINGS - 1, &mut marks);
+                self.detect_addresses(text.as_bytes(), &mut marks);
+            }
+            Pairs::Cookies => {
+                marks.extend(self.learn(text.as_bytes(), Kind::Cookie).map(|id| Mark::value(0..text.len(), id)));
+            }
+            Pairs::Parameters => {
+                let kind = names::by_name(name, FieldContext::Parameter)
+                    .filter(|kind| names::selects(name, *kind, text.as_bytes()))
+                    .or_else(|| self.plan.is_key_parameter(name).then_some(Kind::ApiKey));
+                match kind {
+                    Some(kind) => {
+                        marks.extend(self.learn(text.as_bytes(), kind).map(|id| Mark::value(0..text.len(), id)));
+                    }
+                    None => self.detect_text(text.as_bytes(), MAX_CODINGS - 1, &mut marks),
+                }
+            }
+        }
+        if marks.is_empty() {
+            return;
+        }
+        let place: Arc<str> = place().into();
+        out.extend(marks.into_iter().map(|mark| {
+            let moved = mark.moved(|range| view.as_ref().map_or_else(|| range.clone(), |view| view.source(range)));
+            Mark { place: Some(Arc::clone(&place)), ..moved.moved(|range| start + range.start..start + range.end) }
+        }));
+    }
+
+    fn detect_content(
+        &self,
+        media: &str,
+        value: Node<'_>,
+        encoded: bool,
+        done: Vec<String>,
+        place: &dyn Fn() -> String,
+        out: &mut Vec<Mark>,
+    ) -> Option<Coded> {
+        let text = value.as_str().unwrap_or_default();
+        let raw = value.raw().as_bytes();
+        let range = value.span().start + 1..value.span().end - 1;
+        let content = if encoded { BASE64_STANDARD.decode(text.as_bytes()).ok() } else { None };
+        let in_place = content.is_none();
+        let mut body = Body::whole(content.unwrap_or_else(|| text.as_bytes().to_vec()));
+        body.redacted = done;
+        let parsed = self.parse_body(&content_type(media), &body);
+        match &parsed {
+            Err(Unparsable(parsed)) => {
+                self.detect_body(parsed, &body, &mut Vec::new());
+            }
+            Ok(parsed) => {
+                let mut marks = Vec::new();
+                self.detect_body(parsed, &body, &mut marks);
+                // A malformed body's labels may need quotes.
+                if in_place && !parsed.is_malformed() {
+                    let view = View::unescape(&raw[1..raw.len() - 1]);
+                    let place: Arc<str> = place().into();
+                    out.extend(marks.into_iter().map(|mark| {
+                        let moved =
+                            mark.moved(|inner| view.as_ref().map_or_else(|| inner.clone(), |view| view.source(inner)));
+                        let moved = moved.moved(|inner| range.start + inner.start..range.start + inner.end);
+                        Mark { place: Some(Arc::clone(&place)), ..moved }
+                    }));
+                    return None;
+                }
+            }
+        }
+        Some(Coded { range, place: place(), body, encoded: !in_place, parsed: parsed.ok() })
+    }
+}
+
+/// A HAR file, or an entry of one (a line of a journal).
+/// The header that declares a media type; none where the type cannot be a header.
+pub(super) fn content_type(media: &str) -> Headers {
+    HeaderValue::from_str(media)
+        .ok()
+        .filter(|_| !media.is_empty())
+        .map(|value| (header::CONTENT_TYPE, value))
+        .into_iter()
+        .collect()
+}
+
+pub(super) fn is_recording(document: &Document) -> bool {
+    // A mended document may name a member twice.
+    document.root().entries().any(|(name, value)| {
+        name.is_str("request") || (name.is_str("log") && value.entries().any(|(name, _)| name.is_str("entries")))
+    })
+}
+
+fn pairs_of(list: &str) -> Option<Pairs> {
+    match list {
+        "headers" => Some(Pairs::Headers),
+        "cookies" => Some(Pairs::Cookies),
+        "queryString" | "params" => Some(Pairs::Parameters),
+        _ => None,
+    }
+}
+
+/// Sizes beside the bodies whose text changed: `size`, `bodySize` and `Content-Length` of their messages.
+fn resize(content: &Bytes, places: &HashSet<String>) -> Option<Vec<u8>> {
+    let document = Document::parsed_or_mended(content)?;
+    let mut edits: Vec<(Range<usize>, Vec<u8>)> = Vec::new();
+    // Beside each container, the one that it stands in.
+    let mut walk: Walk<'_, Option<Node<'_>>> = Walk::new();
+    walk.open(Token::Root, document.root(), None);
+    while let Some((node, outer)) = walk.next() {
+        for (name, value) in node.entries() {
+            if matches!(value.kind(), JsonKind::Array | JsonKind::Object) {
+                walk.open(Token::Name(name.as_str().unwrap_or_default()), value, Some(node));
+            }
+        }
+        for (at, item) in node.items().enumerate() {
+            walk.open(Token::Index(at), item, Some(node));
+        }
+        let (Some(text), Some(message)) = (node.get("text").and_then(Node::as_str), outer) else { continue };
+        if places.contains(&walk.pointer(&Token::Name("text".into()))) {
+            let length = length(&text, is_base64(node)).to_string().into_bytes();
+            edits.extend(sizes(node, message).map(|range| (range, length.clone())));
+        }
+    }
+    edits.sort_by_key(|(range, _)| range.start);
+    edits.dedup_by_key(|(range, _)| range.start);
+    (!edits.is_empty()).then(|| json::splice(content, &edits))
+}
+
+/// Where the sizes of a body stand.
+fn sizes<'d>(body: Node<'d>, message: Node<'d>) -> impl Iterator<Item = Range<usize>> {
+    let numbers = [body.get("size"), message.get("bodySize")].into_iter().flatten();
+    let numbers = numbers.filter(|node| node.kind() == JsonKind::Number && !node.raw().starts_with('-'));
+    let fields = message.get("headers").into_iter().flat_map(Node::items).filter_map(|field| {
+        let name = field.get("name")?.as_str()?;
+        field
+            .get("value")
+            .filter(|value| name.eq_ignore_ascii_case("content-length") && value.kind() == JsonKind::String)
+    });
+    numbers.map(Node::span).chain(fields.map(|value| value.span().start + 1..value.span().end - 1))
+}
+
+fn is_base64(body: Node<'_>) -> bool {
+    ["encoding", "_encoding"].iter().any(|name| body.get(name).is_some_and(|coding| coding.is_str("base64")))
+}
+
+fn length(text: &str, base64: bool) -> usize {
+    if base64 { BASE64_STANDARD.decode(text.as_bytes()).map_or(0, |bytes| bytes.len()) } else { text.len() }
+}

@@ -1,0 +1,101 @@
+//! One exchange on its way through redaction: what its parts share, and putting labels where marks are.
+
+use std::sync::Arc;
+
+use contrail_exchange::json;
+
+use crate::{
+    Bounds, Redactor, Touched, label,
+    mark::{self, Mark},
+};
+
+/// One exchange on its way through redaction: recognise everything first, then replace.
+pub(crate) struct Redaction<'r> {
+    pub(super) redactor: &'r Redactor,
+    /// See [`crate::known::memory::Memory::begin`].
+    pub(super) began: u64,
+    /// Where bodies' bounds come from.
+    pub(super) operation: Option<&'r str>,
+    pub(crate) touched: Touched,
+    pub(super) form_values: Vec<FormValue>,
+    pub(super) pieces: Vec<Piece>,
+    /// Header fields, one per line, searched together.
+    pub(super) heads: Vec<u8>,
+}
+
+/// A value that was replaced in its field only, so a finding about that field has to follow.
+pub(super) struct FormValue {
+    pub(super) response: bool,
+    pub(super) place: Arc<str>,
+    pub(super) value: String,
+    pub(super) label: String,
+}
+
+/// A field of a form that is something else: the check's text about it is a piece of a text that was redacted as
+/// another.
+pub(super) struct Piece {
+    pub(super) place: String,
+    pub(super) value: String,
+    /// The same of what is left.
+    pub(super) redacted: (String, String),
+}
+
+impl<'r> Redaction<'r> {
+    pub(crate) fn new(redactor: &'r Redactor, operation: Option<&'r str>) -> Self {
+        let began = redactor.memory().begin();
+        Self {
+            redactor,
+            began,
+            operation,
+            touched: Touched::default(),
+            form_values: Vec::new(),
+            pieces: Vec::new(),
+            heads: Vec::new(),
+        }
+    }
+
+    pub(super) fn bounds(&self, mark: &Mark, body: Option<bool>) -> Bounds {
+        match (body, self.operation, &mark.place, &self.redactor.shapes) {
+            (Some(response), Some(operation), Some(place), Some(shapes)) if mark.whole => {
+                shapes.bounds(operation, response, place)
+            }
+            _ => Bounds::default(),
+        }
+    }
+
+    /// The text with labels where the marks are; `None` if nothing changes. `body` says which message's body it is.
+    pub(crate) fn replaced(&self, text: &[u8], marks: Vec<Mark>, body: Option<bool>) -> Option<Vec<u8>> {
+        if marks.is_empty() {
+            return None;
+        }
+        let edits: Vec<_> = mark::merge_overlaps(marks)
+            .into_iter()
+            .map(|mark| {
+                let secret = {
+                    let mut memory = self.redactor.memory();
+                    memory.see(mark.secret);
+                    memory.secret(mark.secret)
+                };
+                let label = if mark.number {
+                    secret.number.to_string()
+                } else {
+                    label::text(secret.kind, secret.number, self.bounds(&mark, body))
+                };
+                let label = if mark.quoted { format!("\"{label}\"") } else { label };
+                (mark.range, label.into_bytes())
+            })
+            .collect();
+        Some(json::splice(text, &edits))
+    }
+}
+
+impl Drop for Redaction<'_> {
+    fn drop(&mut self) {
+        self.redactor.memory().done(self.began);
+    }
+}
+
+/// Texts that were valid UTF-8 before whole characters of them were replaced.
+pub(super) fn lossy(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}

@@ -1,0 +1,189 @@
+//! Secrets in what the check states about an exchange: places, values that it saw, and texts of contrail's own.
+
+use std::{collections::HashMap, ops::Range};
+
+use contrail_exchange::{
+    finding::{Rule, Verdict},
+    json, media,
+};
+
+use super::redaction::{FormValue, Piece, Redaction, lossy};
+use crate::{
+    find::{detect::MAX_CODINGS, fields, grammar::Parsed, steps::looked},
+    kind::{self, MatchScope},
+    known::{index::Index, search},
+    label,
+    mark::Mark,
+};
+
+impl Redaction<'_> {
+    /// A place of a body as the redacted body has it: the names that lead there are redacted as they are there.
+    pub(super) fn place_in(&self, index: &Index, document: Option<&json::Document>, place: &str) -> String {
+        let Some(mut place) = self.pointer(index, place) else { return place.to_owned() };
+        // Beside another name of the same beginning a label may read otherwise; then more of the body counts as
+        // redacted.
+        while document.is_some_and(|document| document.pointer(&place).is_none()) {
+            place.truncate(place.rfind('/').unwrap_or(0));
+        }
+        place
+    }
+
+    /// A JSON pointer whose names are redacted; `None` if nothing changes.
+    fn pointer(&self, index: &Index, pointer: &str) -> Option<String> {
+        let mut changed = false;
+        let mut out = String::new();
+        for token in pointer.strip_prefix('/')?.split('/') {
+            let name = json::unescape_pointer(token);
+            let new = self.name(index, &name);
+            changed |= new.is_some();
+            json::push_pointer(&mut out, new.as_deref().unwrap_or(&name));
+        }
+        // A secret with a `/` of its own in it may go from one name to the next.
+        changed |= self.rewrite(index, &mut out);
+        changed.then_some(out)
+    }
+
+    /// A name out of a message, or another text of it that stands by itself, without its secrets; `None` if it has
+    /// none.
+    fn name(&self, index: &Index, name: &str) -> Option<String> {
+        /// No shape of a secret is shorter than this without a sign of punctuation.
+        const MAX_BARE: usize = 14;
+        let text = name.as_bytes();
+        let is_bare = text.len() <= MAX_BARE && text.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+        let mut marks = Vec::new();
+        if !is_bare || self.redactor.plan.is_extended() {
+            self.redactor.detect_text(text, MAX_CODINGS - 1, &mut marks);
+        }
+        search::find(index, text, false, &mut marks);
+        self.replaced(text, marks, None).map(|new| lossy(&new))
+    }
+
+    /// Replaces secrets in a text that was taken from a message: where a finding is, what was seen there.
+    pub(crate) fn derived(&self, index: &Index, text: &mut String) -> bool {
+        let new = if text.starts_with('/') { self.pointer(index, text) } else { self.name(index, text) };
+        new.map(|new| *text = new).is_some()
+    }
+
+    /// Replaces known secrets in a text of ours.
+    pub(crate) fn rewrite(&self, index: &Index, text: &mut String) -> bool {
+        let mut marks = Vec::new();
+        search::find(index, text.as_bytes(), false, &mut marks);
+        match self.replaced(text.as_bytes(), marks, None) {
+            Some(new) => {
+                *text = lossy(&new);
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Replaces known secrets in the check's findings, and in the reasons for what is unchecked.
+    pub(crate) fn verdict(&mut self, verdict: &mut Verdict) {
+        if verdict.findings.is_empty() && verdict.reasons.is_empty() {
+            return;
+        }
+        let index = self.redactor.memory().index();
+        for reason in &mut verdict.reasons {
+            self.derived(&index, &mut reason.at);
+            if let std::borrow::Cow::Owned(text) = &mut reason.reason {
+                self.rewrite(&index, text);
+            }
+        }
+        let form_values = std::mem::take(&mut self.form_values);
+        let mut at_place: HashMap<&str, Vec<&FormValue>> = HashMap::new();
+        for held in &form_values {
+            // A parameter's finding has its name, a field's its pointer.
+            for place in [Some(&*held.place), held.place.strip_prefix('/')].into_iter().flatten() {
+                at_place.entry(place).or_default().push(held);
+            }
+        }
+        for finding in &mut verdict.findings {
+            let mut changed = false;
+            if let Some(piece) = self.pieces.iter().find(|piece| piece.place == finding.at) {
+                if let Some(seen) = finding.seen.as_mut().filter(|_| !piece.value.is_empty()) {
+                    *seen = seen.replace(&piece.value, &piece.redacted.1);
+                }
+                finding.at.clone_from(&piece.redacted.0);
+                changed = true;
+            }
+            for held in at_place.get(&*finding.at).into_iter().flatten().filter(|held| held.is_of_side(finding.rule)) {
+                looked(held.value.len());
+                let texts = finding.seen.as_mut().into_iter().chain(match &mut finding.expected {
+                    std::borrow::Cow::Owned(text) => Some(text),
+                    std::borrow::Cow::Borrowed(_) => None,
+                });
+                for text in texts {
+                    if text.contains(&held.value) {
+                        *text = text.replace(&held.value, &held.label);
+                        changed = true;
+                    }
+                }
+            }
+            changed |= self.derived(&index, &mut finding.at);
+            if let Some(seen) = &mut finding.seen {
+                changed |= self.name(&index, seen).map(|new| *seen = new).is_some();
+            }
+            if let std::borrow::Cow::Owned(expected) = &mut finding.expected {
+                changed |= self.rewrite(&index, expected);
+            }
+            self.touched.elsewhere |= changed;
+        }
+        self.form_values = form_values;
+    }
+
+    /// Values that stay in their field by value, for the findings about it.
+    pub(super) fn remember(&mut self, marks: &[Mark], text: &[u8], response: bool) {
+        for mark in marks.iter().filter(|mark| mark.whole) {
+            let Some(place) = &mark.place else { continue };
+            let Some(value) = text.get(mark.range.clone()) else { continue };
+            if kind::match_scope(value) == MatchScope::Anywhere || label::is_label_bytes(value) {
+                continue;
+            }
+            let secret = self.redactor.memory().secret(mark.secret);
+            let label = if mark.number {
+                secret.number.to_string()
+            } else {
+                label::text(secret.kind, secret.number, self.bounds(mark, Some(response)))
+            };
+            self.form_values.push(FormValue { response, place: place.clone(), value: lossy(value), label });
+        }
+    }
+
+    /// What becomes of the fields of a form that is something else, for the findings about them.
+    pub(super) fn remember_pieces(&mut self, parsed: &Parsed, marks: &[Mark], text: &[u8]) {
+        /// Such a body has hardly any fields; a finding about a further one loses the value that it saw.
+        const MAX_PIECES: usize = 1000;
+        let Some(fields) = parsed.cut_form() else { return };
+        for field in fields.iter().take(MAX_PIECES) {
+            let left = |range: &Range<usize>| {
+                let inside = marks.iter().filter(|mark| mark.range.start < range.end && range.start < mark.range.end);
+                let inside = inside.map(|mark| {
+                    let (start, end) = (mark.range.start.max(range.start), mark.range.end.min(range.end));
+                    Mark::part(start - range.start..end - range.start, mark.secret)
+                });
+                let raw = &text[range.clone()];
+                let new = self.replaced(raw, inside.collect(), None);
+                lossy(&media::decoded(new.as_deref().unwrap_or(raw)))
+            };
+            let redacted = (fields::field_place(&left(&field.name.range())), left(&field.value.range()));
+            let value = lossy(field.value.decoded(text));
+            let place = fields::field_place(&fields::name_of(field, text));
+            if redacted.0 != place || redacted.1 != value {
+                self.pieces.push(Piece { place, value, redacted });
+            }
+        }
+    }
+}
+
+impl FormValue {
+    /// Whether a finding of this rule can be about its message.
+    fn is_of_side(&self, rule: Rule) -> bool {
+        match rule {
+            Rule::RequestBody | Rule::RequestBodyUndocumented | Rule::QueryParameter | Rule::QueryUndocumented => {
+                !self.response
+            }
+            Rule::ResponseBody | Rule::ResponseBodyUndocumented => self.response,
+            _ => true,
+        }
+    }
+}

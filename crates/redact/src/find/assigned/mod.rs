@@ -1,0 +1,285 @@
+//! Values after a name and a sign: `name=value`, `"name": "value"`, `name is value`, `--name value`.
+//!
+//! One reader for any text and for text that claims to be JSON and is not, which it reads more boldly: there a sign or a
+//! quote may be missing, and what is masked needlessly is lost in a body that nobody can parse. A value reaches to the
+//! end of its longest reading. What a shorter reading takes for it is learned, too.
+
+#[cfg(test)]
+mod tests;
+mod value;
+
+use std::{cell::Cell, ops::Range};
+
+use self::value::Value;
+use super::{
+    emit::Emit,
+    header_names,
+    names::{self, FieldContext, JWK_PRIVATE, OAUTH, is_listed_name, is_listed_value},
+    steps::looked,
+};
+use crate::{kind::Kind, label};
+
+// curl's user and password.
+expression!(USER, r#"(?-u)\s(?:-[A-Za-z]{0,6}[uU][ \t]*|--(?:proxy-)?user[ \t=]+)["']?[^\s:"']+:([^\s"'$<{][^\s"']*)"#);
+
+/// How often a byte may be looked at on the way to the end of a value, on average; beyond it, the rest is one secret.
+const MAX_LOOKS: usize = 16;
+
+/// How far behind the name of a value in a list the value may stand.
+const MAX_BESIDE: usize = 200;
+
+/// Passwords among the arguments of curl.
+pub(super) fn find_curl(text: &[u8], emit: &mut Emit<'_>) {
+    let Some(user) = &*USER else { return };
+    if memchr::memmem::find(text, b"curl").is_none() {
+        return;
+    }
+    for value in user.captures_iter(text).filter_map(|hit| hit.get(1)) {
+        // A container's user and group are numbers.
+        if !value.as_bytes().iter().all(u8::is_ascii_digit) && !label::holds(value.as_bytes()) {
+            emit(value.range(), Kind::Password);
+        }
+    }
+}
+
+/// Values after a name and a sign. `nearly` are the names that `--redact` adds, of text that claims to be JSON and is
+/// not.
+pub(super) fn find(text: &[u8], nearly: Option<&[&str]>, emit: &mut Emit<'_>) {
+    let holds = |name: &str| nearly.is_some() && memchr::memmem::find(text, name.as_bytes()).is_some();
+    let (has_key_type, has_oauth) = (holds("kty"), OAUTH.iter().any(|name| holds(name)));
+    let (looks, plain, comments) = (Cell::new(0), Cell::new((0, false)), Default::default());
+    let reading = Reading { text, nearly, has_key_type, has_oauth, looks, plain, comments };
+    let mut at = 0;
+    // The kind that `name: password` gives to the `value: …` beside it, and where that name ends.
+    let mut listed = None;
+    while let Some(start) = text[at..].iter().position(|byte| is_name(*byte)).map(|skipped| at + skipped) {
+        let name = start..skip(text, start, is_name);
+        looked(name.end - at);
+        at = name.end;
+        let Some(mut sign) = reading.sign(&name) else { continue };
+        if is_listed_name(&text[name.clone()]) && !sign.written.is_empty() {
+            listed = reading.listed(&sign).map(|kind| (kind, name.end));
+        }
+        let beside = listed.filter(|(_, at)| name.start < at + MAX_BESIDE && reading.is_value(&name));
+        sign.listed = beside.is_some();
+        let Some(kind) = beside.map(|(kind, _)| kind).or_else(|| reading.kind(&name, &sign)) else { continue };
+        if reading.looks.get() > text.len() * MAX_LOOKS {
+            emit(start..text.len(), Kind::Secret);
+            return;
+        }
+        if kind == Kind::Cookie && sign.written.contains(&b':') {
+            let start = skip(text, sign.value, |byte| is_quote(byte) || byte == b'\\');
+            let cookies = reading.cookies(&name, start);
+            let end = cookies.last().map(|last| last.end);
+            let new = cookies.into_iter().filter(|value| !label::holds(&text[value.clone()]));
+            new.for_each(|value| emit(value, kind));
+            if let Some(end) = end.filter(|_| start == sign.value) {
+                at = end;
+                continue;
+            }
+        }
+        let Some(Value { range, shorter }) = reading.value(&name, &sign, kind) else { continue };
+        // What is personal may stay, and its end is a guess.
+        if kind.is_personal() {
+            emit(range, kind);
+            continue;
+        }
+        at = range.end.max(at);
+        if !label::holds(&text[range.clone()]) {
+            shorter.into_iter().filter(|shorter| !shorter.is_empty()).for_each(|shorter| emit(shorter, kind));
+            emit(range, kind);
+        }
+    }
+}
+
+fn is_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'@')
+}
+
+/// Whether a name ends like the header field of a credential.
+fn is_authorization(name: &[u8]) -> bool {
+    name.to_ascii_lowercase().ends_with(b"authorization")
+}
+
+fn is_quote(byte: u8) -> bool {
+    matches!(byte, b'"' | b'\'' | b'`')
+}
+
+pub(super) fn skip(text: &[u8], at: usize, what: impl Fn(u8) -> bool) -> usize {
+    at + text[at..].iter().take_while(|byte| what(**byte)).count()
+}
+
+/// What stands between a name and its value.
+struct Sign<'t> {
+    /// As it is written; nothing or a word where it is empty.
+    written: &'t [u8],
+    /// The name stands in quotes.
+    quoted: bool,
+    /// A name beside it gives the kind of the value.
+    listed: bool,
+    /// Where the value may begin.
+    value: usize,
+}
+
+struct Reading<'t> {
+    text: &'t [u8],
+    /// Of text that is nearly JSON: the names that `--redact` adds.
+    nearly: Option<&'t [&'t str]>,
+    has_key_type: bool,
+    has_oauth: bool,
+    /// How many bytes were looked at on the way to the end of values.
+    looks: Cell<usize>,
+    /// The end of a value without quotes that does not look random, and whether a `=` is before it: no part of it up to
+    /// this end looks random either.
+    plain: Cell<(usize, bool)>,
+    /// Where the next comment of each sort ends, from a place on.
+    comments: [Cell<(usize, usize)>; 2],
+}
+
+impl<'t> Reading<'t> {
+    /// Counts the bytes from `at` to `end`, and gives `end`.
+    fn looked(&self, at: usize, end: usize) -> usize {
+        looked(end.saturating_sub(at));
+        self.looks.set(self.looks.get() + end.saturating_sub(at));
+        end
+    }
+
+    /// Past white space, and comments where the text is nearly JSON.
+    fn blank(&self, mut at: usize) -> usize {
+        loop {
+            at = skip(self.text, at, |byte| byte.is_ascii_whitespace());
+            let (comment, end) = match &self.text[at..] {
+                [b'/', b'*', ..] if self.nearly.is_some() => (&self.comments[0], &b"*/"[..]),
+                [b'/', b'/', ..] if self.nearly.is_some() => (&self.comments[1], &b"\n"[..]),
+                _ => return at,
+            };
+            let (from, until) = comment.get();
+            if !(from..until).contains(&at) {
+                let rest = &self.text[at..];
+                let length = memchr::memmem::find(rest, end).map(|found| found + end.len());
+                self.looked(at, at + length.unwrap_or(rest.len()));
+                comment.set((at, length.map_or(usize::MAX, |length| at + length)));
+            }
+            match comment.get() {
+                (_, usize::MAX) => return at,
+                (_, until) => at = until,
+            }
+        }
+    }
+
+    fn sign(&self, name: &Range<usize>) -> Option<Sign<'t>> {
+        let text = self.text;
+        let bare = skip(text, name.end, |byte| byte == b'\\');
+        let quoted = text.get(bare).copied().is_some_and(is_quote);
+        let mut at = self.blank(bare + usize::from(quoted));
+        let between: &[u8] = if self.nearly.is_some() { b"\"'`][{},\\" } else { b"]" };
+        let odd = self.blank(skip(text, at, |byte| between.contains(&byte) || byte.is_ascii_whitespace()));
+        if matches!(text.get(odd), Some(b':' | b'=')) {
+            at = odd;
+        }
+        if matches!(text.get(at), Some(b':' | b'=')) {
+            let end = skip(text, at, |byte| matches!(byte, b':' | b'=' | b'>'));
+            return Some(Sign { written: &text[at..end], quoted, listed: false, value: self.blank(end) });
+        }
+        let word = |value| Some(Sign { written: b"", quoted, listed: false, value });
+        if self.nearly.is_some() {
+            // The colon is missing.
+            let value = skip(text, at, |byte| byte == b'\\');
+            let begins = text.get(value).is_some_and(|byte| is_quote(*byte) || matches!(byte, b'{' | b'['));
+            let apart = quoted || is_quote(text[at - 1]) || self.in_braces(name.start);
+            return if begins && apart { word(at) } else { None };
+        }
+        if at == name.end {
+            return None;
+        }
+        let rest = &text[at..];
+        let is = [&b"is"[..], b"was"].into_iter().find(|word| rest.starts_with(word));
+        if let Some(is) = is {
+            let end = at + is.len() + usize::from(rest.get(is.len()) == Some(&b':'));
+            if text.get(end).is_some_and(|byte| byte.is_ascii_whitespace() || is_quote(*byte)) {
+                return word(self.blank(end));
+            }
+        }
+        // Two arguments of a call: `setItem("token", "…")`.
+        if quoted && rest.first() == Some(&b',') {
+            let next = self.blank(at + 1);
+            return text.get(next).is_some_and(|byte| is_quote(*byte)).then(|| word(next)).flatten();
+        }
+        // An option of a command, a variable (`ENV API_TOKEN …`), a line of `.netrc`.
+        let is_variable =
+            || text[name.clone()].iter().all(|byte| byte.is_ascii_uppercase() || matches!(byte, b'_' | b'0'..=b'9'));
+        let is_login = || {
+            let mut words = text[..name.start].trim_ascii_end().rsplit(u8::is_ascii_whitespace);
+            &text[name.clone()] == b"password" && words.nth(1) == Some(b"login")
+        };
+        let is_line = || memchr::memchr2(b'\r', b'\n', &text[name.end..at]).is_none();
+        let is_option = text[name.start] == b'-' && rest.first() != Some(&b'-');
+        if is_option || !quoted && is_line() && (is_variable() || is_login()) { word(at) } else { None }
+    }
+
+    /// The kind that the name behind this sign gives to the value beside it.
+    fn listed(&self, sign: &Sign<'_>) -> Option<Kind> {
+        let start = skip(self.text, sign.value, |byte| byte == b'\\' || is_quote(byte));
+        let end = skip(self.text, start, is_name);
+        self.looked(start, end);
+        header_names::by_listed_name(std::str::from_utf8(&self.text[start..end]).ok()?)
+    }
+
+    fn is_value(&self, name: &Range<usize>) -> bool {
+        std::str::from_utf8(&self.text[name.clone()]).is_ok_and(|name| name.len() > 1 && is_listed_value(name))
+    }
+
+    /// The values of `Cookie: a=…; b=…`, or of the cookie in `Set-Cookie: a=…; Path=/`.
+    fn cookies(&self, name: &Range<usize>, at: usize) -> Vec<Range<usize>> {
+        let (text, mut at, mut values) = (self.text, at, Vec::new());
+        loop {
+            let equals = skip(text, at, is_name);
+            let end =
+                skip(text, equals, |byte| !byte.is_ascii_whitespace() && !is_quote(byte) && !b";\\".contains(&byte));
+            self.looked(at, end);
+            if equals == at || text.get(equals) != Some(&b'=') {
+                return values;
+            }
+            values.push(equals + 1..end);
+            if text.get(end) != Some(&b';') || text[name.clone()].to_ascii_lowercase().starts_with(b"set") {
+                return values;
+            }
+            at = skip(text, end + 1, |byte| byte == b' ');
+        }
+    }
+
+    fn kind(&self, name: &Range<usize>, sign: &Sign<'_>) -> Option<Kind> {
+        /// More than any name of a secret has.
+        const MAX_NAME: usize = 64;
+        let run = std::str::from_utf8(&self.text[name.clone()]).unwrap_or_default();
+        // `.` joins names in properties files (`app.client.secret=`); the last one counts.
+        let last = run.rsplit('.').next().unwrap_or_default();
+        let place = if sign.written == b"=" { FieldContext::Parameter } else { FieldContext::Text };
+        let by_name = |name: &str| {
+            if self.nearly.is_some_and(|named| named.contains(&name)) {
+                return Some(Kind::Custom);
+            }
+            names::by_name(name, place).or_else(|| {
+                self.nearly?;
+                let private = self.has_key_type && JWK_PRIVATE.contains(&name);
+                let code = name.eq_ignore_ascii_case("code");
+                private.then_some(Kind::PrivateKey).or(code.then_some(Kind::Code)).or_else(|| names::personal(name))
+            })
+        };
+        let whole = || {
+            // A name of several words, or with other characters.
+            let before = self.text[..name.start].iter().rev().take(MAX_NAME);
+            let length = before.take_while(|byte| !is_quote(**byte) && !matches!(byte, b'\n' | b'{' | b',')).count();
+            by_name(&String::from_utf8_lossy(&self.text[name.start - length..name.end]))
+        };
+        let listed = by_name(last).or_else(|| by_name(run));
+        let listed = listed.or_else(|| is_authorization(run.as_bytes()).then_some(Kind::Credential));
+        listed.or_else(|| (sign.quoted || self.nearly.is_some()).then(whole).flatten())
+    }
+
+    /// Whether an unquoted name at `at` stands in an object and not in a string of it, as far as what is before it
+    /// shows.
+    fn in_braces(&self, at: usize) -> bool {
+        self.text[..at].trim_ascii_end().last().is_some_and(|byte| matches!(byte, b'{' | b','))
+    }
+}

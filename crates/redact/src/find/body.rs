@@ -1,0 +1,102 @@
+//! Secrets in a body, by what it is read as.
+
+use contrail_exchange::{Body, json::Document};
+
+use super::{
+    detect::MAX_CODINGS,
+    fields::{Field, by_field},
+    grammar::{Grammar, Parsed},
+    walk::Places,
+};
+use crate::{
+    Redactor, label,
+    mark::{self, Mark},
+};
+
+impl Redactor {
+    /// Recognises the secrets of a body. Whether it may hold anything other than as it is.
+    pub(crate) fn detect_body(&self, parsed: &Parsed, body: &Body, out: &mut Vec<Mark>) -> bool {
+        self.detect_parsed(parsed, &body.content, &body.redacted, out)
+    }
+
+    pub(super) fn detect_parsed(&self, parsed: &Parsed, content: &[u8], done: &[String], out: &mut Vec<Mark>) -> bool {
+        let mut hides = !parsed.beside.is_empty();
+        let places = Places::of_body(done);
+        let is_bytes = matches!(parsed.grammar, Grammar::Bytes | Grammar::Mended(_) | Grammar::Nearly);
+        let before = out.len();
+        // Where only the look of the bytes says that a value is one, a value that holds a label was read before.
+        let by_form = parsed.cut_form().is_some();
+        let is_new = |field: &&Field| !(is_bytes || by_form) || !label::holds(field.value.raw(content));
+        for grammar in parsed.grammars() {
+            match grammar {
+                Grammar::Json(document) => {
+                    hides |= self.detect_json(document, &places, MAX_CODINGS, out);
+                    continue;
+                }
+                Grammar::Form(fields) => {
+                    let before = out.len();
+                    self.detect_fields(content, fields.iter().filter(is_new), true, out);
+                    if by_form {
+                        mark::nowhere(&mut out[before..]);
+                    }
+                }
+                Grammar::Multipart(parts) => {
+                    for part in parts {
+                        self.detect_part(content, part, out);
+                    }
+                }
+                Grammar::Lines => self.detect_named_lines(content, out),
+                Grammar::Bytes => {
+                    let before = out.len();
+                    self.detect_text(content, MAX_CODINGS, out);
+                    mark::in_whole(&mut out[before..]);
+                }
+                Grammar::Mended(document) => self.detect_mended(document, content, out),
+                Grammar::Nearly => {
+                    self.detect_text(content, MAX_CODINGS, out);
+                    self.detect_malformed(content, 2, out);
+                }
+            }
+            hides = true;
+        }
+        if is_bytes {
+            mark::in_whole(&mut out[before..]);
+        }
+        hides
+    }
+
+    /// Recognises the secrets of malformed JSON whose structure is beyond doubt.
+    fn detect_mended(&self, document: &Document, content: &[u8], out: &mut Vec<Mark>) {
+        let before = out.len();
+        self.detect_json(document, &Places::of_body(&[]), MAX_CODINGS, out);
+        for mark in &mut out[before..] {
+            (mark.quoted, mark.number, mark.whole) = (mark.number, false, false);
+            // What stands for a byte that JSON does not allow is no part of the secret.
+            let raw = &content[mark.range.clone()];
+            if document.source()[mark.range.clone()] != *raw {
+                let kind = self.memory().secret(mark.secret).kind;
+                mark.secret = self.learn(raw, kind).unwrap_or(mark.secret);
+            }
+        }
+    }
+
+    /// Recognises the secrets of lines of `name: value`, whole values.
+    fn detect_named_lines(&self, content: &[u8], out: &mut Vec<Mark>) {
+        let before = out.len();
+        self.detect_text(content, MAX_CODINGS, out);
+        let mut start = 0;
+        for line in content.split_inclusive(|byte| *byte == b'\n') {
+            if let Some(colon) = memchr::memchr(b':', line) {
+                let name = String::from_utf8_lossy(line[..colon].trim_ascii()).into_owned();
+                let value = line[colon + 1..].trim_ascii();
+                if let Some(kind) = by_field(&name, value) {
+                    let from =
+                        start + colon + 1 + (line.len() - colon - 1 - line[colon + 1..].trim_ascii_start().len());
+                    out.extend(self.learn(value, kind).map(|id| Mark::value(from..from + value.len(), id)));
+                }
+            }
+            start += line.len();
+        }
+        mark::in_whole(&mut out[before..]);
+    }
+}

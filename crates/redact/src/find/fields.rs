@@ -1,0 +1,283 @@
+//! Secrets in the fields of a form or a query.
+
+use std::{borrow::Cow, ops::Range, sync::Arc};
+
+use contrail_exchange::{json::push_pointer, media};
+
+use super::{
+    detect::MAX_CODINGS,
+    header_names,
+    names::{self, FieldContext, is_listed_name, is_listed_value},
+};
+use crate::{Redactor, kind::Kind, mark::Mark, view::View};
+
+/// A field of a form or a query.
+#[derive(Debug)]
+pub(crate) struct Field {
+    pub(crate) name: Part,
+    /// Empty, at the end of the name, where there is no `=`.
+    pub(crate) value: Part,
+}
+
+/// A name or a value, percent-encoded, and decoded once. A form may have as many as bytes, so it is kept small.
+#[derive(Debug)]
+pub(crate) struct Part {
+    start: u32,
+    end: u32,
+    /// What it stands for, with `+` as a space, if that is something else.
+    pub(crate) view: Option<Box<View>>,
+}
+
+impl Part {
+    fn new(range: Range<usize>, text: &[u8]) -> Self {
+        let view = View::percent(&text[range.clone()], true).map(Box::new);
+        #[allow(clippy::cast_possible_truncation)] // `fields` refuses longer texts
+        Self { start: range.start as u32, end: range.end as u32, view }
+    }
+
+    /// Where it stands in the text.
+    pub(crate) fn range(&self) -> Range<usize> {
+        self.start as usize..self.end as usize
+    }
+
+    /// As it stands in the text.
+    pub(crate) fn raw<'t>(&self, text: &'t [u8]) -> &'t [u8] {
+        &text[self.range()]
+    }
+
+    /// What it stands for.
+    pub(crate) fn decoded<'t>(&'t self, text: &'t [u8]) -> &'t [u8] {
+        self.view.as_ref().map_or_else(|| self.raw(text), |view| &view.text)
+    }
+
+    /// Whether it is percent-encoded UTF-8.
+    fn is_sound(&self, text: &[u8]) -> bool {
+        let raw = self.raw(text);
+        let is_coded = |at: usize| raw.get(at + 1..at + 3).is_some_and(|two| two.iter().all(u8::is_ascii_hexdigit));
+        let mut bytes = raw.iter().enumerate();
+        bytes.all(|(at, byte)| *byte != b'%' || is_coded(at)) && std::str::from_utf8(self.decoded(text)).is_ok()
+    }
+}
+
+/// The fields of a form or a query; `None` for more text than is looked at.
+pub(crate) fn fields(text: &[u8]) -> Option<Vec<Field>> {
+    let field = |found: media::Field| Field { name: Part::new(found.name, text), value: Part::new(found.value, text) };
+    u32::try_from(text.len()).is_ok().then(|| media::fields(text).map(field).collect())
+}
+
+/// Whether name and value are percent-encoded UTF-8.
+pub(super) fn is_sound(field: &Field, text: &[u8]) -> bool {
+    field.name.is_sound(text) && field.value.is_sound(text)
+}
+
+pub(crate) fn name_of<'t>(field: &'t Field, text: &'t [u8]) -> Cow<'t, str> {
+    String::from_utf8_lossy(field.name.decoded(text))
+}
+
+/// The part of a bracketed or dotted field name that counts: `user[password]`.
+pub(super) fn last_name(name: &str) -> &str {
+    name.rsplit(['[', '.']).map(|part| part.trim_end_matches(']')).find(|part| !part.is_empty()).unwrap_or(name)
+}
+
+/// What the name of a field states about its value.
+pub(super) fn by_field(name: &str, value: &[u8]) -> Option<Kind> {
+    let last = last_name(name);
+    let is_nested = name.trim_end_matches("[]") != last;
+    // A nested field is a member of an object: there the word in `code` is the name of an error.
+    let context = if is_nested && is_word(value) { FieldContext::Member } else { FieldContext::Parameter };
+    names::by_name(last, context).filter(|kind| names::selects(last, *kind, value))
+}
+
+/// Whether a value is written rather than drawn at random: words of one case, joined by `_` or `-`.
+fn is_word(value: &[u8]) -> bool {
+    let is = |case: fn(&u8) -> bool| value.iter().all(|byte| case(byte) || matches!(byte, b'_' | b'-'));
+    is(u8::is_ascii_lowercase) || is(u8::is_ascii_uppercase)
+}
+
+/// Whether the name of a form's only field, in which nothing is coded, says nothing of its value.
+pub(crate) fn is_plain_field(field: &[u8]) -> bool {
+    let name = field.split(|byte| *byte == b'=').next().unwrap_or_default();
+    std::str::from_utf8(name).is_ok_and(|name| {
+        let last = last_name(name);
+        names::by_name(last, FieldContext::Parameter).is_none() && names::personal(last).is_none()
+    })
+}
+
+pub(crate) fn field_place(name: &str) -> String {
+    let mut place = String::new();
+    push_pointer(&mut place, name);
+    place
+}
+
+impl Redactor {
+    /// Recognises the secrets of a form or a query.
+    pub(crate) fn detect_fields<'f>(
+        &self,
+        text: &[u8],
+        fields: impl IntoIterator<Item = &'f Field>,
+        form: bool,
+        out: &mut Vec<Mark>,
+    ) {
+        let mut pairs = Pairs::default();
+        let fields: Vec<&Field> = fields.into_iter().collect();
+        for (at, field) in fields.iter().enumerate() {
+            let name = name_of(field, text);
+            let value = field.value.decoded(text);
+            let before = out.len();
+            let last = last_name(&name);
+            let kind = by_field(&name, value)
+                .or_else(|| pairs.kind(last, value, || fields.get(at + 1).copied(), text))
+                .or_else(|| {
+                    let is_named = form && self.plan.has_pointers() && self.plan.names_place(&field_place(&name));
+                    is_named.then_some(Kind::Custom)
+                })
+                .or_else(|| (!form && self.plan.is_key_parameter(&name)).then_some(Kind::ApiKey));
+            if let Some(kind) = kind {
+                self.reserve_labels(value);
+                self.detect_text(value, 1, &mut Vec::new());
+                out.extend(self.learn(value, kind).map(|id| Mark::value(field.value.range(), id)));
+            } else {
+                let person = names::personal(last).filter(|_| !value.is_empty());
+                if let Some(kind) = person {
+                    self.person(value, kind, field.value.range(), out);
+                }
+                self.detect_coded(text, &field.value, out);
+            }
+            if out.len() > before {
+                let place: Arc<str> = field_place(&name).into();
+                for mark in &mut out[before..] {
+                    mark.place = Some(Arc::clone(&place));
+                    // A number inside JSON inside a form keeps its type there; the field itself is text.
+                }
+            }
+            self.detect_coded(text, &field.name, out);
+        }
+    }
+
+    /// Recognises the secrets of a name or a value.
+    fn detect_coded(&self, text: &[u8], part: &Part, out: &mut Vec<Mark>) {
+        let (plain, start) = (part.decoded(text), part.range().start);
+        let mut marks = Vec::new();
+        self.detect_text(plain, MAX_CODINGS - 1, &mut marks);
+        out.extend(marks.into_iter().map(|mark| {
+            let whole = mark.range == (0..plain.len());
+            let moved = mark.moved(|inner| part.view.as_ref().map_or_else(|| inner.clone(), |view| view.source(inner)));
+            Mark { whole, ..moved.moved(|inner| start + inner.start..start + inner.end) }
+        }));
+    }
+}
+
+/// Fields that come in pairs, a name and its value: `name=password&value=…`, in either order.
+#[derive(Default)]
+struct Pairs {
+    /// The name that came last, without a value yet, and what it says.
+    name: Option<(String, Option<Kind>)>,
+    /// A value came before any name.
+    names_follow: bool,
+}
+
+impl Pairs {
+    /// What another field of the text states about this one's value. `next` is the field behind it.
+    fn kind<'f>(
+        &mut self,
+        name: &str,
+        value: &[u8],
+        next: impl Fn() -> Option<&'f Field>,
+        text: &[u8],
+    ) -> Option<Kind> {
+        let name = pair_name(name);
+        let kind_of = |value: &[u8]| std::str::from_utf8(value).ok().and_then(header_names::by_listed_name);
+        if is_listed_name(name.as_bytes()) {
+            self.name = (!self.names_follow).then(|| (name.to_owned(), kind_of(value)));
+            return None;
+        }
+        if !is_listed_value(name) || value.is_empty() {
+            return None;
+        }
+        // `v` alone is a version more often than a value.
+        let are_pair = |other: &str| name.eq_ignore_ascii_case("v") == other.eq_ignore_ascii_case("k");
+        match self.name.take() {
+            Some((other, kind)) => kind.filter(|_| are_pair(&other)),
+            None => {
+                self.names_follow = true;
+                let next = next()?;
+                let other = name_of(next, text);
+                let other = pair_name(last_name(&other));
+                let is_name = is_listed_name(other.as_bytes()) && are_pair(other);
+                is_name.then(|| kind_of(next.value.decoded(text))).flatten()
+            }
+        }
+    }
+}
+
+/// The name of a field in a list of pairs, without its number: `value_1`.
+fn pair_name(name: &str) -> &str {
+    name.trim_end_matches(|character: char| character.is_ascii_digit() || matches!(character, '_' | '-'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_broken_form_is_recognised_as_broken() {
+        let sound = |text: &[u8]| fields(text).unwrap().iter().all(|field| is_sound(field, text));
+        assert!(sound(b"a=1&b&=&c=%C3%A9+x&a=2"));
+        assert!(!sound(b"a=%zz") && !sound(b"a=%1") && !sound(b"%ff=1"));
+    }
+
+    #[test]
+    fn a_name_and_its_value_may_be_two_fields() {
+        let masked = |form: &str| {
+            let mut marks = Vec::new();
+            Redactor::default().detect_fields(form.as_bytes(), &fields(form.as_bytes()).unwrap(), true, &mut marks);
+            marks.into_iter().map(|mark| form[mark.range].to_owned()).collect::<Vec<_>>()
+        };
+        for form in [
+            "name=password&value=abc",
+            "value=abc&name=password",
+            "k=client_secret&v=abc",
+            "p[0].name=a&p[0].value=b&p[1].name=password&p[1].value=abc",
+            "name_1=password&type=text&value_1=abc",
+            "a=1&field=X-Api-Key&value=abc",
+            "value=b&name=a&value=abc&name=token",
+        ] {
+            assert_eq!(masked(form), ["abc"], "{form}");
+        }
+        for form in [
+            "name=take&value=5",
+            "key=token&v=2",
+            "name=password&value=",
+            "password_name=x&value=1",
+            "name=password&type=1",
+        ] {
+            assert!(masked(form).is_empty(), "{form}: {:?}", masked(form));
+        }
+    }
+
+    #[test]
+    fn a_code_inside_a_field_is_a_secret_unless_it_is_a_word() {
+        let kind = |name, value: &str| by_field(name, value.as_bytes());
+        for name in ["failure[code]", "failure[0].code", "a[code][]"] {
+            for value in ["account_closed", "ACCOUNT_CLOSED", "not-found", "expired"] {
+                assert_eq!(kind(name, value), None, "{name}={value}");
+            }
+            for value in ["SplxlOBeZQQYbYS", "123456", "splx10be", "4/0AbCD"] {
+                assert_eq!(kind(name, value), Some(Kind::Code), "{name}={value}");
+            }
+        }
+        // By themselves they are an authorization code, whatever their value.
+        for name in ["code", "code[]"] {
+            assert_eq!(kind(name, "account_closed"), Some(Kind::Code), "{name}");
+        }
+        assert_eq!(kind("user[password]", "hunter"), Some(Kind::Password));
+        assert_eq!(kind("user[token]", "abc"), Some(Kind::Token));
+    }
+
+    #[test]
+    fn a_bracketed_name_tells_by_its_last_part() {
+        assert_eq!(last_name("user[password]"), "password");
+        assert_eq!(last_name("user[tokens][]"), "tokens");
+        assert_eq!(last_name("plain"), "plain");
+    }
+}

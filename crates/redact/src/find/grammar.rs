@@ -1,0 +1,251 @@
+//! How a body is read: by its media type, and by what its bytes look like. Bytes that another reader may take for
+//! something else than their type declares are read as that, too.
+
+use std::sync::Arc;
+
+use contrail_exchange::{Body, Headers, json::Document, media};
+use http::header;
+
+use super::{
+    fields::{Field, fields, is_sound},
+    malformed,
+    multipart::{self, MAX_NESTED, Part},
+};
+use crate::Redactor;
+
+/// A body as its type declares it, and as its bytes look.
+#[derive(Debug)]
+pub(crate) struct Parsed {
+    pub(super) grammar: Grammar,
+    pub(super) beside: Vec<Grammar>,
+    /// It is not what its type declares.
+    pub(super) malformed: bool,
+}
+
+/// What a body is made of.
+#[derive(Debug)]
+pub(crate) enum Grammar {
+    Json(Arc<Document>),
+    Form(Vec<Field>),
+    Multipart(Vec<Part>),
+    /// Lines of `name: value`.
+    Lines,
+    Bytes,
+    /// JSON but for faults that leave no doubt about its structure.
+    Mended(Document),
+    /// Text that is not what its type declares.
+    Nearly,
+}
+
+/// The body's type calls for parsing, it does not parse, and its secrets cannot be located; as what it can be read
+/// all the same.
+#[derive(Debug)]
+pub(crate) struct Unparsable(pub(crate) Parsed);
+
+/// Longest text that is read as JSON wherever it stands; a longer one is when it is a whole body.
+const MAX_JSON_TEXT: usize = 1 << 18;
+
+impl Parsed {
+    pub(crate) fn is_json(&self) -> bool {
+        matches!(self.grammar, Grammar::Json(_))
+    }
+
+    /// Whether it is not what its type declares.
+    pub(crate) fn is_malformed(&self) -> bool {
+        self.malformed
+    }
+
+    /// The fields of a form that looks like something else, so that an `&` or a `=` may cut a secret in two.
+    pub(crate) fn cut_form(&self) -> Option<&[Field]> {
+        match &self.grammar {
+            Grammar::Form(fields) if !self.beside.is_empty() => Some(fields),
+            _ => None,
+        }
+    }
+
+    /// The reading whose names are places of the body.
+    pub(crate) fn placed(&self) -> &Grammar {
+        self.cut_form().and(self.beside.first()).unwrap_or(&self.grammar)
+    }
+
+    pub(crate) fn grammars(&self) -> impl Iterator<Item = &Grammar> {
+        std::iter::once(&self.grammar).chain(&self.beside)
+    }
+}
+
+impl From<Grammar> for Parsed {
+    fn from(grammar: Grammar) -> Self {
+        Self { grammar, beside: Vec::new(), malformed: false }
+    }
+}
+
+/// Reads a body as its `Content-Type` declares. Without one, what is JSON is JSON.
+fn parse(headers: &Headers, body: &Body) -> Result<Parsed, Unparsable> {
+    let content = &body.content;
+    let Some((_, declared)) = headers.iter().find(|(name, _)| *name == header::CONTENT_TYPE) else {
+        if is_wide(b"", content) {
+            return Err(Unparsable(Grammar::Bytes.into()));
+        }
+        let json = matches!(content.trim_ascii_start().first(), Some(b'{' | b'['));
+        let document = json.then(|| body.document().ok()).flatten();
+        return Ok(document.map_or_else(|| bytes(content, MAX_NESTED), |document| Grammar::Json(document).into()));
+    };
+    if content.trim_ascii().is_empty() {
+        return Ok(Grammar::Bytes.into());
+    }
+    let declared = declared.as_bytes();
+    if media::means_json(&media::essence(declared)) {
+        return body.document().map(|document| Grammar::Json(document).into()).or_else(|error| {
+            let parsed = bytes(content, MAX_NESTED);
+            // Text in a coding of two or four bytes to a character holds zeros.
+            if error.fault.is_limit() || memchr::memchr(0, content).is_some() {
+                return Err(Unparsable(parsed));
+            }
+            match Document::mended(content) {
+                Some(document) => Ok(Parsed { malformed: true, ..Grammar::Mended(document).into() }),
+                None => malformed(content, parsed),
+            }
+        });
+    }
+    if is_wide(declared, content) {
+        return Err(Unparsable(Grammar::Bytes.into()));
+    }
+    declared_as(declared, content, MAX_NESTED).or_else(|Unparsable(parsed)| match parsed.grammar {
+        Grammar::Form(_) => Ok(Parsed { malformed: true, ..parsed }),
+        _ if has_doubtful_parts(declared, content) => Err(Unparsable(parsed)),
+        _ => malformed(content, parsed),
+    })
+}
+
+/// Whether a body is text of two or four bytes to a character, by its byte order mark or its `charset`. Bytes in which
+/// there is no zero hold no ASCII in such a coding.
+fn is_wide(declared: &[u8], content: &[u8]) -> bool {
+    if memchr::memchr(0, content).is_none() {
+        return false;
+    }
+    let units = |unit: fn([u8; 2]) -> u16| content.as_chunks().0.iter().copied().map(unit);
+    let is_sound = match content {
+        [0xff, 0xfe, ..] => char::decode_utf16(units(u16::from_le_bytes)).all(|unit| unit.is_ok()),
+        [0xfe, 0xff, ..] => char::decode_utf16(units(u16::from_be_bytes)).all(|unit| unit.is_ok()),
+        _ => content.starts_with(b"\0\0\xfe\xff"),
+    };
+    let charset = || media::parameter(declared, "charset").unwrap_or_default().to_ascii_lowercase();
+    let wide = ["utf-16", "utf16", "utf-32", "utf32", "ucs-2", "ucs-4", "iso-10646-ucs", "unicode"];
+    is_sound || wide.iter().any(|name| charset().starts_with(name.as_bytes()))
+}
+
+/// Whether readers of a malformed multipart body may differ on where its parts end: it names several boundaries or
+/// none, it may hold another one, or a delimiter stands elsewhere than on a line of its own that ends with CRLF.
+fn has_doubtful_parts(declared: &[u8], content: &[u8]) -> bool {
+    let Some(mut boundaries) = media::every_parameter(declared, "boundary") else { return true };
+    if boundaries.is_empty() {
+        let first = content.strip_prefix(b"--").and_then(|rest| rest.split(|byte| *byte == b'\r').next());
+        boundaries.extend(first.map(<[u8]>::to_vec));
+    }
+    let [boundary] = boundaries.as_slice() else { return true };
+    let delimiter = [b"--", boundary.as_slice()].concat();
+    let is_plain = |at: usize| {
+        let (before, after) = (&content[..at], &content[at + delimiter.len()..]);
+        (before.is_empty() || before.ends_with(b"\r\n"))
+            && (after.is_empty() || after.starts_with(b"\r\n") || after.starts_with(b"--"))
+    };
+    boundary.is_empty()
+        || !memchr::memmem::find_iter(content, &delimiter).all(is_plain)
+        || memchr::memmem::find(&content.to_ascii_lowercase(), b"multipart/").is_some()
+}
+
+/// Reads as text what is not what its type declares.
+fn malformed(content: &[u8], parsed: Parsed) -> Result<Parsed, Unparsable> {
+    if !malformed::is_text(content) {
+        return Err(Unparsable(parsed));
+    }
+    Ok(Parsed { grammar: Grammar::Nearly, malformed: true, ..parsed })
+}
+
+/// Reads a content of this type, which is not JSON.
+pub(super) fn declared_as(declared: &[u8], content: &[u8], nested: usize) -> Result<Parsed, Unparsable> {
+    let essence = media::essence(declared);
+    if essence == media::FORM {
+        let Some(fields) = fields(content) else { return Err(Unparsable(Grammar::Bytes.into())) };
+        let sound = fields.iter().all(|field| is_sound(field, content));
+        let parsed = Parsed { grammar: Grammar::Form(fields), beside: beside_form(content, nested), malformed: false };
+        // What is something else need not be a sound form.
+        if sound || parsed.cut_form().is_some() { Ok(parsed) } else { Err(Unparsable(parsed)) }
+    } else if essence.starts_with("multipart/") {
+        let parts = multipart::parts(declared, content, nested).map(|parts| Grammar::Multipart(parts).into());
+        parts.map_err(|multipart::NoMultipart| Unparsable(bytes(content, nested)))
+    } else {
+        Ok(bytes(content, nested))
+    }
+}
+
+/// What else a form's bytes may be: the commonest mistake is JSON under the type that a client sends by default.
+fn beside_form(content: &[u8], nested: usize) -> Vec<Grammar> {
+    let text = content.trim_ascii_start();
+    match text.first() {
+        Some(b'{' | b'[') => {
+            let document = Document::parse(content.to_vec()).ok();
+            vec![document.map_or(Grammar::Bytes, |document| Grammar::Json(document.into()))]
+        }
+        Some(b'<' | b'"') => vec![Grammar::Bytes],
+        Some(b'-') => multipart::by_itself(content, nested).into_iter().collect(),
+        _ => {
+            let name = text.iter().take_while(|byte| !matches!(byte, b'=' | b'&'));
+            if name.into_iter().any(|byte| *byte == b':') { vec![Grammar::Lines] } else { Vec::new() }
+        }
+    }
+}
+
+/// Bytes of a type that calls for no parsing, with what they look like.
+pub(super) fn bytes(content: &[u8], nested: usize) -> Parsed {
+    let text = content.trim_ascii_start();
+    let beside = match text.first() {
+        // Shorter ones are read as JSON wherever they stand.
+        Some(b'{' | b'[') if content.len() > MAX_JSON_TEXT => {
+            Document::parse(content.to_vec()).ok().map(|document| Grammar::Json(document.into()))
+        }
+        Some(b'-') => multipart::by_itself(content, nested),
+        _ if looks_like_form(text) => fields(content).map(Grammar::Form),
+        _ => None,
+    };
+    Parsed { grammar: Grammar::Bytes, beside: beside.into_iter().collect(), malformed: false }
+}
+
+/// Whether a text begins with a field of a form, and goes on like one.
+pub(super) fn looks_like_form(text: &[u8]) -> bool {
+    /// Longest first name.
+    const MAX_NAME: usize = 200;
+    let named = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.[]%+~*$".contains(byte);
+    let name = text.iter().take(MAX_NAME).take_while(|byte| named(byte)).count();
+    name > 0 && text.get(name) == Some(&b'=') && {
+        let text = text.trim_ascii_end();
+        memchr::memchr(b'&', text).is_some() || !text.iter().any(u8::is_ascii_whitespace)
+    }
+}
+
+impl Redactor {
+    /// As [`parse`], where this redactor can find every secret that its rules name.
+    pub(crate) fn parse_body(&self, headers: &Headers, body: &Body) -> Result<Parsed, Unparsable> {
+        let parsed = parse(headers, body)?;
+        // In text without a structure no pointer leads anywhere but by its last name.
+        if matches!(parsed.grammar, Grammar::Nearly) && self.plan.last_names().is_none() {
+            return Err(Unparsable(parsed));
+        }
+        Ok(parsed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_form_is_known_by_its_beginning_and_prose_is_none() {
+        for form in ["a=1", "a[b]=", "client_secret=a b&c=d", " x=y\r\n"] {
+            assert!(looks_like_form(form.trim_start().as_bytes()), "{form}");
+        }
+        for other in ["", "=", "a", "a = b", "token=abc is wrong", "https://x/?a=b", "<a b=\"c\">", "{\"a\":1}"] {
+            assert!(!looks_like_form(other.as_bytes()), "{other}");
+        }
+    }
+}

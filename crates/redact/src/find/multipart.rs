@@ -1,0 +1,162 @@
+//! The parts of a multipart body, by every boundary, line end and name that a reader may go by.
+
+use std::{ops::Range, sync::Arc};
+
+use contrail_exchange::media::{self, LineEnds};
+
+use super::{
+    detect::MAX_CODINGS,
+    fields::{by_field, field_place},
+    grammar::{Grammar, Parsed, Unparsable, bytes, declared_as},
+};
+use crate::{Redactor, kind::Kind, mark::Mark, runs};
+
+/// A part of a multipart body, or of one inside it; what stands outside its parts is a part without a name.
+#[derive(Debug)]
+pub(crate) struct Part {
+    /// The name that the standard's reader sees.
+    pub(crate) name: String,
+    /// Those that others see.
+    pub(crate) others: Vec<String>,
+    pub(crate) head: Range<usize>,
+    pub(crate) body: Range<usize>,
+    /// By its `Content-Transfer-Encoding`.
+    is_base64: bool,
+    pub(crate) inside: Parsed,
+}
+
+/// No multipart body, or too many in one.
+#[derive(Debug)]
+pub(super) struct NoMultipart;
+
+/// Multipart bodies one inside the other.
+pub(super) const MAX_NESTED: usize = 3;
+
+/// Boundaries that a `Content-Type` may be read to name.
+const MAX_BOUNDARIES: usize = 4;
+
+/// A multipart body whose first line is its delimiter.
+pub(super) fn by_itself(content: &[u8], nested: usize) -> Option<Grammar> {
+    let text = content.trim_ascii_start().strip_prefix(b"--")?;
+    let boundary = text[..memchr::memchr(b'\n', text)?].trim_ascii_end();
+    let start = content.len() - content.trim_ascii_start().len();
+    let parts = read_parts(&content[start..], &[boundary.to_vec()], nested).ok()?;
+    let moved = |range: Range<usize>| start + range.start..start + range.end;
+    Some(Grammar::Multipart(
+        parts.into_iter().map(|part| Part { head: moved(part.head), body: moved(part.body), ..part }).collect(),
+    ))
+}
+
+/// The parts of a multipart body, by every boundary and every line end that a reader may go by.
+pub(super) fn parts(declared: &[u8], content: &[u8], nested: usize) -> Result<Vec<Part>, NoMultipart> {
+    let mut boundaries = media::every_parameter(declared, "boundary").ok_or(NoMultipart)?;
+    boundaries.retain(|boundary| memchr::memmem::find(content, boundary).is_some());
+    if boundaries.len() > MAX_BOUNDARIES {
+        return Err(NoMultipart);
+    }
+    read_parts(content, &boundaries, nested)
+}
+
+fn read_parts(content: &[u8], boundaries: &[Vec<u8>], nested: usize) -> Result<Vec<Part>, NoMultipart> {
+    let nested = nested.checked_sub(1).ok_or(NoMultipart)?;
+    let mut parts: Vec<Part> = Vec::new();
+    let mut is_read = false;
+    for boundary in boundaries {
+        let as_written = media::multipart(content, boundary, LineEnds::Crlf);
+        let lenient = Some(LineEnds::Any).filter(|_| as_written.is_none() || has_bare_line_feed(content));
+        let lenient = lenient.and_then(|ends| media::multipart(content, boundary, ends));
+        for found in [as_written, lenient].into_iter().flatten() {
+            is_read = true;
+            for range in found.outside {
+                if !content[range.clone()].trim_ascii().is_empty() {
+                    let inside = bytes(&content[range.clone()], nested);
+                    let head = range.start..range.start;
+                    parts.push(Part {
+                        name: String::new(),
+                        others: Vec::new(),
+                        head,
+                        body: range,
+                        is_base64: false,
+                        inside,
+                    });
+                }
+            }
+            for media::Part { head, body } in found.parts {
+                parts.push(part(content, head, body, nested)?);
+            }
+        }
+    }
+    if is_read { Ok(parts) } else { Err(NoMultipart) }
+}
+
+fn part(content: &[u8], head: Range<usize>, body: Range<usize>, nested: usize) -> Result<Part, NoMultipart> {
+    let (mut name, mut declared, mut is_base64) = (None, None, false);
+    for (field, value) in media::part_fields(&content[head.clone()]) {
+        match field.as_str() {
+            "content-disposition" if name.is_none() => name = media::parameter(&value, "name"),
+            "content-type" if declared.is_none() => declared = Some(value),
+            "content-transfer-encoding" => is_base64 |= value.eq_ignore_ascii_case(b"base64"),
+            _ => {}
+        }
+    }
+    let lossy = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    let others = media::every_parameter(&content[head.clone()], "name").ok_or(NoMultipart)?;
+    let others = others.into_iter().map(lossy).collect();
+    let inner = &content[body.clone()];
+    let inside = match declared {
+        Some(declared) if media::essence(&declared).starts_with("multipart/") && !inner.trim_ascii().is_empty() => {
+            declared_as(&declared, inner, nested).map_err(|_| NoMultipart)?
+        }
+        Some(declared) => declared_as(&declared, inner, nested).unwrap_or_else(|Unparsable(parsed)| parsed),
+        None => bytes(inner, nested),
+    };
+    Ok(Part { name: name.map(lossy).unwrap_or_default(), others, head, body, is_base64, inside })
+}
+
+fn has_bare_line_feed(content: &[u8]) -> bool {
+    memchr::memchr_iter(b'\n', content).any(|at| at == 0 || content[at - 1] != b'\r')
+}
+
+impl Redactor {
+    pub(super) fn detect_part(&self, content: &[u8], part: &Part, out: &mut Vec<Mark>) {
+        let place = field_place(&part.name);
+        let before = out.len();
+        let value = &content[part.body.clone()];
+        let mut names = part.others.iter().chain(std::iter::once(&part.name));
+        let kind = names
+            .find_map(|name| by_field(name, value))
+            .or_else(|| self.plan.names_place(&place).then_some(Kind::Custom));
+        if let Some(kind) = kind {
+            self.detect_text(value, 1, &mut Vec::new());
+            out.extend(self.learn(value, kind).map(|id| Mark::value(part.body.clone(), id)));
+        }
+        if part.is_base64 {
+            self.detect_coded_part(value, kind, part, out);
+        }
+        let moved = |marks: Vec<Mark>, start: usize| {
+            marks.into_iter().map(move |mark| mark.moved(|inner| start + inner.start..start + inner.end))
+        };
+        let mut marks = Vec::new();
+        self.detect_text(&content[part.head.clone()], MAX_CODINGS, &mut marks);
+        out.extend(moved(marks, part.head.start));
+        let mut marks = Vec::new();
+        self.detect_parsed(&part.inside, value, &[], &mut marks);
+        out.extend(moved(marks, part.body.start));
+        let place: Arc<str> = place.into();
+        for mark in &mut out[before..] {
+            mark.place = Some(Arc::clone(&place));
+        }
+    }
+
+    /// Recognises the secrets of a part in base64, which may be broken into lines: all of it is one place.
+    fn detect_coded_part(&self, value: &[u8], kind: Option<Kind>, part: &Part, out: &mut Vec<Mark>) {
+        let letters: Vec<u8> = value.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect();
+        let Some(plain) = runs::base64(&letters) else { return };
+        if let Some(kind) = kind {
+            self.learn(&plain, kind);
+        }
+        let mut inner = Vec::new();
+        self.detect_plain(&plain, MAX_CODINGS, &mut inner);
+        out.extend(inner.first().map(|mark| Mark::value(part.body.clone(), mark.secret)));
+    }
+}

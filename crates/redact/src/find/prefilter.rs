@@ -1,0 +1,573 @@
+//! A quick look at texts before they are read for secrets: it rules out most of them, and shows where the others may
+//! hold one, and of which sort.
+//!
+//! The text is looked at two bytes at a time. Of every word that hints at a secret, two adjoining pairs of bytes are
+//! held, once for the word at an even place and once for it at an odd one, each in one of a few groups:
+//!
+//! ```text
+//! text       … a s s w o r d …        pairs   as  sw  or  d…
+//! held                                first sw and second or share a group
+//! ```
+//!
+//! Two adjoining pairs of one group are a reason to compare that group's words, letter for letter. Where words contain
+//! another one, only that one is held, a stem, and they are compared where it stands.
+//!
+//! Groups of their own are for base64 and hex of a text, of which any four letters are of a few sorts: two such fours,
+//! one right behind the other, are a reason to look at all the letters that stand together ([`runs`]).
+//!
+//! A model of how often pairs of bytes occur deals the words into the groups. A fixed hash of the pairs in its place
+//! costs `record` 104,000 more instructions per request, on 146,000: the groups of common pairs match everywhere.
+
+use std::{
+    collections::BTreeSet,
+    ops::{BitOrAssign, ControlFlow, Range},
+    sync::Arc,
+};
+
+use super::steps::looked;
+use crate::{label, runs, view};
+
+/// What stands after a word that counts only before one of these.
+pub(super) const ENDINGS: &[u8] = b"\"'=:\\<> %],;&\r\n";
+
+/// What a place of a text may hold.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Suspect<'f> {
+    /// A stem, and maybe more of a word.
+    Word(&'f Stem),
+    /// A coding or a label: `%41`, `&lt;`, `!token-1!`. An escape (`\n`) is none: what it stands for is a part of no
+    /// word, but for the `\u` of any character, which is a word itself.
+    Coding,
+    /// A run of letters that may be base64 or hex of a text.
+    Run,
+}
+
+/// What a text may hold, by a quick look.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools)] // each is a question of its own
+pub(crate) struct Hints {
+    /// A known shape.
+    pub(crate) shape: bool,
+    /// The name of a field that holds a secret.
+    pub(crate) field: bool,
+    /// Personal data.
+    pub(crate) person: bool,
+    /// A coding or a label, which may hide anything.
+    pub(crate) coding: bool,
+    /// Base64 or hex of a text, which may hide anything, too.
+    pub(crate) run: bool,
+}
+
+impl Hints {
+    pub(crate) const NONE: Self = Self { shape: false, field: false, person: false, coding: false, run: false };
+    pub(crate) const SHAPE: Self = Self { shape: true, ..Self::NONE };
+    pub(crate) const FIELD: Self = Self { field: true, ..Self::NONE };
+    pub(crate) const PERSON: Self = Self { person: true, ..Self::NONE };
+    pub(crate) const ALL: Self = Self { shape: true, field: true, person: true, coding: true, run: true };
+}
+
+impl BitOrAssign for Hints {
+    fn bitor_assign(&mut self, other: Self) {
+        self.shape |= other.shape;
+        self.field |= other.field;
+        self.person |= other.person;
+        self.coding |= other.coding;
+        self.run |= other.run;
+    }
+}
+
+/// A word to look for, in any case.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Word {
+    pub(crate) text: String,
+    /// It counts only before one of [`ENDINGS`].
+    pub(crate) ends: bool,
+    /// It counts only where no word goes on: behind no letter, digit or `_`, but for those of an escape (`\n`).
+    pub(crate) starts: bool,
+    pub(crate) hints: Hints,
+}
+
+/// A word that contains no other one, with those that contain it.
+#[derive(Debug)]
+pub(crate) struct Stem {
+    word: Word,
+    /// The others, each with where in it the stem begins.
+    longer: Vec<(usize, Word)>,
+}
+
+/// A stem, and the pairs that stand for it.
+#[derive(Debug)]
+struct StemWindow {
+    stem: Arc<Stem>,
+    /// Where in the stem the pairs begin (−1: with the byte before it).
+    from: isize,
+    window: Window,
+}
+
+/// Stems whose pairs are looked for together.
+#[derive(Debug, Default)]
+struct Group {
+    stems: Vec<StemWindow>,
+    /// Of each stem.
+    windows: Vec<FoldedWindow>,
+}
+
+/// The bytes of a window, [folded](fold), and which of them count.
+#[derive(Debug, Clone, Copy)]
+struct FoldedWindow {
+    bytes: u32,
+    mask: u32,
+}
+
+/// The first and the second pairs of a group, and how often one of each occurs.
+#[derive(Debug, Clone, Default)]
+struct Common([(BTreeSet<Pair>, f64); 2]);
+
+impl Common {
+    fn with(&mut self, [a, b, c, d]: Window) {
+        for ((pairs, often), pair) in self.0.iter_mut().zip([[a, b], [c, d]]) {
+            if pairs.insert(pair) {
+                *often += frequency(&pair);
+            }
+        }
+    }
+
+    /// How much oftener a first and a second pair come together by accident with this window than without it.
+    fn grown(&self, [a, b, c, d]: Window) -> f64 {
+        let more = |(pairs, often): &(BTreeSet<Pair>, f64), pair: Pair| {
+            if pairs.contains(&pair) { *often } else { often + frequency(&pair) }
+        };
+        let [first, second] = &self.0;
+        more(first, [a, b]) * more(second, [c, d]) - first.1 * second.1
+    }
+}
+
+/// One bit for each group of words; the last are those of codings and of base64 and hex.
+type Groups = u64;
+
+/// Groups of words.
+const WORDS: usize = 57;
+const CODED: Groups = 1 << WORDS;
+const RUN: Groups = CODED << 1;
+const RUNS: Groups = !(RUN - 1);
+
+/// What a coding or a label begins with.
+const CODINGS: &[u8] = b"%&!";
+
+/// Four bytes of a word with what surrounds it; `None` is any byte.
+type Window = [Option<u8>; 4];
+type Pair = [Option<u8>; 2];
+
+/// See the module.
+pub(crate) struct Prefilter {
+    /// The groups of every pair of bytes, as a first pair and as a second.
+    table: Box<[[Groups; 2]; PAIRS]>,
+    groups: [Group; WORDS],
+}
+
+const PAIRS: usize = 1 << 16;
+
+/// Bytes that are looked at together.
+const BLOCK: usize = 32;
+
+/// A block and the pair after it.
+type Block = [u8; BLOCK + 2];
+
+impl Prefilter {
+    /// A filter for these words, and for codings.
+    pub(crate) fn new(words: Vec<Word>) -> Self {
+        let table = vec![[0; 2]; PAIRS].try_into().unwrap_or_else(|_| unreachable!("it has this length"));
+        let mut filter = Self { table, groups: std::array::from_fn(|_| Group::default()) };
+        for &byte in CODINGS {
+            for window in [[Some(byte), None, None, None], [None, Some(byte), None, None]] {
+                filter.hold(window, CODED);
+            }
+        }
+        for (at, pairs) in runs::PAIRS.iter().enumerate() {
+            for (nth, pair) in pairs.iter().enumerate() {
+                let letters =
+                    |position| (0..=u8::MAX).filter(|byte| runs::stands(*byte, position)).collect::<Vec<u8>>();
+                filter.hold_pairs(nth, &letters(pair[0]), &letters(pair[1]), RUN << at);
+            }
+        }
+        let parities = stems(words).into_iter().flat_map(|stem| [(Arc::clone(&stem), 0), (stem, 1)]);
+        let mut held: Vec<StemWindow> = parities.map(|(stem, parity)| StemWindow::new(stem, parity)).collect();
+        held.sort_by(|one, two| frequency(&two.window).total_cmp(&frequency(&one.window)));
+        // A stem joins the group in which a first and a second pair come together by accident least often with it.
+        let mut common: [Common; WORDS] = std::array::from_fn(|_| Common::default());
+        for held in held {
+            let grown = |group: &usize| common[*group].grown(held.window);
+            let group = (0..WORDS).min_by(|one, two| grown(one).total_cmp(&grown(two))).unwrap_or(0);
+            common[group].with(held.window);
+            filter.hold(held.window, 1 << group);
+            filter.groups[group].push(held);
+        }
+        filter
+    }
+
+    fn hold(&mut self, window: Window, group: Groups) {
+        let both = |byte: Option<u8>| match byte {
+            Some(byte) => vec![byte.to_ascii_lowercase(), byte.to_ascii_uppercase()],
+            None => (0..=u8::MAX).collect(),
+        };
+        let [a, b, c, d] = window.map(both);
+        self.hold_pairs(0, &a, &b, group);
+        self.hold_pairs(1, &c, &d, group);
+    }
+
+    fn hold_pairs(&mut self, nth: usize, ones: &[u8], twos: &[u8], group: Groups) {
+        for one in ones {
+            for two in twos {
+                self.table[usize::from(u16::from_le_bytes([*one, *two]))][nth] |= group;
+            }
+        }
+    }
+
+    /// Passes on every place that may hold something, those of a block in any order, until `found` breaks off.
+    pub(crate) fn scan<'f, B>(
+        &'f self,
+        text: &[u8],
+        mut found: impl FnMut(Range<usize>, Suspect<'f>) -> ControlFlow<B>,
+    ) -> ControlFlow<B> {
+        looked(text.len());
+        let (mut last, mut seen) = (0, 0);
+        for start in (0..text.len()).step_by(BLOCK) {
+            // The rest, with nothing after it.
+            let mut end = [0; BLOCK + 2];
+            let rest = &text[start..];
+            let block = rest.first_chunk().unwrap_or_else(|| {
+                end[..rest.len()].copy_from_slice(rest);
+                &end
+            });
+            let matched = self.matched(block, &mut last);
+            if matched != 0 {
+                self.look_closer(matched, block, text, start, &mut seen, &mut found)?;
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// The groups of which a block may hold a word, and those of runs that two fourth places in a row match; `last` is
+    /// what the one before the block matched.
+    #[inline]
+    fn matched(&self, block: &Block, last: &mut Groups) -> Groups {
+        let pairs = pairs(block);
+        let groups = |at: usize| self.table[pairs[at]][0] & self.table[pairs[at + 1]][1];
+        let (mut matched, mut runs, mut before, mut at) = (0, 0, *last, 0);
+        while at + 2 < pairs.len() {
+            let fourth = groups(at);
+            matched |= fourth;
+            matched |= groups(at + 1);
+            runs |= before & fourth;
+            before = fourth;
+            at += 2;
+        }
+        *last = before;
+        matched & !RUNS | runs & RUNS
+    }
+
+    #[inline(never)]
+    fn look_closer<'f, B>(
+        &'f self,
+        matched: Groups,
+        block: &Block,
+        text: &[u8],
+        start: usize,
+        seen: &mut usize,
+        found: &mut impl FnMut(Range<usize>, Suspect<'f>) -> ControlFlow<B>,
+    ) -> ControlFlow<B> {
+        if matched & RUNS != 0 && *seen < start + block.len() {
+            let near = start.saturating_sub(4)..start + block.len();
+            *seen = runs::around(text, near, *seen, |run| found(run, Suspect::Run))?;
+        }
+        if matched & !RUNS == 0 {
+            return ControlFlow::Continue(());
+        }
+        for (nth, two) in pairs(block).windows(2).enumerate() {
+            let matched = self.table[two[0]][0] & self.table[two[1]][1] & !RUNS;
+            if matched != 0 {
+                self.compare(matched, fold(two[0] | two[1] << 16), text, start + 2 * nth, found)?;
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Passes on what stands in a text where these groups were matched.
+    #[inline(never)]
+    fn compare<'f, B>(
+        &'f self,
+        mut matched: Groups,
+        folded: u32,
+        text: &[u8],
+        at: usize,
+        found: &mut impl FnMut(Range<usize>, Suspect<'f>) -> ControlFlow<B>,
+    ) -> ControlFlow<B> {
+        if matched & CODED != 0 {
+            for at in (at..text.len()).take(2).filter(|at| is_coding(&text[*at..])) {
+                found(at..at + 1, Suspect::Coding)?;
+            }
+            matched &= !CODED;
+        }
+        while let Some(group) = self.groups.get(matched.trailing_zeros() as usize) {
+            for (nth, window) in group.windows.iter().enumerate() {
+                if window.is(folded)
+                    && let Some(held) = group.stems.get(nth)
+                    && let Some(range) = held.found(text, at)
+                {
+                    found(range, Suspect::Word(&held.stem))?;
+                }
+            }
+            matched &= matched - 1;
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// The pairs of a block and the one after it, read two at a time.
+#[inline]
+fn pairs(block: &Block) -> [usize; BLOCK / 2 + 1] {
+    let read = |at: usize| u32::from_le_bytes([block[at], block[at + 1], block[at + 2], block[at + 3]]);
+    let mut pairs = [usize::from(u16::from_le_bytes([block[BLOCK], block[BLOCK + 1]])); BLOCK / 2 + 1];
+    for (at, two) in pairs.chunks_exact_mut(2).enumerate() {
+        let bits = read(4 * at);
+        two[0] = (bits & 0xffff) as usize;
+        two[1] = (bits >> 16) as usize;
+    }
+    pairs
+}
+
+/// The words that contain no other one, each with those that contain it.
+pub(super) fn stems(mut words: Vec<Word>) -> Vec<Arc<Stem>> {
+    words.sort_by_key(|word| (word.text.len(), word.ends, word.starts));
+    let mut stems: Vec<Stem> = Vec::new();
+    for word in words {
+        let inside = |stem: &Stem| word.text.find(&stem.word.text).filter(|_| !stem.word.ends && !stem.word.starts);
+        match stems.iter_mut().find_map(|stem| Some((inside(stem)?, stem))) {
+            Some((before, stem)) => {
+                stem.longer.push((before, word));
+            }
+            None => stems.push(Stem { word, longer: Vec::new() }),
+        }
+    }
+    stems.into_iter().map(Arc::new).collect()
+}
+
+/// Whether a text begins with a coding that hides what it stands for, or with a label.
+fn is_coding(text: &[u8]) -> bool {
+    view::is_coded(text) || label::begins(text)
+}
+
+/// Bytes that differ in the case of a letter, and a few others, become equal.
+#[allow(clippy::cast_possible_truncation)] // four bytes are meant
+fn fold(bytes: usize) -> u32 {
+    bytes as u32 | 0x2020_2020
+}
+
+impl Group {
+    fn push(&mut self, held: StemWindow) {
+        let bytes = u32::from_le_bytes(held.window.map(Option::unwrap_or_default));
+        let mask = u32::from_le_bytes(held.window.map(|byte| byte.map_or(0, |_| u8::MAX)));
+        self.windows.push(FoldedWindow { bytes: fold(bytes as usize) & mask, mask });
+        self.stems.push(held);
+    }
+}
+
+impl FoldedWindow {
+    #[inline]
+    fn is(self, folded: u32) -> bool {
+        folded & self.mask == self.bytes
+    }
+}
+
+impl StemWindow {
+    fn new(stem: Arc<Stem>, parity: isize) -> Self {
+        let (from, window) = rarest(&stem.word, parity);
+        Self { stem, from, window }
+    }
+
+    /// Where the stem stands, if its pairs were matched at `at`.
+    fn found(&self, text: &[u8], at: usize) -> Option<Range<usize>> {
+        let start = at.checked_add_signed(-self.from)?;
+        let word = &self.stem.word;
+        word.stands(text, start).then(|| start..start + word.text.len())
+    }
+}
+
+impl Word {
+    #[inline]
+    pub(super) fn stands(&self, text: &[u8], start: usize) -> bool {
+        let (word, end) = (self.text.as_bytes(), start + self.text.len());
+        // The first letters of nearly all words differ from the text.
+        text.get(start).is_some_and(|first| first.eq_ignore_ascii_case(&word[0]))
+            && text.get(start..end).is_some_and(|found| found.eq_ignore_ascii_case(word))
+            && (!self.ends || text.get(end).is_some_and(|next| ENDINGS.contains(next)))
+            && (!self.starts || !goes_on(&text[..start]))
+    }
+}
+
+/// Whether a text ends within a word.
+fn goes_on(text: &[u8]) -> bool {
+    match text {
+        [.., b'\\', _] | [] => false,
+        [.., last] => last.is_ascii_alphanumeric() || *last == b'_',
+    }
+}
+
+impl Stem {
+    /// What it hints at where it stands in a text, with all that the words around it do.
+    pub(crate) fn hints(&self, text: &[u8], start: usize) -> Hints {
+        let mut hints = self.word.hints;
+        for (before, word) in &self.longer {
+            if start.checked_sub(*before).is_some_and(|start| word.stands(text, start)) {
+                hints |= word.hints;
+            }
+        }
+        hints
+    }
+}
+
+/// The four bytes of a word that are matched least often by accident, beginning at an even or an odd place of it.
+fn rarest(word: &Word, parity: isize) -> (isize, Window) {
+    let bytes = word.text.as_bytes();
+    let window = |from: isize| -> Window {
+        std::array::from_fn(|at| {
+            let at = from.checked_add_unsigned(at).and_then(|at| usize::try_from(at).ok());
+            at.and_then(|at| bytes.get(at).copied())
+        })
+    };
+    let length = isize::try_from(bytes.len()).unwrap_or(isize::MAX);
+    // An odd place has an even one before it.
+    let starts = (-parity..length).step_by(2).map(|from| (from, window(from)));
+    // The byte after the word may be missing, but no pair of them.
+    let whole = starts.filter(|(from, _)| from + 4 <= length + 1 || *from <= 0);
+    whole.min_by(|(_, one), (_, two)| frequency(one).total_cmp(&frequency(two))).unwrap_or((-parity, window(-parity)))
+}
+
+/// Roughly how often such bytes are matched, one after the other, in JSON and in English.
+fn frequency(bytes: &[Option<u8>]) -> f64 {
+    const COMMON: &[u8] = b"e\"taoinsr _dlcu:mpfg,1h0by2v-/.k3w4x5678j9qz";
+    let one = |byte: &Option<u8>| match byte {
+        None => 1.0,
+        Some(byte) => match COMMON.iter().position(|common| *common == byte.to_ascii_lowercase()) {
+            Some(rank) => 0.09 / (1.0 + f64::from(u8::try_from(rank).unwrap_or(u8::MAX)) / 4.0),
+            None => 0.002,
+        },
+    };
+    bytes.iter().map(one).product()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filter(words: &[&str]) -> Prefilter {
+        let word = |text: &&str| Word {
+            text: text.trim_end_matches('=').to_owned(),
+            ends: text.ends_with('='),
+            starts: false,
+            hints: Hints::FIELD,
+        };
+        Prefilter::new(words.iter().map(word).collect())
+    }
+
+    const WORDS: &[&str] = &["@", "\"+", "key", "pin=", "mail", "token", "secret", "given_name", "pass="];
+
+    const FIELD: Option<Hints> = Some(Hints::FIELD);
+
+    /// All places, sorted, with the hints of words.
+    fn places(filter: &Prefilter, text: &str) -> Vec<(Range<usize>, Option<Hints>)> {
+        let mut places = Vec::new();
+        let end = filter.scan(text.as_bytes(), |place, suspect| {
+            let hints = match suspect {
+                Suspect::Word(stem) => Some(stem.hints(text.as_bytes(), place.start)),
+                Suspect::Coding | Suspect::Run => None,
+            };
+            places.push((place, hints));
+            ControlFlow::<()>::Continue(())
+        });
+        assert!(end.is_continue());
+        places.sort_by_key(|(place, _)| place.start);
+        places
+    }
+
+    #[test]
+    fn a_word_is_found_at_every_place_of_a_text_and_in_any_case() {
+        let filter = filter(WORDS);
+        for word in WORDS {
+            for word in [word.to_ascii_uppercase(), (*word).to_owned()] {
+                let length = word.trim_end_matches('=').len();
+                for before in 0..40 {
+                    for after in 0..40 {
+                        let text = format!("{}{word}{}", ".".repeat(before), ",".repeat(after));
+                        assert_eq!(places(&filter, &text), [(before..before + length, FIELD)], "{text}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_word_that_needs_an_end_is_none_without_it() {
+        let filter = filter(WORDS);
+        for text in ["pins are shipping", "a passport, bypassed", "pin", "pass", "tokes are secre", "giv_name"] {
+            assert_eq!(places(&filter, text), [], "{text}");
+        }
+        assert_eq!(places(&filter, "a shipping:pin]"), [(11..14, FIELD)]);
+    }
+
+    #[test]
+    fn a_word_that_needs_a_start_is_none_within_another() {
+        let word = Word { text: "sk-".to_owned(), ends: false, starts: true, hints: Hints::SHAPE };
+        let filter = Prefilter::new(vec![word]);
+        for text in ["task-", "a_sk-", "0sk-"] {
+            assert_eq!(places(&filter, text), [], "{text}");
+        }
+        for text in ["SK-", " sk-", "\"sk-", "-sk-", "/sk-", "\\nsk-"] {
+            assert_eq!(places(&filter, text).len(), 1, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_word_that_contains_another_one_hints_where_all_of_it_stands() {
+        let word = |text: &str, hints| Word { text: text.to_owned(), ends: false, starts: false, hints };
+        let words = vec![word("apikey", Hints::FIELD), word("api", Hints::default()), word("rapid", Hints::PERSON)];
+        let filter = Prefilter::new(words);
+        let none = Some(Hints::default());
+        for (text, hints) in [("api", none), ("my apikeys", FIELD), ("rapid", Some(Hints::PERSON)), ("rapi", none)] {
+            assert_eq!(places(&filter, text).iter().map(|place| place.1).collect::<Vec<_>>(), [hints], "{text}");
+        }
+    }
+
+    #[test]
+    fn a_coding_is_found_at_every_place_with_a_hint_and_without() {
+        let filter = filter(WORDS);
+        for coding in ["%4f", "&amp;", "&#65;", "!cookie-1!", "!7!"] {
+            for hint in ["", "secret"] {
+                for before in 0..40 {
+                    for after in 0..40 {
+                        let text = format!("{}{coding}{}", ".".repeat(before), ",".repeat(after));
+                        let end = before + coding.len() + after;
+                        let mut expected = vec![(before..before + 1, None)];
+                        if !hint.is_empty() {
+                            expected.push((end..end + hint.len(), FIELD));
+                        }
+                        assert_eq!(places(&filter, &format!("{text}{hint}")), expected, "{text}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_begins_like_a_coding_is_none() {
+        for text in ["50% of it", "%4", "R&D; Q&A", "a &nope; b", "no!", "wow!! !cookie!", "C:\\temp \n \""] {
+            assert_eq!(places(&filter(WORDS), text), [], "{text}");
+        }
+    }
+
+    #[test]
+    fn a_search_ends_where_its_reader_breaks_off() {
+        let end = filter(WORDS).scan(b"a token, a secret", |place, _| ControlFlow::Break(place));
+        assert_eq!(end, ControlFlow::Break(2..7));
+    }
+}

@@ -1,0 +1,209 @@
+//! Finding known secrets again by value, in whatever coding.
+
+use std::{cell::LazyCell, ops::Range, sync::Arc};
+
+use contrail_exchange::json::{Document, Kind as JsonKind, Node};
+
+use super::index::{Form, Index, KnownMatch};
+use crate::{
+    Bounds, Hit, Redactor,
+    find::{
+        hints,
+        steps::looked,
+        walk::{Places, Token, Walk},
+    },
+    kind::{self, MatchScope},
+    label,
+    mark::Mark,
+    runs::{self, Coding},
+    view::View,
+};
+
+/// How many codings are undone one inside the other.
+const MAX_DEPTH: usize = 3;
+
+/// Known secrets in a text, any coding undone; `path` says that it is a path or may hold one. Ranges are those of
+/// `text`.
+pub(crate) fn find(index: &Index, text: &[u8], path: bool, out: &mut Vec<Mark>) {
+    if is_worth(index, text) {
+        out.extend(all(index, text, path).into_iter().map(|found| Mark::part(found.range, found.secret)));
+    }
+}
+
+/// Every known secret in a text; one that is there as it is comes before one that is coded in it.
+pub(super) fn all(index: &Index, text: &[u8], path: bool) -> Vec<KnownMatch> {
+    let mut found = Vec::new();
+    find_at(index, text, path, MAX_DEPTH, &mut found);
+    found.sort_by_key(|found| found.form);
+    found
+}
+
+fn find_at(index: &Index, text: &[u8], path: bool, depth: usize, out: &mut Vec<KnownMatch>) {
+    index.search(text, path, out);
+    if depth == 0 {
+        return;
+    }
+    let blanks = index.blanks && memchr::memchr(b'+', text).is_some();
+    for (view, form) in [
+        (View::percent(text, false), Form::Percent),
+        (blanks.then(|| View::percent(text, true)).flatten(), Form::Percent),
+        (View::unescape(text), Form::Escaped),
+        (View::entities(text), Form::Escaped),
+    ] {
+        let Some(view) = view else { continue };
+        let mut inner = Vec::new();
+        find_at(index, &view.text, path, depth - 1, &mut inner);
+        let outer = |found: KnownMatch| KnownMatch { range: view.source(&found.range), form, ..found };
+        out.extend(inner.into_iter().map(outer));
+    }
+    runs::decode(text, |decoded| {
+        let mut inner = Vec::new();
+        find_at(index, &decoded.plain, path, depth - 1, &mut inner);
+        let form = match decoded.coding {
+            Coding::Base64 => Form::Base64,
+            Coding::Hex => Form::Hex,
+        };
+        let outer = |found: KnownMatch| KnownMatch { range: decoded.source(text, &found.range), form, ..found };
+        out.extend(inner.into_iter().map(outer));
+    });
+}
+
+/// Whether [`find`] could find anything.
+pub(crate) fn is_worth(index: &Index, text: &[u8]) -> bool {
+    !index.is_empty() && (is_worth_uncoded(index, text) || hints::may_hide(text))
+}
+
+/// The same of a text in which nothing is percent-encoded, an entity, or a text in base64 or hex.
+pub(crate) fn is_worth_uncoded(index: &Index, text: &[u8]) -> bool {
+    // Other escapes are those of bytes that no secret holds.
+    let is_escape = |at: usize| index.escaped || matches!(text.get(at + 1), Some(b'u' | b'/'));
+    !index.is_empty()
+        && (index.touches(text)
+            || index.blanks && memchr::memchr(b'+', text).is_some()
+            || memchr::memchr_iter(b'\\', text).any(is_escape))
+}
+
+/// The same of a text that is percent-encoded, with `+` as a space, and stands for another one.
+pub(crate) fn is_worth_decoded(index: &Index, text: &[u8], view: &View) -> bool {
+    // A `+` is itself, too, for [`find`].
+    memchr::memchr2(b'+', b'&', text).is_some()
+        || is_worth_uncoded(index, text)
+        || runs::may_stand_in(text)
+        || is_worth(index, &view.text)
+}
+
+impl Redactor {
+    /// Looks for every secret seen so far, raw and in base64, hex, percent-encoded and escaped form. For the proof at
+    /// the end of a recording; the bytes may be a whole file or a line of it.
+    ///
+    /// Values that redaction leaves to their fields (short or common ones) are not looked for.
+    #[must_use]
+    pub fn scan(&self, bytes: &[u8]) -> Vec<Hit> {
+        let index = self.memory().index();
+        let memory = self.memory();
+        // Read as a path: a word that may stand in a path is no proof of a secret.
+        let found = if is_worth(&index, bytes) { all(&index, bytes, true) } else { Vec::new() };
+        let mut hits: Vec<Hit> = found
+            .into_iter()
+            .map(|found| {
+                let secret = memory.secret(found.secret);
+                Hit {
+                    offset: found.range.start,
+                    kind: secret.kind.name(),
+                    form: found.form.name(),
+                    label: label::text(secret.kind, secret.number, Bounds::default()),
+                }
+            })
+            .collect();
+        hits.sort_by(|one, other| (one.offset, &one.label).cmp(&(other.offset, &other.label)));
+        hits.dedup_by(|one, other| one.offset == other.offset && one.label == other.label);
+        hits
+    }
+
+    /// Known secrets in a JSON document, in names, strings and numbers. Ranges are those of its source.
+    pub(crate) fn mark_known_json(&self, index: &Index, document: &Document, places: &Places<'_>, out: &mut Vec<Mark>) {
+        if index.is_empty() || !is_worth(index, document.source()) {
+            return;
+        }
+        let mut walk: Walk<'_, ()> = Walk::new();
+        self.mark_known_value(index, &mut walk, &Token::Root, document.root(), places, out);
+        while let Some((node, ())) = walk.next() {
+            for (at, item) in node.items().enumerate() {
+                self.mark_known_value(index, &mut walk, &Token::Index(at), item, places, out);
+            }
+            for (name, value) in node.entries() {
+                mark_known_string(index, name, None, out);
+                let token = Token::Name(name.as_str().unwrap_or_default());
+                self.mark_known_value(index, &mut walk, &token, value, places, out);
+            }
+        }
+    }
+
+    fn mark_known_value<'d>(
+        &self,
+        index: &Index,
+        walk: &mut Walk<'d, ()>,
+        token: &Token<'d>,
+        node: Node<'d>,
+        places: &Places<'_>,
+        out: &mut Vec<Mark>,
+    ) {
+        match node.kind() {
+            JsonKind::Null | JsonKind::Boolean => {}
+            JsonKind::Number => {
+                let raw = node.raw().as_bytes();
+                let known = (kind::match_scope(raw) != MatchScope::Field).then(|| self.memory().known(raw)).flatten();
+                out.extend(known.map(|id| Mark {
+                    place: Some(places.of(walk, token).into()),
+                    number: true,
+                    ..Mark::value(node.span(), id)
+                }));
+            }
+            JsonKind::String => mark_known_string(index, node, Some(&|| places.of(walk, token)), out),
+            JsonKind::Array | JsonKind::Object => walk.open(token.clone(), node, ()),
+        }
+    }
+}
+
+fn mark_known_string(index: &Index, node: Node<'_>, place: Option<&dyn Fn() -> String>, out: &mut Vec<Mark>) {
+    let raw = node.raw().as_bytes();
+    let inner = &raw[1..raw.len() - 1];
+    if !is_worth(index, inner) {
+        return;
+    }
+    let start = node.span().start + 1;
+    let mut found = Vec::new();
+    // The text itself first; what its escapes stand for comes from the view.
+    find(index, inner, false, &mut found);
+    let escapes = LazyCell::new(|| escapes(inner));
+    found.retain(|mark| !cuts(&escapes, mark.range.start) && !cuts(&escapes, mark.range.end));
+    if found.is_empty() {
+        return;
+    }
+    let place: Option<Arc<str>> = place.map(|place| place().into());
+    out.extend(found.into_iter().map(|mark| Mark {
+        whole: mark.range == (0..inner.len()),
+        range: start + mark.range.start..start + mark.range.end,
+        place: place.clone(),
+        ..mark
+    }));
+}
+
+/// The escapes in a JSON string's inner text.
+fn escapes(inner: &[u8]) -> Vec<Range<usize>> {
+    looked(inner.len());
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(start) = memchr::memchr(b'\\', inner.get(at..).unwrap_or_default()) {
+        let start = at + start;
+        at = start + if inner.get(start + 1) == Some(&b'u') { 6 } else { 2 };
+        found.push(start..at);
+    }
+    found
+}
+
+/// Whether a range that begins or ends here cuts an escape in two (base64 in the escape's own letters).
+fn cuts(escapes: &[Range<usize>], edge: usize) -> bool {
+    let before = escapes.partition_point(|escape| escape.start < edge);
+    before.checked_sub(1).is_some_and(|last| edge < escapes[last].end)
+}

@@ -1,0 +1,96 @@
+//! Marks: places in a text that are to be replaced, collected first and applied at once.
+
+use std::{ops::Range, sync::Arc};
+
+/// Which secret; none is ever given to another one.
+pub(crate) type Id = u32;
+
+/// A secret at a place in a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Mark {
+    pub(crate) range: Range<usize>,
+    pub(crate) secret: Id,
+    /// Where in the body: a JSON pointer or a field. All marks of one value share it.
+    pub(crate) place: Option<Arc<str>>,
+    /// The range is a JSON number; its label is a number too.
+    pub(crate) number: bool,
+    /// Its label needs quotes.
+    pub(crate) quoted: bool,
+    /// The range is a whole value, so its label has to fit the value's bounds.
+    pub(crate) whole: bool,
+}
+
+impl Mark {
+    /// A part of a text.
+    pub(crate) fn part(range: Range<usize>, secret: Id) -> Self {
+        Self { range, secret, place: None, number: false, quoted: false, whole: false }
+    }
+
+    /// All of a value.
+    pub(crate) fn value(range: Range<usize>, secret: Id) -> Self {
+        Self { whole: true, ..Self::part(range, secret) }
+    }
+
+    /// The same mark in a text that holds this one.
+    pub(crate) fn moved(mut self, map: impl FnOnce(&Range<usize>) -> Range<usize>) -> Self {
+        self.range = map(&self.range);
+        self
+    }
+}
+
+/// Ascending and apart: marks that overlap become one, under the label of the one that covers more.
+pub(crate) fn merge_overlaps(mut marks: Vec<Mark>) -> Vec<Mark> {
+    marks.retain(|mark| !mark.range.is_empty());
+    // Of equal ranges the first found counts; a whole value before a part.
+    marks.sort_by_key(|mark| (mark.range.start, std::cmp::Reverse(mark.range.end), !mark.whole));
+    let mut merged: Vec<Mark> = Vec::with_capacity(marks.len());
+    for mark in marks {
+        match merged.last_mut() {
+            Some(last) if mark.range.start < last.range.end => {
+                let union = last.range.start..last.range.end.max(mark.range.end);
+                if mark.range.len() > last.range.len() {
+                    last.secret = mark.secret;
+                }
+                last.whole |= mark.whole;
+                last.number &= union == last.range;
+                last.place = last.place.take().or(mark.place);
+                last.range = union;
+            }
+            _ => merged.push(mark),
+        }
+    }
+    merged
+}
+
+/// Names and values of a form that is something else are pieces of it, and no places.
+pub(crate) fn nowhere(marks: &mut [Mark]) {
+    for mark in marks {
+        mark.place = None;
+    }
+}
+
+/// A body without fields has one place: all of it.
+pub(crate) fn in_whole(marks: &mut [Mark]) {
+    let whole: Arc<str> = "".into();
+    for mark in marks {
+        mark.place = Some(Arc::clone(&whole));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn overlapping_marks_become_one_under_the_longer_ones_secret() {
+        let marks = vec![Mark::part(8..9, 4), Mark::part(4..7, 3), Mark::part(0..2, 1), Mark::part(1..5, 2)];
+        let merged = merge_overlaps(marks);
+        assert_eq!(merged.iter().map(|mark| mark.range.clone()).collect::<Vec<_>>(), [0..7, 8..9]);
+        assert_eq!(merged[0].secret, 2);
+    }
+
+    #[test]
+    fn adjoining_marks_stay_apart() {
+        assert_eq!(merge_overlaps(vec![Mark::part(2..4, 2), Mark::part(0..2, 1)]).len(), 2);
+    }
+}
