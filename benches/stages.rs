@@ -13,7 +13,6 @@ use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use bytes::Bytes;
 use contrail::{
     pipeline::ContractShapes,
-    recording::{Entry, JournalContext, encode},
     replay::{Builder, Exhausted, Names, Replay, Settings},
 };
 use contrail_contract::{CheckOptions, Contract};
@@ -21,6 +20,7 @@ use contrail_exchange::{
     Body, Credential, Exchange, Headers, Request, Response, Target, Timings, Transport, json::Document,
     token::TokenCache,
 };
+use contrail_recording::{Entry, JournalContext, encode};
 use contrail_redact::{JudgedExchange, Plan, Redactor};
 use divan::{Bencher, black_box};
 use http::{HeaderName, HeaderValue, Method, Version};

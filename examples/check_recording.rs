@@ -6,8 +6,8 @@
 
 use std::{env, error::Error, fmt::Write as _, path::Path};
 
-use contrail::recording;
 use contrail_contract::{CheckOptions, Contract};
+use contrail_recording as recording;
 
 /// One line per exchange, and one per finding.
 fn check(path: &Path) -> Result<String, Box<dyn Error>> {

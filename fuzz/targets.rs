@@ -17,10 +17,7 @@ use base64::{
     prelude::{BASE64_STANDARD_NO_PAD, BASE64_URL_SAFE_NO_PAD},
 };
 use bytes::Bytes;
-use contrail::{
-    recording::{self, Identity, Journal, JournalContext, Recording},
-    replay::{Builder, Names, Replay, Settings},
-};
+use contrail::replay::{Builder, Names, Replay, Settings};
 use contrail_contract::{
     CheckOptions, Contract,
     schema::{Schema, Schemas},
@@ -30,6 +27,7 @@ use contrail_exchange::{
     json::{self, Document, SyntaxFault},
     token::{self, TokenCache},
 };
+use contrail_recording::{self as recording, Identity, Journal, JournalContext, Recording};
 use contrail_redact::{self as redact, JudgedExchange, Redactor};
 use http::{HeaderName, HeaderValue, Method, Version};
 use serde_json::{Value, json};
@@ -130,7 +128,7 @@ pub fn journal(data: &[u8]) {
     let trail = folder.path().join("trail");
     fs::create_dir(&trail).expect("a folder can be made");
     fs::write(trail.join("trail-00000001.journal"), data).expect("a file can be written");
-    let _ = Journal::open_trail(&trail, context(), &contrail::recording::TrailOptions::default());
+    let _ = Journal::open_trail(&trail, context(), &contrail_recording::TrailOptions::default());
 }
 
 /// A contract: a document in YAML or JSON, or (after a first line `overlay`) an overlay over the built-in one. It is

@@ -25,7 +25,6 @@ pub mod metrics;
 pub mod mock;
 pub mod pipeline;
 pub mod proxy;
-pub mod recording;
 pub mod replay;
 pub mod report;
 pub mod sandbox;

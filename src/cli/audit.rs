@@ -4,6 +4,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use contrail_contract::Contract;
 use contrail_exchange::{finding::Rule, token::Jwks};
+use contrail_recording::{Entry, ReadEnd, Recording};
 use contrail_redact::{JudgedExchange, Redactor};
 
 use super::{
@@ -17,7 +18,6 @@ use super::{
 };
 use crate::{
     coverage::{ContractParts, Coverage, Touched},
-    recording::{Entry, ReadEnd, Recording},
     report::{
         ExchangeRef, Exit, Reason,
         audit::{About, Audit},

@@ -3,6 +3,7 @@
 use std::{path::PathBuf, sync::Arc};
 
 use contrail_exchange::finding::Verdict;
+use contrail_recording::{self as recording, Entry};
 use contrail_redact::{JudgedExchange, Redactor};
 
 use super::{
@@ -14,7 +15,6 @@ use super::{
 };
 use crate::{
     coverage::{ContractParts, Coverage, Minimum, Touched},
-    recording::{self, Entry},
     report::coverage::Covered,
 };
 

@@ -9,6 +9,7 @@ use std::{
 
 use contrail_contract::{CheckOptions, Contract};
 use contrail_exchange::{Exchange, plural::plural, visible::visible};
+use contrail_recording::{self as recording, Check, FixturePath, FoldOptions, FoldSource, Folded, Keep, Renew, Take};
 use contrail_redact::Redactor;
 
 use super::{
@@ -22,7 +23,6 @@ use super::{
 use crate::{
     config::Sources,
     pipeline::ContractShapes,
-    recording::{self, Check, FixturePath, FoldOptions, FoldSource, Folded, Keep, Renew, Take},
     upstream::{Origin, masked},
 };
 

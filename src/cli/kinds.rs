@@ -2,8 +2,9 @@
 
 use std::{fs::File, io::Read as _, path::Path};
 
+use contrail_recording as recording;
+
 use super::Failure;
-use crate::recording;
 
 /// A kind of file, known by how it begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

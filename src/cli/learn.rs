@@ -8,6 +8,7 @@ use std::{
 };
 
 use contrail_exchange::{plural::plural, visible::visible};
+use contrail_recording::{Entry, ReadEnd, Recording};
 use contrail_redact::{JudgedExchange, Redactor};
 
 use super::{
@@ -20,10 +21,7 @@ use super::{
     trails::Source,
     verify::Judge,
 };
-use crate::{
-    learn::Learner,
-    recording::{Entry, ReadEnd, Recording},
-};
+use crate::learn::Learner;
 
 /// Print what recordings show of what the contract does not, as an OpenAPI Overlay
 #[derive(Debug, clap::Args)]

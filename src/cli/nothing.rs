@@ -3,11 +3,11 @@
 use std::{collections::BTreeMap, fmt::Write as _};
 
 use contrail_exchange::plural::plural;
+use contrail_recording::Folded;
 
 use crate::{
     cli::{Outcome as Exit, options::policy::PolicyArgs, run::RunEnd, summary::Rows},
     pipeline::Outcome,
-    recording::Folded,
     report::Reason,
 };
 

@@ -7,6 +7,7 @@ use std::{
 
 use contrail_contract::CheckOptions;
 use contrail_exchange::{Exchange, plural::plural};
+use contrail_recording::{self as recording, Check, FixturePath, FoldOptions, FoldSource, Journal, Keep, Take};
 use contrail_redact::Redactor;
 
 use super::{
@@ -15,7 +16,6 @@ use super::{
     options::contract::plan,
     sources,
 };
-use crate::recording::{self, Check, FixturePath, FoldOptions, FoldSource, Journal, Keep, Take};
 
 /// Pack a recording (folder, journal, trail) into one self-contained HAR file
 #[derive(Debug, clap::Args)]

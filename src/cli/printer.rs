@@ -13,7 +13,7 @@ use std::{
 
 use contrail_exchange::visible::visible;
 
-use crate::recording::{is_at, resolved};
+use contrail_recording::{is_at, resolved};
 
 /// Opens a file that only its owner may read, as recordings are: reports show what was recorded. It is made if it is
 /// not there; `empty` says what becomes of what is in it.

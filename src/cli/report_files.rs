@@ -9,6 +9,7 @@ use std::{
 };
 
 use contrail_exchange::visible::visible;
+use contrail_recording::{self as recording, FixturePath, Journal, SetAside, resolved};
 use contrail_redact::{Plan, Redactor};
 
 use super::{
@@ -19,7 +20,6 @@ use super::{
 };
 use crate::{
     config,
-    recording::{self, FixturePath, Journal, SetAside, resolved},
     report::{Collector, Exit, Reason, ReportFormat, Request, Title},
 };
 

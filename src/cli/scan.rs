@@ -13,6 +13,7 @@ use std::{
 
 use bytes::Bytes;
 use contrail_exchange::plural::plural;
+use contrail_recording::{self as recording, ReadError};
 use contrail_redact::{Cleaned, Redactor, Sighting};
 
 use super::{
@@ -24,12 +25,9 @@ use super::{
     sources::NamedFiles,
     trails,
 };
-use crate::{
-    recording::{self, ReadError},
-    report::{
-        Exit, Integrity, Reason, ReportFormat,
-        scan::{Hit, Scanned},
-    },
+use crate::report::{
+    Exit, Integrity, Reason, ReportFormat,
+    scan::{Hit, Scanned},
 };
 
 /// Search recordings for secrets

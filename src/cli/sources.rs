@@ -7,8 +7,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use contrail_recording::{self as recording, Journal};
+
 use super::{Failure, printer::warn};
-use crate::recording::{self, Journal};
 
 /// The arguments that name recordings which no earlier one does. A file that is named again (by another spelling, a
 /// link or a folder) is to be read once; a warning states that.

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use contrail_exchange::plural::plural;
+use contrail_recording::{Entry, ReadEnd, ReadError, Recording};
 
 use super::{
     Failure,
@@ -11,7 +12,6 @@ use super::{
     remote::shown,
     trails::{self, Inspected, Source},
 };
-use crate::recording::{Entry, ReadEnd, ReadError, Recording};
 
 /// What a command does with recordings, `T` being what it made of an entry.
 pub(super) trait Sink<T> {

@@ -7,6 +7,7 @@ use std::{
 };
 
 use contrail_exchange::plural::plural;
+use contrail_recording::{self as recording, Broken, ChainHead, Checked, KeptHeads, TrailFiles};
 
 use super::{
     Failure,
@@ -14,10 +15,7 @@ use super::{
     remote::shown,
     sources::{File, recordings},
 };
-use crate::{
-    recording::{self, Broken, ChainHead, Checked, KeptHeads, TrailFiles},
-    report::{Integrity, TrailLink},
-};
+use crate::report::{Integrity, TrailLink};
 
 /// One thing that was named, after its chains were checked.
 pub(super) struct Inspected {

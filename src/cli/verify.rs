@@ -22,6 +22,7 @@ use contrail_exchange::{
     plural::plural,
     token::{self, Jwks, TokenCache},
 };
+use contrail_recording::{self as recording, Entry, Note, ReadEnd, ReadError, Recording, reconcile};
 use contrail_redact::{JudgedExchange, Redactor};
 
 use super::{
@@ -35,7 +36,6 @@ use super::{
 };
 use crate::{
     coverage::{ContractParts, Touched},
-    recording::{self, Entry, Note, ReadEnd, ReadError, Recording, reconcile},
     report::{CleanVerdict, Collector, ExchangeRef, Exit, Integrity, Reason, ReportFormat, Request},
 };
 

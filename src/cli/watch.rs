@@ -2,6 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
+use contrail_recording::JournalContext;
+
 use super::{
     Failure, Outcome,
     metrics::Monitoring,
@@ -17,7 +19,6 @@ use super::{
     report_files::{self, Used},
     summary,
 };
-use crate::recording::JournalContext;
 
 /// Proxy and check traffic; with --trail, keep an audit trail
 #[derive(Debug, clap::Args)]

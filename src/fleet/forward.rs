@@ -13,7 +13,7 @@ use super::RemoteUrl;
 use super::Scheme;
 use crate::pipeline::{self, SharedJournal};
 #[cfg(feature = "fleet")]
-use crate::recording::{is_noted_destination, note_destination};
+use contrail_recording::{is_noted_destination, note_destination};
 
 /// A trail's folder from which segments are brought elsewhere.
 #[derive(Debug, Clone)]

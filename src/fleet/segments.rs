@@ -2,7 +2,7 @@
 
 use std::{fs, io, path::Path};
 
-use crate::recording::segment_number;
+use contrail_recording::segment_number;
 
 /// Their numbers, in order.
 pub(super) fn segments(folder: &Path) -> io::Result<Vec<u64>> {

@@ -9,6 +9,7 @@ use std::{
 };
 
 use contrail_exchange::{Body, Exchange, Headers};
+use contrail_recording::EntryBatch;
 use http::header::CONTENT_ENCODING;
 use tokio::sync::{Notify, oneshot};
 
@@ -16,7 +17,6 @@ use super::{console::LineStart, journal::Encode};
 use crate::{
     metrics::Exchanges,
     proxy::{Committed, Completed},
-    recording::EntryBatch,
     upstream::Problem,
 };
 

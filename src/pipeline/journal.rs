@@ -5,10 +5,10 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use contrail_recording::{self as recording, Encoder, EntryBatch};
 use contrail_redact::{JudgedExchange, Redacted};
 
 use super::judge::Attestation;
-use crate::recording::{self, Encoder, EntryBatch};
 
 /// Where entries go. What it does must not block longer than a write does.
 pub trait Journal: Send + fmt::Debug {

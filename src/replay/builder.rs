@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use contrail_exchange::{TenantFacts, token::NoKey};
+use contrail_recording::{Entry, EntryRef, Rereader};
 
 use super::{
     Ignore, Names, OperationOf, Prepared, RedactFailure, RedactRequest, index::Index, prepared::Rules,
     recordings::Replay, sequence::Exhausted, token_endpoint::TokenEndpoint,
 };
-use crate::recording::{Entry, EntryRef, Rereader};
 
 /// How recordings are served.
 #[derive(Clone)]

@@ -3,10 +3,10 @@
 use std::collections::{HashMap, HashSet};
 
 use contrail_exchange::{Credential, Exchange};
+use contrail_recording::ReadError;
 use contrail_redact as redact;
 
 use super::{caller::CallerId, labels::Place, recordings::Replay};
-use crate::recording::ReadError;
 
 /// Recorded requests that have secrets at the same places, and the same in all else.
 #[derive(Default)]

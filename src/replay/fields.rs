@@ -1,10 +1,10 @@
 //! Header fields that decide between recorded requests of one identity: never whether one matches, but which comes first.
 
 use contrail_exchange::{Headers, Request, Response, is_hop_by_hop, media};
+use contrail_recording::is_per_run;
 use http::HeaderName;
 
 use super::mask::Keys;
-use crate::recording::is_per_run;
 
 /// Fields of a request as hashes of names and values, in order.
 pub(super) type Fields = Box<[(u32, u32)]>;

@@ -8,7 +8,7 @@ use contrail_exchange::json::Document;
 use contrail_exchange::{Credential, Exchange, Request, Response, TenantFacts, TokenFacts};
 use serde_json::{Map, Value};
 
-use crate::recording::fixture::request_parts::{Content, Parts, Value as FieldValue};
+use contrail_recording::fixture::request_parts::{Content, Parts, Value as FieldValue};
 
 /// What the endpoint takes note of in one exchange.
 #[derive(Debug, Default)]

@@ -11,6 +11,8 @@ use std::{
 
 use ahash::{AHashMap, AHashSet};
 use contrail_exchange::{Credential, Headers, Request};
+use contrail_recording::fixture::request_parts::Parts;
+use contrail_recording::{self as recording, ReadError, ReadFault, Rereader};
 
 use super::{
     caller::{CallerCache, CallerId, Callers, number_of},
@@ -23,11 +25,7 @@ use super::{
     serve::{self, Answer, AnswerId, KeptAnswers, Plain},
     sites::KnownSite,
 };
-use crate::recording::fixture::request_parts::Parts;
-use crate::{
-    recording::{self, ReadError, ReadFault, Rereader},
-    upstream::Difference,
-};
+use crate::upstream::Difference;
 
 /// What tells apart requests of one identity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

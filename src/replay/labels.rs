@@ -17,16 +17,14 @@ use contrail_exchange::{
     json::{Node, push_pointer},
     media,
 };
+use contrail_recording::fixture::request_parts::{Content, Field, Parts, Value};
 use http::{HeaderName, header};
 
 use super::{
     ignore::{IgnoreSet, tokens},
     mask::{Keys, Mask},
 };
-use crate::{
-    recording::fixture::request_parts::{Content, Field, Parts, Value},
-    upstream::Difference,
-};
+use crate::upstream::Difference;
 
 /// Where in a request a value stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

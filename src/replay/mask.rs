@@ -14,13 +14,13 @@ use contrail_exchange::{
     Headers, Pointer, Request,
     json::{self, Kind, Node},
 };
+use contrail_recording::fixture::request_parts::{Content, Field, Pair, Parts, Value};
 use contrail_redact as redact;
 
 use super::{
     conditions::Conditions,
     ignore::{IgnoreSet, tokens},
 };
-use crate::recording::fixture::request_parts::{Content, Field, Pair, Parts, Value};
 
 /// The places of a recorded request that are not there, so that any value matches.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -3,6 +3,7 @@
 use std::{cmp::Reverse, mem::discriminant};
 
 use contrail_exchange::Request;
+use contrail_recording::fixture::request_parts::{Content, Parts};
 use http::StatusCode;
 use serde_json::{Map, Value, json};
 
@@ -13,7 +14,6 @@ use super::{
     mask::{Key, Mask},
     prepared::asked,
 };
-use crate::recording::fixture::request_parts::{Content, Parts};
 use crate::upstream::{Difference, Miss, Near, Problem, Reason};
 
 /// The value of `Contrail-Answer` for a miss.

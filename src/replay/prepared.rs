@@ -6,6 +6,8 @@ use std::sync::{
 };
 
 use contrail_exchange::{Credential, Request, TenantFacts, digest::Digests};
+use contrail_recording::fixture::request_parts::Parts;
+use contrail_recording::{self as recording, EntryRef};
 use http::{HeaderName, HeaderValue};
 
 use super::{
@@ -18,8 +20,6 @@ use super::{
     serve::{self, Digested},
     sites::{Names, host_of},
 };
-use crate::recording::fixture::request_parts::Parts;
-use crate::recording::{self, EntryRef};
 
 /// The documented operation of a method and raw path, if there is one.
 pub type OperationOf = Arc<dyn Fn(&str, &str) -> Option<Arc<str>> + Send + Sync>;

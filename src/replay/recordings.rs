@@ -8,6 +8,8 @@ use std::{
 };
 
 use contrail_exchange::{Credential, Request, Target};
+use contrail_recording::fixture::request_parts::Parts;
+use contrail_recording::{Entry, ReadError};
 
 use super::{
     caller::{CallerCache, CallerId},
@@ -19,11 +21,7 @@ use super::{
     sites::KnownSite,
     token_endpoint::{Reply, TokenEndpoint},
 };
-use crate::recording::fixture::request_parts::Parts;
-use crate::{
-    recording::{Entry, ReadError},
-    upstream::{Difference, Miss, Reason, RequestKey},
-};
+use crate::upstream::{Difference, Miss, Reason, RequestKey};
 
 /// Maximum hosts that are remembered as likely the tenant's.
 const MAX_HOSTS: usize = 1000;

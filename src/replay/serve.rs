@@ -7,7 +7,7 @@ use bytes::Bytes;
 use contrail_exchange::{Exchange, Headers, Presence, Withheld, digest::Digests, is_bodiless, is_hop_by_hop};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 
-use crate::recording;
+use contrail_recording as recording;
 
 /// What goes to the client. Cheap to copy: answers that are alike share what they hold.
 #[derive(Debug, Clone)]

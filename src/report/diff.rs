@@ -18,6 +18,7 @@ use contrail_exchange::{
     plural::plural,
     visible::visible,
 };
+use contrail_recording::Identity;
 use contrail_redact::{self as redact, JudgedExchange, Redacted};
 use serde_json::{Value, json};
 
@@ -27,7 +28,6 @@ use super::{
     page::{self, Cell, Page, Part, Tone},
     plain,
 };
-use crate::recording::Identity;
 
 /// One exchange of a recording.
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, fmt::Write as _};
 use contrail_exchange::plural::plural;
 use serde::Serialize;
 
-use crate::recording::{Broken, Checked, ClockSteps, Unrecorded};
+use contrail_recording::{Broken, Checked, ClockSteps, Unrecorded};
 
 /// Maximum clauses of one kind that a sentence lists.
 const MAX_LISTED: usize = 20;

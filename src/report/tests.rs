@@ -1,9 +1,9 @@
 //! The results of a run besides findings, in every report.
 
+use contrail_recording::Unrecorded;
 use contrail_redact::{Plan, Redactor};
 
 use super::*;
-use crate::recording::Unrecorded;
 
 fn written(collector: &mut Collector, kind: ReportFormat) -> String {
     let mut out = Vec::new();

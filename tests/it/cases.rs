@@ -7,9 +7,9 @@ use std::{
     sync::Arc,
 };
 
-use contrail::recording::{self, JournalContext};
 use contrail_contract::Contract;
 use contrail_exchange::finding::{Blame, Conclusion, Finding, Kind, Rule, Unchecked, Verdict};
+use contrail_recording::{self as recording, JournalContext};
 use contrail_redact::{JudgedExchange, Redactor};
 
 use crate::support::cases::{self, Case};

@@ -196,5 +196,5 @@ fn the_defaults_of_sizes_are_those_of_the_library() {
     let mebibytes = |bytes: u64| format!("{}MiB", bytes >> 20);
     let decoded = contrail_exchange::DecodeLimits::default().bytes as u64;
     assert_eq!(defaults("max-decoded"), mebibytes(decoded));
-    assert_eq!(defaults("trail-segment"), mebibytes(contrail::recording::TrailOptions::default().segment));
+    assert_eq!(defaults("trail-segment"), mebibytes(contrail_recording::TrailOptions::default().segment));
 }

@@ -7,6 +7,7 @@ use contrail_exchange::{
     Exchange,
     finding::{Kind, Verdict},
 };
+use contrail_recording::{Entry, Recording};
 use contrail_redact::{JudgedExchange, Redactor};
 
 use super::args::Args;
@@ -19,7 +20,6 @@ use crate::{
         trails::Source,
         verify::Judge,
     },
-    recording::{Entry, Recording},
     report::{
         ExchangeRef,
         contracts::{Changes, Failing},

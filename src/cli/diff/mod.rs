@@ -7,6 +7,7 @@ use std::{fs, path::Path, sync::Arc};
 
 use contrail_contract::Contract;
 use contrail_exchange::finding::Verdict;
+use contrail_recording::{self as recording, without_run};
 use contrail_redact::{JudgedExchange, Redactor};
 
 pub use self::args::Args;
@@ -18,7 +19,6 @@ use super::{
     sources, survey, trails,
 };
 use crate::{
-    recording::{self, without_run},
     replay::IgnoreSet,
     report::diff::{self as compared, Item},
 };

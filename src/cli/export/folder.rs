@@ -12,10 +12,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use contrail_recording::{is_at, resolved};
+
 use crate::{
     cli::{Failure, printer::private_file},
     fleet::parquet::TABLES,
-    recording::{is_at, resolved},
 };
 
 /// A folder that is being written.

@@ -8,6 +8,7 @@ use std::{
 };
 
 use contrail_exchange::{plural::plural, token::Jwks};
+use contrail_recording::{Entry, ReadEnd, Recording};
 use contrail_redact::{JudgedExchange, Redactor};
 use serde::Serialize;
 
@@ -26,7 +27,6 @@ use crate::{
         verify::Judge,
     },
     fleet::parquet::{Counts, GroupLimits, Place, Row, Rows, Spool, TABLES, Tables},
-    recording::{Entry, ReadEnd, Recording},
     report::Title,
 };
 

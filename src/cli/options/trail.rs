@@ -12,6 +12,7 @@ use std::{
 
 use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use contrail_exchange::plural::plural;
+use contrail_recording::{Journal, JournalContext, TrailOptions, WriteError};
 use contrail_redact::Redactor;
 
 use super::{Format, values::size};
@@ -25,7 +26,6 @@ use crate::{
     },
     fleet::{self, Buffer, Forwarder, RemoteUrl, UrlError},
     pipeline,
-    recording::{Journal, JournalContext, TrailOptions, WriteError},
     report::Reason,
 };
 

@@ -2,15 +2,14 @@
 
 use std::path::PathBuf;
 
-use crate::{
-    cli::{
-        Failure,
-        kinds::{self, FileKind},
-        options::{
-            Network, filter::FilterArgs, judge::JudgeArgs, limits::ProxyArgs, trail::TrailArgs, upstream::UpstreamArgs,
-        },
+use contrail_recording::{self as recording, FixturePath, Keep, Renew};
+
+use crate::cli::{
+    Failure,
+    kinds::{self, FileKind},
+    options::{
+        Network, filter::FilterArgs, judge::JudgeArgs, limits::ProxyArgs, trail::TrailArgs, upstream::UpstreamArgs,
     },
-    recording::{self, FixturePath, Keep, Renew},
 };
 
 /// Proxy and check traffic, and record it as a fixture

@@ -9,6 +9,10 @@ use std::{
 
 use contrail_contract::{CheckOptions, Contract};
 use contrail_exchange::plural::plural;
+use contrail_recording::{
+    self as recording, Check, FixturePath, FoldOptions, FoldSource, Folded, Journal, JournalContext, Keep, Prove,
+    Renew, Renewal, SetAside, Staged, Take, Unrecorded, WriteError, fold,
+};
 use contrail_redact::Redactor;
 
 use super::{
@@ -23,10 +27,6 @@ use crate::{
         summary::{Rows, event},
     },
     pipeline,
-    recording::{
-        self, Check, FixturePath, FoldOptions, FoldSource, Folded, Journal, JournalContext, Keep, Prove, Renew,
-        Renewal, SetAside, Staged, Take, Unrecorded, WriteError, fold,
-    },
     report::{Proof, Reason},
 };
 

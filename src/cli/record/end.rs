@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, path::Path, sync::PoisonError};
 
 use contrail_exchange::plural::plural;
+use contrail_recording::{Folded, Journal, Renew, SetAside, is_single_file};
 use serde_json::Value;
 
 use super::{
@@ -20,7 +21,6 @@ use crate::{
         summary,
     },
     pipeline::{self, SharedJournal},
-    recording::{Folded, Journal, Renew, SetAside, is_single_file},
     report::{Proof, Reason},
 };
 

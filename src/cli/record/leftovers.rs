@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::recording::SetAside;
+use contrail_recording::SetAside;
 
 /// Left-over journals under other names: `PATH.before.journal`, `PATH.before-2.journal` and so on. They go when a
 /// recording has replaced them; if none has, the last one is the journal again.

@@ -18,6 +18,7 @@ use std::{
 pub use args::Args;
 use args::{exists, not_in_fixture, renewal};
 pub(super) use builder::{FixtureBuilder, FoldError, Opened, remove};
+use contrail_recording::{Journal, JournalContext, WriteError};
 pub(super) use end::stoppable;
 use end::{Before, End, Ending};
 pub(super) use proof::replayed;
@@ -34,10 +35,7 @@ use super::{
     run::RunEnd,
     summary,
 };
-use crate::{
-    pipeline,
-    recording::{Journal, JournalContext, WriteError},
-};
+use crate::pipeline;
 
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let mut used = Used::default();

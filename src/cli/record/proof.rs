@@ -14,11 +14,11 @@ use contrail_exchange::{
     Request, TenantFacts,
     finding::{UNDOCUMENTED, Verdict},
 };
+use contrail_recording::{self as recording, Entry, ReadError, Staged, reconcile};
 use contrail_redact::{self as redact, Redactor};
 
 use crate::{
     cli::Failure,
-    recording::{self, Entry, ReadError, Staged, reconcile},
     replay::{Builder, Names, Settings, Unproven},
 };
 

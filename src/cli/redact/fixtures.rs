@@ -11,17 +11,17 @@ use std::{
 
 use contrail_contract::CheckOptions;
 use contrail_exchange::Exchange;
+use contrail_recording::{
+    self as recording, Changes, Check, FoldOptions, FoldSource, Head, Keep, Staged, Take, WriteError,
+};
 use contrail_redact::Redactor;
 
 use super::{args::Args, summary::Summary};
-use crate::{
-    cli::{
-        ContractArgs, Failure,
-        printer::{Printer, line},
-        record,
-        scan::Content,
-    },
-    recording::{self, Changes, Check, FoldOptions, FoldSource, Head, Keep, Staged, Take, WriteError},
+use crate::cli::{
+    ContractArgs, Failure,
+    printer::{Printer, line},
+    record,
+    scan::Content,
 };
 
 /// A fixture of contrail's own.

@@ -19,6 +19,7 @@ use std::{
 
 use bytes::Bytes;
 use contrail_exchange::plural::plural;
+use contrail_recording::{self as recording, Changes, Head, ReadError, ReadFault, Recording};
 use contrail_redact::Redactor;
 
 pub use self::args::Args;
@@ -35,7 +36,6 @@ use super::{
     scan::{Content, expand, unsearched},
     sources,
 };
-use crate::recording::{self, Changes, Head, ReadError, ReadFault, Recording};
 
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let redactor = Redactor::new(plan(&args.contract.load_quietly()?, &args.redact)?);

@@ -10,6 +10,7 @@ use std::{
 };
 
 use contrail_contract::CheckOptions;
+use contrail_recording::{FixturePath, Journal, JournalContext, Renew};
 
 use super::{args::Args, terms::Terms};
 use crate::{
@@ -25,7 +26,6 @@ use crate::{
         summary::{Rows, event},
     },
     pipeline::{self, Outcome, SharedJournal},
-    recording::{FixturePath, Journal, JournalContext, Renew},
     report::{Proof, Reason},
     upstream::Upstream,
 };

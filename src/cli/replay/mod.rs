@@ -18,6 +18,7 @@ use std::{
 
 use contrail_contract::CheckOptions;
 use contrail_exchange::{DecodeLimits, TenantFacts};
+use contrail_recording::{self as recording, Entry, EntryRef, FixturePath, ReadError, TENANT_ORIGIN};
 use contrail_redact::{self as redact, Renumbering};
 
 pub use self::args::Args;
@@ -37,7 +38,6 @@ use super::{
     sources, summary, survey, trails,
 };
 use crate::{
-    recording::{self, Entry, EntryRef, FixturePath, ReadError, TENANT_ORIGIN},
     replay::{Builder, Names, Replay, ReplayOr, ReplayUpstream, Settings},
     report::Reason,
     upstream::Upstream,

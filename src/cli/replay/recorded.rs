@@ -5,12 +5,12 @@ use contrail_exchange::{
     Credential,
     finding::{Conclusion, Unchecked},
 };
+use contrail_recording::{Entry, reconcile};
 use contrail_redact::{JudgedExchange, Redacted};
 
 use crate::{
     cli::{Failure, options::policy::PolicyArgs},
     pipeline::Pipeline,
-    recording::{Entry, reconcile},
     replay::{RecordedExchange, Replay},
     report::{ExchangeRef, Stale},
 };

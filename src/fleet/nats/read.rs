@@ -18,6 +18,7 @@ use async_nats::{
     },
 };
 use contrail_exchange::plural::plural;
+use contrail_recording::{make_folder, private};
 use futures_core::Stream as _;
 
 use super::{
@@ -27,10 +28,7 @@ use super::{
     place::Place,
     rebuild::Rebuild,
 };
-use crate::{
-    fleet::{FleetError, RemoteUrl, cache, folders::name_of},
-    recording::{make_folder, private},
-};
+use crate::fleet::{FleetError, RemoteUrl, cache, folders::name_of};
 
 /// Messages that are asked for at a time.
 const BATCH: usize = 2000;

@@ -7,8 +7,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use contrail_recording::{make_folder, private, segment_name};
+
 use super::place::Place;
-use crate::recording::{make_folder, private, segment_name};
 
 /// Maximum files that are open at a time.
 const MAX_OPEN: usize = 64;

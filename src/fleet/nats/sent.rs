@@ -6,8 +6,9 @@ use std::{
     path::Path,
 };
 
+use contrail_recording::private;
+
 use super::tail::Position;
-use crate::recording::private;
 
 /// What it says; nothing where it is missing or cannot be read, since whatever is sent again counts once.
 pub(super) fn load(path: &Path) -> Position {

@@ -11,6 +11,7 @@ use std::{
 };
 
 use contrail_exchange::plural::plural;
+use contrail_recording::{SENT, segment_name};
 use tokio::sync::{Notify, watch};
 
 use super::{
@@ -18,10 +19,7 @@ use super::{
     sent,
     tail::{Position, segments},
 };
-use crate::{
-    fleet::forward::Buffer,
-    recording::{SENT, segment_name},
-};
+use crate::fleet::forward::Buffer;
 
 /// How long the broker may take for what `--durable` waits for.
 const PATIENCE: Duration = Duration::from_secs(10);

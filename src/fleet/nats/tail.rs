@@ -11,11 +11,11 @@ use std::{
 };
 
 use bytes::Bytes;
+use contrail_recording::{CHAIN, begin_of, segment_name};
 use memchr::memchr_iter;
 
 use super::place::{Place, is_trail};
 pub(super) use crate::fleet::segments;
-use crate::recording::{CHAIN, begin_of, segment_name};
 
 /// A place in a trail: all before it, the earlier segments included.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]

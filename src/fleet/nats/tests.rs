@@ -6,12 +6,13 @@ use std::{
     path::Path,
 };
 
+use contrail_recording::{ChainHead, segment_name};
+
 use super::{
     place::Place,
     rebuild::Rebuild,
     tail::{Message, Position, Tail},
 };
-use crate::recording::{ChainHead, segment_name};
 
 const TRAIL: &str = "00112233445566778899aabbccddeeff";
 

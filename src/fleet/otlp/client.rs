@@ -4,13 +4,13 @@ use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use contrail_exchange::{self as exchange, Body, Headers, Target, media};
+use contrail_recording::wait_until;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, Version, header};
 use http_body_util::{BodyExt as _, Collected, Limited};
 use tokio::time::timeout;
 
 use crate::{
     fleet::{FleetError, Receiver, ReceiverUrl},
-    recording::wait_until,
     upstream::{
         Request, Upstream as _,
         live::{Access, Limits, Live, Via},

@@ -14,6 +14,7 @@ use std::{
     path::{Path as FilePath, PathBuf},
 };
 
+use contrail_recording::{body_file_names, make_folder, private};
 use object_store::{Error, ObjectMeta, ObjectStoreExt as _, path::Path};
 use serde::{Deserialize, Serialize};
 
@@ -22,10 +23,7 @@ use super::{
     error,
     listing::{below, next},
 };
-use crate::{
-    fleet::{FleetError, RemoteUrl, Scheme, cache},
-    recording::{body_file_names, make_folder, private},
-};
+use crate::fleet::{FleetError, RemoteUrl, Scheme, cache};
 
 /// A local copy of what a URL names: an object with the body files beside it, or a folder of all objects below it.
 ///

@@ -2,16 +2,14 @@
 
 use std::{env, ffi::OsString, sync::Arc, time::Duration};
 
+use contrail_recording::make_folder;
 use object_store::{
     BackoffConfig, ObjectStore, RetryConfig, aws::AmazonS3Builder, azure::MicrosoftAzureBuilder,
     gcp::GoogleCloudStorageBuilder, local::LocalFileSystem, path::Path,
 };
 
 use super::{blame::blamed, environment, error, http::Connector};
-use crate::{
-    fleet::{FleetError, RemoteUrl, Scheme, folders::name_of},
-    recording::make_folder,
-};
+use crate::fleet::{FleetError, RemoteUrl, Scheme, folders::name_of};
 
 /// A store, and a place in it.
 #[derive(Debug, Clone)]

@@ -2,7 +2,7 @@
 
 use object_store::path::Path;
 
-use crate::recording::segment_name;
+use contrail_recording::segment_name;
 
 /// The folder of objects that are no recordings.
 pub(super) const HEADS: &str = "heads";

@@ -3,11 +3,11 @@
 use std::{collections::VecDeque, fs::File, future::poll_fn, io::Read as _, path::Path as FilePath};
 
 use bytes::Bytes;
+use contrail_recording::end_of_chain;
 use object_store::{Error, GetOptions, ObjectStore, ObjectStoreExt as _, PutMode, PutOptions, PutPayload, path::Path};
 use serde::{Deserialize, Serialize};
 
 use super::{layout, listing::next};
-use crate::recording::end_of_chain;
 
 /// Bytes of a segment that are handed on at a time.
 const PIECE: usize = 256 << 10;

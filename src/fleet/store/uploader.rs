@@ -13,6 +13,7 @@ use std::{
     time::Duration,
 };
 
+use contrail_recording::{HELD, begin_of, private, segment_name};
 use object_store::{Error, path::Path};
 use serde_json::json;
 use tokio::{
@@ -25,10 +26,7 @@ use super::{
     error, layout,
     upload::{Uploaded, create, upload},
 };
-use crate::{
-    fleet::{Buffer, Ended, FleetError, Forward, segments, worker::Worker},
-    recording::{HELD, begin_of, private, segment_name},
-};
+use crate::fleet::{Buffer, Ended, FleetError, Forward, segments, worker::Worker};
 
 /// How often the folder is looked at.
 const LOOK: Duration = Duration::from_secs(1);

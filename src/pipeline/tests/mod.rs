@@ -18,6 +18,7 @@ use contrail_contract::{CheckOptions, Contract};
 use contrail_exchange::{
     Body, Credential, DecodeLimits, Exchange, Headers, Request, Response, Target, Timings, Transport, token::TokenCache,
 };
+use contrail_recording::{self as recording, EntryBatch};
 use contrail_redact::{JudgedExchange, Plan, Redacted, Redactor};
 
 use super::{
@@ -26,7 +27,6 @@ use super::{
 };
 use crate::{
     proxy::{Committed, Completed, Observer as _},
-    recording::{self, EntryBatch},
     report::{Collector, Title},
     upstream::{AnswerMeta, Problem, RequestKey},
 };

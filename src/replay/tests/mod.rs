@@ -14,13 +14,11 @@ use contrail_contract::Contract;
 use contrail_exchange::{
     Body, Credential, Exchange, Headers, Presence, Request, Response, Target, Timings, TokenFacts, Transport, Withheld,
 };
+use contrail_recording::{Entry, Note, ReadError, fixture::request_parts::Parts};
 use http::{HeaderName, HeaderValue, Method, Version};
 
 use super::*;
-use crate::{
-    recording::{Entry, Note, ReadError, fixture::request_parts::Parts},
-    upstream::{Miss, Reason},
-};
+use crate::upstream::{Miss, Reason};
 
 fn headers(fields: &[(&str, &str)]) -> Headers {
     fields
@@ -407,7 +405,7 @@ fn from_disk(path: &std::path::Path, bodies: &[String]) -> Replay {
     entries.push(last);
     std::fs::write(path.with_file_name("asked.json"), "{}").unwrap();
     std::fs::write(path, serde_json::json!({"log": {"entries": entries}}).to_string()).unwrap();
-    let mut recording = crate::recording::open(path).unwrap();
+    let mut recording = contrail_recording::open(path).unwrap();
     let mut builder = Builder::new(settings()).unwrap();
     builder.source("big.har", recording.rereader());
     let preparer = builder.preparer();

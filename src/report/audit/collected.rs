@@ -14,6 +14,7 @@ use contrail_exchange::{
     plural::plural,
     visible::visible,
 };
+use contrail_recording::Unrecorded;
 use contrail_redact::{JudgedExchange, Redacted, Redactor};
 use serde_json::{Value, json};
 
@@ -25,7 +26,6 @@ use super::{
 };
 use crate::{
     coverage::{ContractParts, Coverage, Touched},
-    recording::Unrecorded,
     report::{
         ExchangeRef, Exemptions, Exit, Facts, Group, Integrity, Reason, ReportFormat, Run, Tally, Title, TrailLink,
         baseline::Listed,

@@ -8,7 +8,7 @@ use std::{collections::BTreeMap, sync::Arc, time::SystemTime};
 
 use contrail_exchange::Exchange;
 
-use crate::recording::wait_until;
+use contrail_recording::wait_until;
 
 /// Maximum limits whose waits are held.
 const MAX_LIMITS: usize = 20_000;

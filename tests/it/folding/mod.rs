@@ -14,12 +14,12 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use contrail::recording::{
-    self, Check, FoldOptions, FoldSource, Folded, Journal, JournalContext, Keep, Take, TrailOptions,
-};
 use contrail_exchange::{
     Body, Credential, Exchange, Headers, Presence, Request, Response, Target, Timings, TokenFacts, Transport,
     finding::{Finding, Rule, Verdict},
+};
+use contrail_recording::{
+    self as recording, Check, FoldOptions, FoldSource, Folded, Journal, JournalContext, Keep, Take, TrailOptions,
 };
 use contrail_redact::{JudgedExchange, Plan, Redactor};
 use http::{HeaderName, HeaderValue, Method, Version};

@@ -2,8 +2,9 @@
 
 use std::io;
 
+use contrail_recording::Recording;
+
 use super::{body, entry, har, one};
-use contrail::recording::Recording;
 
 #[test]
 fn a_body_that_was_not_saved_is_withheld_and_one_that_never_was_is_absent() {

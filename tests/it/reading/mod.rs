@@ -9,8 +9,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use contrail::recording::{self, Entry, Head, ReadError, Recording};
 use contrail_exchange::{Body, Credential, Presence};
+use contrail_recording::{self as recording, Entry, Head, ReadError, Recording};
 use tempfile::TempDir;
 
 fn data(name: &str) -> PathBuf {

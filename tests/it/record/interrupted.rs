@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use contrail::recording;
+use contrail_recording as recording;
 use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,

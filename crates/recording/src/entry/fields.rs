@@ -1,0 +1,56 @@
+//! Header fields of an entry.
+
+use contrail_exchange::{
+    Headers,
+    json::lenient::{Known, LenientError, Read as _, Reader, read_objects},
+};
+use http::{HeaderName, HeaderValue};
+
+use super::text::Text;
+
+/// Fields that were read lately: what one item of `headers` stands for.
+pub(crate) type Fields = Known<Vec<(HeaderName, HeaderValue)>>;
+
+/// `headers[]`
+#[derive(Debug, Default)]
+struct Field<'a> {
+    name: Option<Text<'a>>,
+    value: Option<Text<'a>>,
+    /// Ours: `latin-1` where the value is not UTF-8; each character is one byte.
+    encoding: Option<Text<'a>>,
+}
+
+read_objects! {
+    Field<'a> { name: "name", value: "value", encoding: "_encoding" }
+}
+
+/// Reads `headers`.
+pub(super) fn read(reader: &mut Reader<'_>, known: &mut Fields) -> Result<Headers, LenientError> {
+    let mut headers = Headers::with_capacity(8);
+    reader.optional(|reader| {
+        reader.array(|reader| {
+            let at = known.object(reader, Reader::first_brace, |reader| Ok(Field::read(reader)?.lines()))?;
+            for (name, value) in known.get(at) {
+                headers.append(name.clone(), value.clone());
+            }
+            Ok(())
+        })
+    })?;
+    Ok(headers)
+}
+
+impl Field<'_> {
+    /// The field; several of one name where browsers joined repeated ones with line feeds.
+    fn lines(&self) -> Vec<(HeaderName, HeaderValue)> {
+        let name = self.name.as_ref().map(Text::as_str).unwrap_or_default();
+        // `:authority` and its like are no fields; a name that HTTP does not allow was never on the wire.
+        let Ok(name) = HeaderName::from_bytes(name.trim().as_bytes()) else { return Vec::new() };
+        let value = self.value.as_ref().map(Text::as_str).unwrap_or_default();
+        let field = |value: &[u8]| HeaderValue::from_bytes(value).ok().map(|value| (name.clone(), value));
+        if self.encoding.as_ref().is_some_and(|encoding| encoding.as_str() == "latin-1") {
+            let bytes: Vec<u8> = value.chars().filter_map(|character| u8::try_from(character).ok()).collect();
+            return field(&bytes).into_iter().collect();
+        }
+        value.split('\n').filter_map(|line| field(line.trim_matches(['\r', ' ', '\t']).as_bytes())).collect()
+    }
+}

@@ -1,0 +1,140 @@
+//! What a journal records of its own fold, in lines among its entries.
+//!
+//! ```text
+//! {"_fold":{"renews":"everything"}}            first: the recording replaces entries of the fixture
+//! {"_fold":{"ended":true}}                     the recording is whole
+//! {"_fold":{"har":"…","sha256":"…"}}           the fixture is about to be replaced by this one
+//! {"_fold":{"done":true}}                      the fixture holds the journal's entries
+//! ```
+
+use std::{
+    fs::File,
+    io::{self, BufRead as _, BufReader},
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, Serialize};
+
+use super::lines::FOLD;
+use crate::{Renew, disk::file_digest, fixture::commit};
+
+/// Which entries of a fixture a killed recording was to replace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Renewal {
+    /// Those of these operations; `None` for all.
+    pub operations: Option<Vec<String>>,
+    /// The recording was whole: it was killed while it was folded.
+    pub ended: bool,
+}
+
+impl Renewal {
+    /// The same, as a fold takes it.
+    #[must_use]
+    pub fn renew(&self) -> Renew<'_> {
+        self.operations.as_deref().map_or(Renew::Everything, Renew::Operations)
+    }
+}
+
+/// What these lines of a journal say together.
+#[derive(Debug, Default)]
+pub(crate) struct FoldLog {
+    pub(crate) renewal: Option<Renewal>,
+    /// The journal's last line.
+    last: Option<Fold>,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Line {
+    #[serde(rename = "_fold")]
+    fold: Fold,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Fold {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    har: Option<PathBuf>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sha256: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    renews: Option<Renews>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    ended: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    done: bool,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+enum Renews {
+    Operations(Vec<String>),
+    /// `everything`.
+    Word(String),
+}
+
+/// The line of a recording that replaces entries; `None` for one that only adds.
+pub(crate) fn renews(renew: Renew<'_>) -> io::Result<Option<Vec<u8>>> {
+    let renews = match renew {
+        Renew::Nothing => return Ok(None),
+        Renew::Operations(list) => Renews::Operations(list.to_vec()),
+        Renew::Everything => Renews::Word("everything".to_owned()),
+    };
+    line(Fold { renews: Some(renews), ..Fold::default() }).map(Some)
+}
+
+/// The line of a recording that is whole.
+pub(crate) fn ended() -> io::Result<Vec<u8>> {
+    line(Fold { ended: true, ..Fold::default() })
+}
+
+/// The line of a journal whose fixture `har` is about to be replaced by one of this digest.
+pub(crate) fn folding(har: &Path, sha256: &str) -> io::Result<Vec<u8>> {
+    let har = std::path::absolute(har)?;
+    line(Fold { har: Some(har), sha256: Some(sha256.to_owned()), ..Fold::default() })
+}
+
+/// The line of a journal that was folded.
+pub(crate) fn done() -> io::Result<Vec<u8>> {
+    line(Fold { done: true, ..Fold::default() })
+}
+
+fn line(fold: Fold) -> io::Result<Vec<u8>> {
+    let mut line = serde_json::to_vec(&Line { fold })?;
+    line.push(b'\n');
+    Ok(line)
+}
+
+impl FoldLog {
+    /// Reads the whole lines of the journal at `path`.
+    pub(crate) fn read(path: &Path) -> io::Result<Self> {
+        let mut input = BufReader::with_capacity(256 << 10, File::open(path)?);
+        let (mut log, mut line) = (Self::default(), Vec::new());
+        loop {
+            line.clear();
+            if input.read_until(b'\n', &mut line)? == 0 || !line.ends_with(b"\n") {
+                return Ok(log);
+            }
+            log.last = if line.starts_with(FOLD) { serde_json::from_slice::<Line>(&line).ok() } else { None }
+                .map(|line| line.fold);
+            let Some(fold) = &mut log.last else { continue };
+            if let Some(renews) = fold.renews.take() {
+                let operations = if let Renews::Operations(list) = renews { Some(list) } else { None };
+                log.renewal = Some(Renewal { operations, ended: false });
+            }
+            if let Some(renewal) = log.renewal.as_mut().filter(|_| fold.ended) {
+                renewal.ended = true;
+            }
+        }
+    }
+
+    /// Whether the journal's entries are in its fixture.
+    pub(crate) fn is_folded(&self) -> bool {
+        match &self.last {
+            Some(Fold { done: true, .. }) => true,
+            Some(Fold { har: Some(har), sha256: Some(sha256), .. }) => {
+                let har = commit::current(har).unwrap_or_else(|_| har.clone());
+                File::open(har).and_then(|mut har| file_digest(&mut har)).is_ok_and(|found| found == *sha256)
+            }
+            _ => false,
+        }
+    }
+}

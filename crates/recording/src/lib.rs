@@ -1,0 +1,76 @@
+//! Recordings: exchanges on disk, as a journal (append-only) and as fixtures (HAR 1.2 folded from it).
+//!
+//! Journal entries keep the order in which responses finished; a fixture has a canonical order.
+//!
+//! Units: milliseconds in the file, [`std::time::Duration`] in memory; `-1` in the file is `None` here. `bodySize`
+//! counts bytes on the wire, `content.size` bytes after decoding.
+//!
+//! Knows nothing of sockets or contracts. Secrets are gone before an entry gets here (see [`contrail_redact`]).
+
+mod disk;
+pub mod entry;
+mod error;
+pub mod fixture;
+mod journal;
+mod ordered;
+mod read;
+#[cfg(test)]
+mod tests;
+
+pub use disk::{is_at, resolved};
+pub use disk::{make_folder, private};
+pub use entry::attest::{Attested, attest, reconcile};
+pub use entry::decoded::{Entry, LaidOut, Note};
+pub use entry::encode::encode;
+pub use entry::files::{body_file_names, body_files};
+pub use entry::style::JournalContext;
+pub use error::{ReadError, ReadFault, WriteError};
+pub use fixture::commit::{Changes, Staged};
+pub use fixture::commit::{current, files_of, recover_folder};
+pub use fixture::fold::fold;
+pub use fixture::folded::Folded;
+pub use fixture::host::{HostRename, TENANT_ORIGIN};
+pub use fixture::identity::Identity;
+pub use fixture::instants::{date, from_distances, to_distances, wait_until};
+pub use fixture::names::is_body_file;
+pub use fixture::normalize::is_per_run;
+pub use fixture::normalize::{rename_request, without_run};
+pub use fixture::options::{Check, FoldOptions, FoldSource, Prove, Take};
+pub use fixture::renew::Renew;
+pub use fixture::stamp::{edited_bodies, restamp};
+pub use fixture::transient::{Keep, UnknownKeep};
+pub use fixture::{names::is_single_file, place::FixturePath};
+pub use journal::chain::ChainHead;
+pub use journal::check::{Broken, Checked, check_chain};
+pub use journal::clock::{Clock, ClockSteps};
+pub use journal::fold_log::Renewal;
+pub use journal::heads::KeptHeads;
+pub use journal::set_aside::SetAside;
+pub use journal::trail::TrailOptions;
+pub use journal::unrecorded::Unrecorded;
+pub use journal::{Encoder, EntryBatch, Journal, Leftover, Unsynced};
+pub use journal::{
+    chain::{begin_of, end_of as end_of_chain},
+    destination::{is_noted as is_noted_destination, note as note_destination},
+    lines::CHAIN,
+    segments::{HELD, SENT, segment_name, segment_number},
+};
+pub use read::folders::{Folders, links_of};
+pub use read::is_recording_name;
+pub use read::parallel::{ReadEnd, Unreadable};
+pub use read::trails::{Named, TrailFiles, find};
+pub use read::{Recording, open, open_to_judge, open_up_to, sources};
+pub use read::{
+    entry_texts::{Head, unsearchable},
+    form::is_journal,
+};
+pub use read::{reader::EntryRef, reread::Rereader};
+
+/// The version of contrail's own members in a file (`_contrail.version`).
+pub const VERSION: u32 = 1;
+
+/// Today's date (UTC), as recordings state it: `2026-11-21`.
+#[must_use]
+pub fn today() -> String {
+    jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date().to_string()
+}

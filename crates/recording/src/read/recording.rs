@@ -1,0 +1,277 @@
+//! One recording, opened: an iterator of its entries.
+
+use std::{
+    fs::{self, File},
+    io::{self, BufRead, BufReader, Read},
+    os::{fd::AsFd as _, unix::fs::FileExt as _},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use contrail_exchange::token::TokenCache;
+
+use super::{
+    reader::Reader,
+    reread::Rereader,
+    walk::{fault_of, sources},
+};
+use crate::{
+    Entry, Head, ReadError, ReadFault, entry::note::HeadTokens, fixture::commit, read::entry_texts::EntryTexts,
+};
+
+/// Bytes read from a file at a time.
+const CHUNK: usize = 256 << 10;
+
+/// A recording that is being read: an iterator of its entries. After an error it ends.
+pub struct Recording {
+    pub(super) texts: EntryTexts,
+    pub(super) reader: Reader,
+    /// What entries can be read from again; none for standard input.
+    file: Option<Arc<File>>,
+    pub(super) skipped: usize,
+    buffer: Vec<u8>,
+}
+
+/// Opens one recording: a HAR file, a journal, or `-` for standard input. A folder stands for the only recording in it.
+///
+/// # Errors
+///
+/// [`ReadError`] if there is none, it cannot be read, it is neither HAR nor journal, or it is of a newer version.
+pub fn open(path: &Path) -> Result<Recording, ReadError> {
+    open_up_to(path, None)
+}
+
+/// Opens one recording and reads no more than its first `length` bytes: those of a live trail whose chain was checked.
+///
+/// # Errors
+///
+/// As [`open`].
+pub fn open_up_to(path: &Path, length: Option<u64>) -> Result<Recording, ReadError> {
+    Opened::of(path)?.begin(length)
+}
+
+/// As [`open_up_to`], for exchanges that are judged by their credentials: where no entry of another tool's file carries
+/// `Authorization`, as browsers export them, those of all its entries are unknown. Such a file is read twice, so what
+/// comes only once (standard input, a pipe) is copied into a temporary file first.
+///
+/// # Errors
+///
+/// As [`open`].
+pub fn open_to_judge(path: &Path, length: Option<u64>) -> Result<Recording, ReadError> {
+    let opened = Opened::of(path)?.spooled()?;
+    let mut recording = opened.begin(length)?;
+    if !recording.head().by_contrail {
+        recording.reader.shared.strips_authorization = strips_authorization(opened.begin(length)?);
+    }
+    Ok(recording)
+}
+
+/// Whether another tool's file carries no `Authorization` anywhere. What is wrong with the file is found when it is read.
+fn strips_authorization(recording: Recording) -> bool {
+    struct Decided;
+    impl From<ReadError> for Decided {
+        fn from(_: ReadError) -> Self {
+            Self
+        }
+    }
+    let carries = |entry: Entry| entry.exchange.request.headers.contains("authorization");
+    let end = recording.each(carries, |carries| if carries { Err(Decided) } else { Ok(()) });
+    end.is_ok_and(|end| !end.head.by_contrail)
+}
+
+/// What a recording is read from.
+struct Opened {
+    name: String,
+    file: Arc<File>,
+    /// Body files are looked for in it.
+    folder: Option<PathBuf>,
+    /// It can be read again, unlike a pipe.
+    is_file: bool,
+}
+
+/// Reads a file from its first byte, whoever else reads it.
+struct FromStart {
+    file: Arc<File>,
+    at: u64,
+}
+
+impl Read for FromStart {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read_at(buffer, self.at)?;
+        self.at += read as u64;
+        Ok(read)
+    }
+}
+
+impl Opened {
+    fn of(path: &Path) -> Result<Self, ReadError> {
+        if path.as_os_str() == "-" {
+            let name = "standard input".to_owned();
+            return match io::stdin().as_fd().try_clone_to_owned() {
+                Ok(input) => Ok(Self { name, file: Arc::new(input.into()), folder: None, is_file: false }),
+                Err(error) => Err(ReadError { source_name: name, fault: ReadFault::Io(error) }),
+            };
+        }
+        let fail = |fault| ReadError { source_name: path.display().to_string(), fault };
+        let (file, metadata) = opened(path).map_err(fail)?;
+        if metadata.is_dir() {
+            let inside = sources(path)?;
+            return match inside.as_slice() {
+                [only] => Self::of(only),
+                _ => Err(fail(ReadFault::NotHar {
+                    reason: format!("it is a folder of {} recordings; name one", inside.len()),
+                })),
+            };
+        }
+        let folder =
+            path.parent().map(|parent| if parent.as_os_str().is_empty() { PathBuf::from(".") } else { parent.into() });
+        Ok(Self { name: path.display().to_string(), file: Arc::new(file), folder, is_file: metadata.is_file() })
+    }
+
+    /// The same from a temporary file, if it comes only once.
+    fn spooled(self) -> Result<Self, ReadError> {
+        if self.is_file {
+            return Ok(self);
+        }
+        let spool = || -> io::Result<File> {
+            let mut spool = tempfile::tempfile()?;
+            io::copy(&mut &*self.file, &mut spool)?;
+            Ok(spool)
+        };
+        match spool() {
+            Ok(spool) => Ok(Self { file: Arc::new(spool), is_file: true, ..self }),
+            Err(error) => Err(ReadError { source_name: self.name, fault: ReadFault::Io(error) }),
+        }
+    }
+
+    fn input(&self, length: Option<u64>) -> Box<dyn BufRead + Send> {
+        let (file, length) = (Arc::clone(&self.file), length.unwrap_or(u64::MAX));
+        if self.is_file {
+            return Box::new(BufReader::with_capacity(CHUNK, FromStart { file, at: 0 }.take(length)));
+        }
+        Box::new(BufReader::with_capacity(CHUNK, file.take(length)))
+    }
+
+    fn begin(&self, length: Option<u64>) -> Result<Recording, ReadError> {
+        let mut recording = Recording::new(self.name.clone(), self.input(length), self.folder.clone())?;
+        if self.is_file && !recording.texts.knows_tokens() {
+            recording.reader.shared.head = self.late_tokens().unwrap_or_default();
+        }
+        recording.reader.is_file = self.is_file;
+        recording.file = self.is_file.then(|| Arc::clone(&self.file));
+        Ok(recording)
+    }
+
+    /// The tokens of a fixture whose `log._contrail` follows its entries; `None` for any other file. The file is read
+    /// through for them, unless its first entry shows that contrail did not write it.
+    fn late_tokens(&self) -> Option<HeadTokens> {
+        let mut texts = EntryTexts::begin(String::new(), self.input(None)).ok()?;
+        let mut text = Vec::new();
+        texts.next(&mut text).ok()??;
+        memchr::memmem::find(&text, b"\"_contrail\"")?;
+        loop {
+            text.clear();
+            if texts.next(&mut text).ok()?.is_none() {
+                return Some(texts.take_tokens());
+            }
+        }
+    }
+}
+
+/// Opens what the recording `path` is now.
+fn opened(path: &Path) -> Result<(File, fs::Metadata), ReadFault> {
+    let mut again = true;
+    loop {
+        let current = commit::current(path).map_err(|reason| ReadFault::Unfinished { reason })?;
+        match File::open(&current) {
+            // Another process has moved it to its place since.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && std::mem::take(&mut again) => {}
+            file => {
+                let file = file.map_err(fault_of)?;
+                let metadata = file.metadata().map_err(fault_of)?;
+                return Ok((file, metadata));
+            }
+        }
+    }
+}
+
+impl Recording {
+    /// Reads from `input`; body files are looked for in `folder`.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`].
+    pub fn new(name: String, input: Box<dyn BufRead + Send>, folder: Option<PathBuf>) -> Result<Self, ReadError> {
+        let mut reader = Reader::new(&name, folder);
+        let mut texts = EntryTexts::begin(name, input)?;
+        reader.shared.head = texts.take_tokens();
+        Ok(Self { texts, reader, file: None, skipped: 0, buffer: Vec::new() })
+    }
+
+    /// Reads the tokens of other tools' files through `tokens` (its clock skew, its keys). Entries that contrail wrote
+    /// hold their token's facts, as they were judged then.
+    #[must_use]
+    pub fn with_tokens(mut self, tokens: Arc<TokenCache>) -> Self {
+        self.reader.shared.tokens = tokens;
+        self
+    }
+
+    /// What its entries can be read from again; `None` for what can be read only once.
+    #[must_use]
+    pub fn rereader(&mut self) -> Option<Rereader> {
+        self.file.take().map(|file| Rereader::new(file, self.reader.clone()))
+    }
+
+    /// The name that it was opened by.
+    #[must_use]
+    pub fn source(&self) -> &str {
+        self.texts.name()
+    }
+
+    /// What the file states of itself so far; complete once the entries are read.
+    #[must_use]
+    pub fn head(&self) -> &Head {
+        self.texts.head()
+    }
+
+    /// How many entries were left out so far because they are not HTTP.
+    #[must_use]
+    pub fn skipped(&self) -> usize {
+        self.skipped
+    }
+
+    /// Whether the file's producer leaves out `Authorization`, as far as [`open_to_judge`] found out.
+    #[must_use]
+    pub fn strips_authorization(&self) -> bool {
+        self.reader.shared.strips_authorization
+    }
+
+    fn read_next(&mut self) -> Result<Option<Entry>, ReadError> {
+        loop {
+            self.buffer.clear();
+            let Some(position) = self.texts.next(&mut self.buffer)? else { return Ok(None) };
+            if let Some(entry) = self.reader.entry(&self.buffer, position)? {
+                return Ok(Some(entry));
+            }
+            self.skipped += 1;
+        }
+    }
+}
+
+impl Iterator for Recording {
+    type Item = Result<Entry, ReadError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let next = self.read_next();
+        if next.is_err() {
+            self.texts.end();
+        }
+        next.transpose()
+    }
+}
+
+impl std::fmt::Debug for Recording {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Recording").field("name", &self.source()).field("head", self.head()).finish_non_exhaustive()
+    }
+}
