@@ -6,13 +6,13 @@ use std::{
 };
 
 use contrail_exchange::visible::visible;
-
-use super::{Failure, Format, Outcome, messages::quoted, printer::line};
-use crate::{
-    proxy::entry::authority::{self, Authority, Rotated},
-    sandbox::{Seed, Tenant},
+use contrail_proxy::{
+    entry::authority::{self, Authority, Rotated},
     upstream::masked,
 };
+
+use super::{Failure, Format, Outcome, messages::quoted, printer::line};
+use crate::sandbox::{Seed, Tenant};
 
 /// Create, print or rotate the local certificate authority, with trust help per runtime
 #[derive(Debug, clap::Args)]

@@ -7,13 +7,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use contrail_proxy::{HostPort, entry::authority::pem, upstream::no_proxy::covers};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::{Format, bundle_folder::BundleFolder, listeners::Listeners, summary};
-use crate::{
-    proxy::{HostPort, entry::authority::pem},
-    upstream::no_proxy::covers,
-};
 
 /// Bundles that hold public roots as well as contrail's; each runtime reads another variable.
 const BUNDLES: &[&str] =

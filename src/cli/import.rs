@@ -9,6 +9,7 @@ use std::{
 
 use contrail_contract::{CheckOptions, Contract};
 use contrail_exchange::{Exchange, plural::plural, visible::visible};
+use contrail_proxy::upstream::{Origin, masked};
 use contrail_recording::{self as recording, Check, FixturePath, FoldOptions, FoldSource, Folded, Keep, Renew, Take};
 use contrail_redact::Redactor;
 
@@ -20,11 +21,7 @@ use super::{
     printer::line,
     sources,
 };
-use crate::{
-    config::Sources,
-    pipeline::ContractShapes,
-    upstream::{Origin, masked},
-};
+use crate::{config::Sources, pipeline::ContractShapes};
 
 /// Convert another tool's recording into a redacted fixture
 #[derive(Debug, clap::Args)]

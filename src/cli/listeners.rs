@@ -2,15 +2,8 @@
 
 use std::{net::SocketAddr, path::Path, sync::Arc, time::Duration};
 
-use tokio::net::TcpListener;
-
-use super::{
-    Failure,
-    options::listen::ListenerArgs,
-    outbound::{OutboundPolicy, Site},
-    printer::warn,
-};
-use crate::proxy::{
+use contrail_proxy::upstream::masked;
+use contrail_proxy::{
     HostPort, Proxy,
     entry::{
         authority::{self, Authority},
@@ -19,7 +12,14 @@ use crate::proxy::{
         tls::{CertificateFiles, Certificates},
     },
 };
-use crate::upstream::masked;
+use tokio::net::TcpListener;
+
+use super::{
+    Failure,
+    options::listen::ListenerArgs,
+    outbound::{OutboundPolicy, Site},
+    printer::warn,
+};
 
 /// Where the default listener listens.
 const DEFAULT_LISTEN: &str = "127.0.0.1:8080";

@@ -9,8 +9,9 @@ use std::{
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use contrail_exchange::visible::visible;
+use contrail_proxy::upstream::masked;
 
-use crate::{config::Sources, upstream::masked};
+use crate::config::Sources;
 
 /// A path as a shell takes it.
 pub(super) fn quoted(path: &Path) -> String {

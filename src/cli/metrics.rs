@@ -7,6 +7,10 @@ use std::{
 
 use contrail_contract::Contract;
 use contrail_exchange::finding::Verdict;
+use contrail_proxy::{
+    Proxy,
+    metrics::{Exchanges, Gauges, Metrics, MetricsListener, Observed, Serving, Subject},
+};
 
 use super::{
     Failure,
@@ -16,9 +20,7 @@ use super::{
 };
 use crate::{
     fleet::{Receiver, Telemetry},
-    metrics::{Exchanges, Gauges, Metrics, MetricsListener, Observed, Serving, Subject},
     pipeline::{Counts, Pipeline, Tracer},
-    proxy::Proxy,
     sandbox::{Answer, Answers, Ask},
 };
 

@@ -1,6 +1,6 @@
 //! The outbound policy of a proxy: no peer, or its upstream and the hosts that it intercepts.
 
-use crate::upstream::{Origin, live, own::OwnAddresses};
+use contrail_proxy::upstream::{Origin, live, own::OwnAddresses};
 
 /// Where a proxy may open connections to.
 #[derive(Debug, Clone)]

@@ -10,6 +10,7 @@ use std::{
 
 use clap::{FromArgMatches as _, Parser, Subcommand, error::ErrorKind};
 use contrail_exchange::visible::visible;
+use contrail_proxy::upstream::masked;
 
 use super::{
     Failure, Outcome, audit, ca, contract, coverage, demo, diff, explain, export, import, learn,
@@ -25,7 +26,6 @@ use super::{
 use crate::{
     config::{self, Completed, Ignored, Sources},
     fleet::RemoteUrl,
-    upstream::masked,
 };
 
 /// A verifying, recording and replaying proxy between API clients and a real tenant

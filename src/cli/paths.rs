@@ -4,11 +4,11 @@
 use std::{any::TypeId, ffi::OsStr, path::PathBuf};
 
 use clap::{Arg, ArgMatches, Command};
+use contrail_proxy::upstream::masked;
 
 use crate::{
     config::Sources,
     fleet::{RemoteUrl, UrlError},
-    upstream::masked,
 };
 
 /// Options that take `-`, and those that refuse it in words of their own.

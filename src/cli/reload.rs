@@ -8,8 +8,9 @@ use std::{
     thread,
 };
 
+use contrail_proxy::{entry::tls::CertificateFiles, metrics::Metrics, upstream::Upstream};
+
 use super::{Format, listeners::warn_of_time, messages::error_chain, summary::event};
-use crate::{metrics::Metrics, proxy::entry::tls::CertificateFiles, upstream::Upstream};
 
 /// What can be read again, and where to say so.
 #[derive(Debug)]

@@ -2,6 +2,17 @@
 
 use std::sync::{Arc, Mutex};
 
+use contrail_proxy::{
+    Committed, Completed, Observer, Proxy, Settings,
+    entry::listener,
+    metrics::Phase,
+    upstream::{
+        Origin, Upstream, live,
+        own::{OwnAddresses, Resolved},
+        routes::Routes,
+    },
+    workers::Workers,
+};
 use tokio::{sync::watch, task::JoinSet};
 
 use super::{
@@ -15,16 +26,7 @@ use super::{
     signals::{Signals, Wish},
     wrap,
 };
-use crate::{
-    metrics::Phase,
-    pipeline::{LineFormat, Pipeline},
-    proxy::{Committed, Completed, Observer, Proxy, Settings, entry::listener, workers::Workers},
-    upstream::{
-        Origin, Upstream, live,
-        own::{OwnAddresses, Resolved},
-        routes::Routes,
-    },
-};
+use crate::pipeline::{LineFormat, Pipeline};
 
 /// Listens to what passes unseen.
 #[derive(Debug)]

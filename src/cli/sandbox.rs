@@ -10,6 +10,7 @@ use std::{
 
 use contrail_contract::{BUILT_IN, Contract, ContractDocument};
 use contrail_exchange::{plural::plural, visible::visible};
+use contrail_proxy::metrics::{Metrics, Phase, Subject};
 use serde_json::{Value, json};
 use tokio::{
     net::TcpListener,
@@ -24,7 +25,6 @@ use super::{
     summary::event,
 };
 use crate::{
-    metrics::{Metrics, Phase, Subject},
     mock::Mock,
     sandbox::{self, Answers, BUILT_IN_SEED, CHOICES, Client, Misbehaviour, Seed, Tenant},
 };

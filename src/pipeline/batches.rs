@@ -9,16 +9,12 @@ use std::{
 };
 
 use contrail_exchange::{Body, Exchange, Headers};
+use contrail_proxy::{Committed, Completed, metrics::Exchanges, upstream::Problem};
 use contrail_recording::EntryBatch;
 use http::header::CONTENT_ENCODING;
 use tokio::sync::{Notify, oneshot};
 
 use super::{console::LineStart, journal::Encode};
-use crate::{
-    metrics::Exchanges,
-    proxy::{Committed, Completed},
-    upstream::Problem,
-};
 
 /// Who waits for an exchange to be recorded.
 #[derive(Debug)]

@@ -15,13 +15,11 @@ use contrail_exchange::{
     },
     visible::visible,
 };
+use contrail_proxy::upstream::{AnswerMeta, Denied};
 use contrail_redact::{JudgedExchange, Redacted};
 use serde::Serialize;
 
-use crate::{
-    report::{WrittenFinding, verdict_name},
-    upstream::{AnswerMeta, Denied},
-};
+use crate::report::{WrittenFinding, verdict_name};
 
 /// How exchange lines are shaped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

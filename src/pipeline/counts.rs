@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use contrail_exchange::{Exchange, Presence};
 
-use crate::upstream::AnswerMeta;
+use contrail_proxy::upstream::AnswerMeta;
 
 /// What a pipeline counted besides the verdicts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

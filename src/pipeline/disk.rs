@@ -1,9 +1,9 @@
 //! The state of the disk under `--durable`, and the answer to what it refuses.
 
+use contrail_proxy::upstream::Problem;
 use http::StatusCode;
 
 use super::batches::Waiting;
-use crate::upstream::Problem;
 
 /// The state of the disk, under `--durable`.
 #[derive(Debug, Default)]

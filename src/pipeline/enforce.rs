@@ -1,11 +1,12 @@
 //! `--enforce`: messages that violate the contract do not pass.
 
 use contrail_exchange::finding::{Finding, Kind, Verdict};
+use contrail_proxy::{HoldPolicy, upstream::Problem};
 use contrail_redact::{JudgedExchange, Redacted};
 use http::StatusCode;
 use serde_json::json;
 
-use crate::{proxy::HoldPolicy, report::WrittenFinding, upstream::Problem};
+use crate::report::WrittenFinding;
 
 /// Which messages are held until they have been judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]

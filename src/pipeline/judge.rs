@@ -13,11 +13,11 @@ use contrail_exchange::{
     finding::{Rule, Verdict},
     token::TokenCache,
 };
+use contrail_proxy::upstream::AnswerMeta;
 use contrail_recording::{Attested, attest};
 use contrail_redact::{JudgedExchange, Redacted, Redactor};
 
 use super::verdict_cache::VerdictCache;
-use crate::upstream::AnswerMeta;
 
 /// The check panicked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,6 +3,10 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use contrail_exchange::{Exchange, Headers, Request, TenantFacts, finding::Verdict};
+use contrail_proxy::{
+    Committed, Completed, HoldPolicy, Observer,
+    upstream::{Denied, Problem},
+};
 use contrail_redact::JudgedExchange;
 use http::HeaderMap;
 
@@ -11,10 +15,6 @@ use super::{
     enforce::{self, HeldMessage},
     judge,
     run::Pipeline,
-};
-use crate::{
-    proxy::{Committed, Completed, HoldPolicy, Observer},
-    upstream::{Denied, Problem},
 };
 
 impl Observer for Pipeline {

@@ -6,6 +6,11 @@ use std::{
 };
 
 use contrail_exchange::{Exchange, finding::Verdict};
+use contrail_proxy::{
+    Committed, Completed, Observer as _, held_back,
+    metrics::{Exchanges, Observed},
+    upstream::{AnswerMeta, Difference, Miss, Near},
+};
 use contrail_redact::{JudgedExchange, Redacted};
 use http::header;
 
@@ -21,10 +26,7 @@ use super::{
 };
 use crate::{
     coverage::Touched,
-    metrics::{Exchanges, Observed},
-    proxy::{Committed, Completed, Observer as _, held_back},
     report::{self, ExchangeRef, LIVE, verdict_name},
-    upstream::{AnswerMeta, Difference, Miss, Near},
 };
 
 /// An exchange of a batch, at one of the stages.

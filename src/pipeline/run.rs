@@ -8,6 +8,7 @@ use std::{
 };
 
 use contrail_contract::Contract;
+use contrail_proxy::metrics::{Exchanges, Metrics};
 use contrail_recording::EntryBatch;
 use contrail_redact::{Counters, JudgedExchange, Redacted, Redactor};
 
@@ -24,7 +25,6 @@ use super::{
 };
 use crate::{
     coverage::{ContractParts, Touched},
-    metrics::{Exchanges, Metrics},
     report::{Collector, ExchangeRef, Title},
 };
 

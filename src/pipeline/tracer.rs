@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc, time::Duration};
 use contrail_contract::Contract;
 use contrail_redact::{JudgedExchange, Redacted};
 
-use crate::upstream::AnswerMeta;
+use contrail_proxy::upstream::AnswerMeta;
 
 /// An exchange that is over, judged and redacted.
 #[derive(Debug, Clone, Copy)]

@@ -7,7 +7,7 @@ use std::{
 
 use contrail_exchange::finding::Verdict;
 
-use crate::upstream::RequestKey;
+use contrail_proxy::upstream::RequestKey;
 
 /// Maximum cached verdicts; beyond it, the cache is emptied.
 const MAX_VERDICTS: usize = 16_384;

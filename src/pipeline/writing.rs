@@ -7,13 +7,14 @@ use std::{
     time::Instant,
 };
 
+use contrail_proxy::upstream::Problem;
+
 use super::{
     batches::Waiting,
     console,
     disk::{LATE, Syncs, UNWRITTEN, unrecorded},
     run::{Pipeline, RunState},
 };
-use crate::upstream::Problem;
 
 /// Bytes of entries that are written at once, without waiting for the turn of the event loop to end.
 pub(super) const MAX_QUEUED: usize = 4 << 20;

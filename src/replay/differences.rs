@@ -3,13 +3,13 @@
 use std::{collections::BTreeMap, fmt::Write as _};
 
 use contrail_exchange::json::{self, Care, Change, Kind, Node, push_pointer};
+use contrail_proxy::upstream::Difference;
 use contrail_recording::fixture::request_parts::{Content, Field, Pair, Parts, Value};
 
 use super::{
     ignore::{IgnoreSet, tokens},
     mask::{Mask, kind_name},
 };
-use crate::upstream::Difference;
 
 /// Longest value shown, in characters.
 const MAX_SHOWN: usize = 200;

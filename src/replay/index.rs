@@ -11,6 +11,7 @@ use std::{
 
 use ahash::{AHashMap, AHashSet};
 use contrail_exchange::{Credential, Headers, Request};
+use contrail_proxy::upstream::Difference;
 use contrail_recording::fixture::request_parts::Parts;
 use contrail_recording::{self as recording, ReadError, ReadFault, Rereader};
 
@@ -25,7 +26,6 @@ use super::{
     serve::{self, Answer, AnswerId, KeptAnswers, Plain},
     sites::KnownSite,
 };
-use crate::upstream::Difference;
 
 /// What tells apart requests of one identity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

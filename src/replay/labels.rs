@@ -17,6 +17,7 @@ use contrail_exchange::{
     json::{Node, push_pointer},
     media,
 };
+use contrail_proxy::upstream::Difference;
 use contrail_recording::fixture::request_parts::{Content, Field, Parts, Value};
 use http::{HeaderName, header};
 
@@ -24,7 +25,6 @@ use super::{
     ignore::{IgnoreSet, tokens},
     mask::{Keys, Mask},
 };
-use crate::upstream::Difference;
 
 /// Where in a request a value stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -3,9 +3,8 @@
 use std::{cmp::Reverse, mem::discriminant};
 
 use contrail_exchange::Request;
+use contrail_proxy::upstream::{Difference, Miss, Near, Reason};
 use contrail_recording::fixture::request_parts::{Content, Parts};
-use http::StatusCode;
-use serde_json::{Map, Value, json};
 
 use super::{
     differences,
@@ -14,10 +13,6 @@ use super::{
     mask::{Key, Mask},
     prepared::asked,
 };
-use crate::upstream::{Difference, Miss, Near, Problem, Reason};
-
-/// The value of `Contrail-Answer` for a miss.
-pub const MISS: &str = "replay-miss";
 
 /// How many recorded exchanges a miss shows.
 const MAX_SHOWN: usize = 3;
@@ -29,117 +24,15 @@ const MAX_OF_LINE: usize = 20;
 /// Maximum methods with paths whose distance is looked at.
 const MAX_LINES: usize = 50_000;
 
-impl Miss {
-    /// A miss of `request`, which is `raw` before redaction.
-    pub(super) fn unknown(index: &Index, request: &Request, parts: &Parts, raw: &Parts) -> Self {
-        let reason = if index.held.is_empty() { Reason::Empty } else { Reason::Unknown };
-        Self { reason, asked: asked(request), nearest: nearest(index, parts, raw) }
-    }
-
-    /// A miss although `entry` is the same request.
-    pub(super) fn of_entry(index: &Index, reason: Reason, request: &Request, entry: u32) -> Self {
-        Self { reason, asked: asked(request), nearest: vec![near(index, entry, Vec::new())] }
-    }
-
-    /// What went wrong, in one sentence.
-    #[must_use]
-    pub fn title(&self) -> &'static str {
-        match self.reason {
-            Reason::Empty => "The fixture is empty.",
-            Reason::Unknown | Reason::Labelled { .. } => "No recorded exchange matches this request.",
-            Reason::Exhausted { .. } => "Every recorded answer to this request has been given.",
-            Reason::Unservable { .. } => "The recorded answer to this request cannot be served.",
-        }
-    }
-
-    /// What was asked, and what to do now.
-    #[must_use]
-    pub fn detail(&self) -> String {
-        let asked = &self.asked;
-        match &self.reason {
-            Reason::Empty => format!("`{asked}` was asked, and nothing is recorded. Record it with `contrail record`."),
-            Reason::Unknown => {
-                let near = self.nearest.first();
-                let options: Vec<&str> = near
-                    .into_iter()
-                    .flat_map(|near| &near.differences)
-                    .filter_map(|one| one.option.as_deref())
-                    .collect();
-                match near {
-                    Some(near) if !options.is_empty() && options.len() == near.differences.len() => format!(
-                        "`{asked}` was not recorded. The nearest is {} (`{}`); it would match with `{}`. \
-                         Otherwise record this request with `contrail record --append`.",
-                        near.entry,
-                        near.request,
-                        options.join(" ")
-                    ),
-                    Some(near) => format!(
-                        "`{asked}` was not recorded. The nearest is {} (`{}`). Record this request with `contrail \
-                         record --append`, or replay with `--record-missing --upstream URL`.",
-                        near.entry, near.request
-                    ),
-                    None => format!(
-                        "`{asked}` was not recorded, and nothing like it. Record it with `contrail record --append`, \
-                         or replay with `--record-missing --upstream URL`."
-                    ),
-                }
-            }
-            Reason::Labelled { place } => format!(
-                "`{asked}` was not recorded, and is not sent to the upstream: in its {place} stands a label, which \
-                 replay served in place of a secret. Record it with `contrail record --append`."
-            ),
-            Reason::Exhausted { last, recorded } => format!(
-                "`{asked}` was recorded {recorded} time{} (last: {last}) and this request is one more. `--exhausted repeat` \
-                 gives the last answer again, `--exhausted loop` starts over; or record more with `contrail record \
-                 --append`.",
-                if *recorded == 1 { "" } else { "s" }
-            ),
-            Reason::Unservable { entry, why, advice } => format!("`{asked}` matches {entry}, but {why}. {advice}"),
-        }
-    }
-
-    /// The word for programs.
-    #[must_use]
-    pub fn word(&self) -> &'static str {
-        match self.reason {
-            Reason::Empty => "empty",
-            Reason::Unknown | Reason::Labelled { .. } => "unknown",
-            Reason::Exhausted { .. } => "exhausted",
-            Reason::Unservable { .. } => "unfit",
-        }
-    }
-
-    /// The 421 answer.
-    #[must_use]
-    pub fn problem(&self) -> Problem {
-        let nearest: Vec<Value> = self
-            .nearest
-            .iter()
-            .map(|near| {
-                let differences: Vec<Value> = near.differences.iter().map(difference).collect();
-                json!({
-                    "entry": near.entry,
-                    "request": near.request,
-                    "status": near.status,
-                    "differences": differences,
-                })
-            })
-            .collect();
-        Problem::new(StatusCode::MISDIRECTED_REQUEST, MISS, self.detail())
-            .with("title", self.title())
-            .with("reason", self.word())
-            .with("request", self.asked.clone())
-            .with("nearest", nearest)
-    }
+/// A miss of `request`, which is `raw` before redaction.
+pub(super) fn unknown(index: &Index, request: &Request, parts: &Parts, raw: &Parts) -> Miss {
+    let reason = if index.held.is_empty() { Reason::Empty } else { Reason::Unknown };
+    Miss { reason, asked: asked(request), nearest: nearest(index, parts, raw) }
 }
 
-fn difference(one: &Difference) -> Value {
-    let mut object = Map::new();
-    object.insert("place".to_owned(), one.place.clone().into());
-    object.insert("your request".to_owned(), one.yours.clone().into());
-    object.insert("fixture".to_owned(), one.fixture.clone().into());
-    object.insert("option".to_owned(), one.option.clone().into());
-    Value::Object(object)
+/// A miss although `entry` is the same request.
+pub(super) fn of_entry(index: &Index, reason: Reason, request: &Request, entry: u32) -> Miss {
+    Miss { reason, asked: asked(request), nearest: vec![near(index, entry, Vec::new())] }
 }
 
 /// How far the line of a recorded exchange is from a request: whether it is of another documented operation, then how

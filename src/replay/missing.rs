@@ -2,8 +2,9 @@
 
 use std::{fmt, sync::Arc};
 
+use contrail_proxy::upstream::{self, Reason, Upstream};
+
 use super::upstream::ReplayUpstream;
-use crate::upstream::{self, Reason, Upstream};
 
 /// Answers from recordings; what was not recorded, and every token request, goes to another upstream. A request that is
 /// not safe and was recorded never goes there again, however often it is sent; one with a label goes there never.

@@ -1,12 +1,12 @@
 //! Replay: answers from recordings, without a socket.
 //!
 //! Recorded entries make a [`Replay`]; a request (with its secrets already replaced by the plan that made the
-//! recording) gets an answer or a [`Miss`](crate::upstream::Miss) that explains itself. Matching is by site,
+//! recording) gets an answer or a [`Miss`](contrail_proxy::upstream::Miss) that explains itself. Matching is by site,
 //! method, raw path, decoded query and body by value, never by headers; among entries of one identity the caller's own
 //! come first, of these the ones with the request's labels, and then those with its header fields;
 //! the same request asked again gets the next recorded answer, counted per request.
 //!
-//! Pure but for [`ReplayUpstream`], the [`Upstream`](crate::upstream::Upstream) that carries it. Knows nothing of
+//! Pure but for [`ReplayUpstream`], the [`Upstream`](contrail_proxy::upstream::Upstream) that carries it. Knows nothing of
 //! sockets, files or contracts.
 
 mod builder;
@@ -36,7 +36,6 @@ mod tests;
 pub use self::{
     builder::{Builder, Preparer, Settings},
     ignore::{BadIgnore, Ignore, IgnoreSet, Ignored},
-    miss::MISS,
     missing::ReplayOr,
     prepared::{OperationOf, Prepared, RedactFailure, RedactRequest},
     recordings::{RecordedExchange, Replay, Served, Unproven},

@@ -8,6 +8,7 @@ use std::{
 };
 
 use contrail_exchange::{Credential, Request, Target};
+use contrail_proxy::upstream::{Difference, Miss, Reason, RequestKey};
 use contrail_recording::fixture::request_parts::Parts;
 use contrail_recording::{Entry, ReadError};
 
@@ -16,12 +17,12 @@ use super::{
     conditions,
     index::Index,
     labels::{LabelAssignments, LiveValue},
+    miss,
     sequence::{Asker, Choice, Exhausted, Sequence},
     serve::{self, Answer},
     sites::KnownSite,
     token_endpoint::{Reply, TokenEndpoint},
 };
-use crate::upstream::{Difference, Miss, Reason, RequestKey};
 
 /// Maximum hosts that are remembered as likely the tenant's.
 const MAX_HOSTS: usize = 1000;
@@ -156,7 +157,7 @@ impl Replay {
             Choice::Serve(entry) => entry,
             Choice::Exhausted(last, recorded) => {
                 let reason = Reason::Exhausted { last: self.index.name(last), recorded };
-                return Err(Box::new(Miss::of_entry(&self.index, reason, &redact(request), last)));
+                return Err(Box::new(miss::of_entry(&self.index, reason, &redact(request), last)));
             }
             Choice::Conditional(entry) => {
                 let status = self.index.held[entry as usize].status;
@@ -173,7 +174,7 @@ impl Replay {
                 let why = format!("it is the {status} to a request with {fixture}, and this request has {yours}");
                 let advice = "Record this one, too, with `contrail record --append`.";
                 let reason = Reason::Unservable { entry: self.index.name(entry), why, advice };
-                let mut miss = Miss::of_entry(&self.index, reason, &redacted, entry);
+                let mut miss = miss::of_entry(&self.index, reason, &redacted, entry);
                 miss.nearest[0].differences = differences;
                 return Err(Box::new(miss));
             }
@@ -186,7 +187,7 @@ impl Replay {
             Err(error) => {
                 let advice = "Do not change a recording while it is being replayed.";
                 let reason = Reason::Unservable { entry: self.index.name(entry), why: error.to_string(), advice };
-                return Err(Box::new(Miss::of_entry(&self.index, reason, &redact(request), entry)));
+                return Err(Box::new(miss::of_entry(&self.index, reason, &redact(request), entry)));
             }
         };
         let mask = self.index.mask(bucket);
@@ -367,7 +368,7 @@ impl Replay {
             if let Some(host) = host.filter(|_| !self.index.lacks_the_tenants_name()) {
                 parts.site = host;
             }
-            return Err(Box::new(Miss::unknown(&self.index, &redacted, &parts, &raw)));
+            return Err(Box::new(miss::unknown(&self.index, &redacted, &parts, &raw)));
         };
         let live = self.index.live_values(bucket, &raw);
         Ok(Candidates { bucket, live, exact, same_request: None, remark: taken(host) })
@@ -477,7 +478,7 @@ impl Replay {
     fn unservable_miss(&self, entry: u32, redacted: &Request) -> Miss {
         let why = self.index.unfit(entry).unwrap_or("no answer was recorded").to_owned();
         let advice = self.index.entry(entry).map_or("", |entry| serve::advice(&entry.exchange));
-        Miss::of_entry(&self.index, Reason::Unservable { entry: self.index.name(entry), why, advice }, redacted, entry)
+        miss::of_entry(&self.index, Reason::Unservable { entry: self.index.name(entry), why, advice }, redacted, entry)
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, ReplayState> {

@@ -4,12 +4,14 @@ use std::{borrow::Cow, fmt, sync::Arc, time::SystemTime};
 
 use bytes::Bytes;
 use contrail_exchange::{Body, Credential, DecodeLimits, Headers, Request, Target, token::TokenCache};
+use contrail_proxy::upstream::{
+    self, AnswerMeta, ClientOrigin, Denied, MISS, MessageBody, Miss, Problem, Response, Upstream,
+};
 use contrail_recording::{self as recording, HostRename};
 use contrail_redact::Redactor;
 use http::{HeaderValue, StatusCode, header};
 
-use super::{Replay, Served, miss::MISS};
-use crate::upstream::{self, AnswerMeta, ClientOrigin, Denied, MessageBody, Miss, Problem, Response, Upstream};
+use super::{Replay, Served};
 
 /// The value of `Contrail-Answer` for a request to a host that is not known as the tenant's.
 pub(super) const DENIED: &str = "host-denied";

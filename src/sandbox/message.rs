@@ -11,7 +11,7 @@ use contrail_exchange::json;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, header};
 use serde_json::Value;
 
-use crate::upstream::{self, BodyError, MessageBody, Upstream};
+use contrail_proxy::upstream::{self, BodyError, MessageBody, Upstream};
 
 const BROKEN_ON_PURPOSE: &str =
     "the sandbox broke the connection in the middle of the body (--misbehave transport.incomplete)";
@@ -54,13 +54,16 @@ pub trait Answers: Send + Sync + fmt::Debug {
     fn answer_now(&self, ask: &Ask<'_>) -> Answer;
 }
 
-/// In this process: no socket, the same answers.
-impl<T: Answers> Upstream for T {
+/// Answers in this process: an upstream without a socket.
+#[derive(Debug)]
+pub struct InProcess<T>(pub T);
+
+impl<T: Answers> Upstream for InProcess<T> {
     fn answer(&self, request: upstream::Request) -> upstream::AnswerFuture<'_> {
         Box::pin(async move {
             let (target, head, body) = request.collect().await?;
             let ask = Ask { method: &head.method, target: &target.path_and_query, headers: &head.headers, body: &body };
-            Ok(self.answer_now(&ask).into_response().map(MessageBody::stream).into())
+            Ok(self.0.answer_now(&ask).into_response().map(MessageBody::stream).into())
         })
     }
 

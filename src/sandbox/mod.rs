@@ -25,7 +25,7 @@ mod tests;
 pub use self::{
     choices::{CHOICES, Choice},
     keys::Keys,
-    message::{Answer, AnswerBody, Answers, Ask},
+    message::{Answer, AnswerBody, Answers, Ask, InProcess},
     misbehave::{Misbehaviour, MisbehaviourError},
     seed::{BUILT_IN as BUILT_IN_SEED, Client, Seed, SeedError},
     serve::serve,

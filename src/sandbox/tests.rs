@@ -6,11 +6,11 @@ use std::{
 };
 
 use bytes::Bytes;
+use contrail_proxy::upstream::{self, Upstream};
 use http::Method;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::upstream::{self, Upstream};
 
 const NOW: u64 = 1_800_000_000;
 

@@ -3,14 +3,12 @@
 use std::{collections::VecDeque, convert::Infallible, pin::Pin, sync::Arc};
 
 use bytes::Bytes;
-use contrail::{
-    proxy::{
-        Committed, Completed, Observer, Proxy, Settings,
-        entry::{
-            authority::Authority,
-            listener::{self, ListenerKind},
-            tls::Certificates,
-        },
+use contrail_proxy::{
+    Committed, Completed, Observer, Proxy, Settings,
+    entry::{
+        authority::Authority,
+        listener::{self, ListenerKind},
+        tls::Certificates,
     },
     upstream::{
         Origin,

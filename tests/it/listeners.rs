@@ -8,15 +8,13 @@ use std::{
 };
 
 use bytes::Bytes;
-use contrail::{
-    proxy::{
-        Committed, Completed, HostPort, Observer, Proxy, Settings,
-        entry::{
-            authority::Authority,
-            forward::{Forward, Tunnel},
-            listener::{self, ListenerKind},
-            tls::Certificates,
-        },
+use contrail_proxy::{
+    Committed, Completed, HostPort, Observer, Proxy, Settings,
+    entry::{
+        authority::Authority,
+        forward::{Forward, Tunnel},
+        listener::{self, ListenerKind},
+        tls::Certificates,
     },
     upstream::{AnswerFuture, MessageBody, Request, Response, Upstream, own::OwnAddresses},
 };
@@ -60,10 +58,10 @@ impl Upstream for Echo {
 }
 
 /// A ready-made stream of frames.
-struct Frames(std::collections::VecDeque<Result<http_body::Frame<Bytes>, contrail::upstream::BodyError>>);
+struct Frames(std::collections::VecDeque<Result<http_body::Frame<Bytes>, contrail_proxy::upstream::BodyError>>);
 
 impl futures_core::Stream for Frames {
-    type Item = Result<http_body::Frame<Bytes>, contrail::upstream::BodyError>;
+    type Item = Result<http_body::Frame<Bytes>, contrail_proxy::upstream::BodyError>;
 
     fn poll_next(
         mut self: std::pin::Pin<&mut Self>,

@@ -6,16 +6,16 @@ use std::sync::{
 };
 
 use contrail_exchange::Target;
-
-use crate::support::{golden::assert_line, wire::Nobody};
-use bytes::Bytes;
-use contrail::{
-    proxy::entry::authority::{Authority, server_config},
+use contrail_proxy::{
+    entry::authority::{Authority, server_config},
     upstream::{
         FailureKind, MessageBody, Origin, Request, Upstream as _,
         live::{Access, Http2, Limits, Live, Via},
     },
 };
+
+use crate::support::{golden::assert_line, wire::Nobody};
+use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};

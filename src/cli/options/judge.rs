@@ -14,6 +14,7 @@ use contrail_exchange::{
     json,
     token::{Jwks, TokenCache},
 };
+use contrail_proxy::metrics::Metrics;
 use contrail_redact::Redactor;
 
 use super::{
@@ -31,7 +32,6 @@ use crate::{
         report_files::{self, Used},
     },
     coverage::ContractParts,
-    metrics::Metrics,
     pipeline::{Console, ContractShapes, Enforce, Journal, Judge, LineFormat, Parts, Pipeline, Tracer, VerdictCache},
     report::{self, Collector, Title},
 };

@@ -2,16 +2,14 @@
 
 use std::{ffi::OsString, time::Duration};
 
+use contrail_proxy::{Audience, Settings, upstream::live};
+
 use super::{
     listen::ListenerArgs,
     telemetry::TelemetryArgs,
     values::{positive, seconds, size, size_above_zero, whole, workers},
 };
-use crate::{
-    cli::open_files::connections_that_fit,
-    proxy::{Audience, Settings},
-    upstream::live,
-};
+use crate::cli::open_files::connections_that_fit;
 
 /// How the proxy listens and what it bounds
 #[derive(Debug, Clone, clap::Args)]

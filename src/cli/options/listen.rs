@@ -2,11 +2,9 @@
 
 use std::path::PathBuf;
 
-use crate::{
-    cli::{Failure, messages::lacking},
-    proxy::{HostPort, entry::forward::Tunnel},
-    upstream::masked,
-};
+use contrail_proxy::{HostPort, entry::forward::Tunnel, upstream::masked};
+
+use crate::cli::{Failure, messages::lacking};
 
 /// Where the proxy listens
 #[derive(Debug, Clone, clap::Args)]

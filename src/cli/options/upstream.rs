@@ -4,6 +4,11 @@ use std::{path::PathBuf, sync::Arc};
 
 use contrail_contract::{BUILT_IN, Contract};
 use contrail_exchange::{plural::plural, visible::visible};
+use contrail_proxy::upstream::{
+    Origin, Upstream,
+    live::{Access, Http2, Live, Via},
+    own::OwnAddresses,
+};
 use contrail_redact::Redactor;
 
 use super::{Format, limits::ProxyArgs};
@@ -16,12 +21,7 @@ use crate::{
         summary,
     },
     mock::Mock,
-    sandbox::{Client, Seed, Tenant},
-    upstream::{
-        Origin, Upstream,
-        live::{Access, Http2, Live, Via},
-        own::OwnAddresses,
-    },
+    sandbox::{Client, InProcess, Seed, Tenant},
 };
 
 /// Who answers
@@ -62,7 +62,7 @@ pub enum Named {
 }
 
 impl std::str::FromStr for Named {
-    type Err = crate::upstream::OriginError;
+    type Err = contrail_proxy::upstream::OriginError;
 
     fn from_str(word: &str) -> Result<Self, Self::Err> {
         if word == "sandbox" { Ok(Self::Sandbox) } else { word.parse().map(Self::Origin) }
@@ -186,7 +186,7 @@ impl UpstreamArgs {
             {
                 let mock = Mock::new(Arc::clone(contract), None, 0)?;
                 let origin = mock.origin();
-                Ok(Ready { upstream: Arc::new(mock), origin, client: None, limited: None })
+                Ok(Ready { upstream: Arc::new(InProcess(mock)), origin, client: None, limited: None })
             }
             Some(Named::Sandbox) => {
                 let seed = match &self.seed {
@@ -205,8 +205,8 @@ impl UpstreamArgs {
                 });
                 let origin = tenant.origin().to_owned();
                 let upstream: Arc<dyn Upstream> = match contract.documents() {
-                    [_] => Arc::new(tenant),
-                    _ => Arc::new(Mock::new(Arc::clone(contract), Some(Arc::new(tenant)), 0)?),
+                    [_] => Arc::new(InProcess(tenant)),
+                    _ => Arc::new(InProcess(Mock::new(Arc::clone(contract), Some(Arc::new(tenant)), 0)?)),
                 };
                 Ok(Ready { upstream, origin, client, limited })
             }

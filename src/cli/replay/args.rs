@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 
+use contrail_proxy::entry::forward::Tunnel;
+
 use crate::{
     cli::{
         messages::lacking,
         options::{Network, judge::JudgeArgs, limits::ProxyArgs, upstream::UpstreamArgs},
     },
-    proxy::entry::forward::Tunnel,
     replay::{Exhausted, Ignore},
 };
 

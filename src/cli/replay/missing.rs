@@ -10,6 +10,7 @@ use std::{
 };
 
 use contrail_contract::CheckOptions;
+use contrail_proxy::upstream::Upstream;
 use contrail_recording::{FixturePath, Journal, JournalContext, Renew};
 
 use super::{args::Args, terms::Terms};
@@ -27,7 +28,6 @@ use crate::{
     },
     pipeline::{self, Outcome, SharedJournal},
     report::{Proof, Reason},
-    upstream::Upstream,
 };
 
 /// What is being recorded beside the replay.

@@ -18,6 +18,7 @@ use std::{
 
 use contrail_contract::CheckOptions;
 use contrail_exchange::{DecodeLimits, TenantFacts};
+use contrail_proxy::upstream::Upstream;
 use contrail_recording::{self as recording, Entry, EntryRef, FixturePath, ReadError, TENANT_ORIGIN};
 use contrail_redact::{self as redact, Renumbering};
 
@@ -40,7 +41,6 @@ use super::{
 use crate::{
     replay::{Builder, Names, Replay, ReplayOr, ReplayUpstream, Settings},
     report::Reason,
-    upstream::Upstream,
 };
 
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {

@@ -4,19 +4,17 @@ use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use contrail_exchange::{self as exchange, Body, Headers, Target, media};
+use contrail_proxy::upstream::{
+    Request, Upstream as _,
+    live::{Access, Limits, Live, Via},
+    own::OwnAddresses,
+};
 use contrail_recording::wait_until;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, Version, header};
 use http_body_util::{BodyExt as _, Collected, Limited};
 use tokio::time::timeout;
 
-use crate::{
-    fleet::{FleetError, Receiver, ReceiverUrl},
-    upstream::{
-        Request, Upstream as _,
-        live::{Access, Limits, Live, Via},
-        own::OwnAddresses,
-    },
-};
+use crate::fleet::{FleetError, Receiver, ReceiverUrl};
 
 /// How long a request may take, connection included; the default of OTLP exporters.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -12,6 +12,7 @@ use std::{
 
 use bytes::Bytes;
 use contrail_exchange::plural::plural;
+use contrail_proxy::metrics::Metrics;
 use opentelemetry_proto::tonic::{
     collector::{metrics::v1::ExportMetricsServiceResponse, trace::v1::ExportTraceServiceResponse},
     resource::v1::Resource,
@@ -35,7 +36,6 @@ use super::{
 };
 use crate::{
     fleet::{FleetError, Receiver, telemetry::Export, worker::Worker},
-    metrics::Metrics,
     pipeline::{Traced, Tracer},
 };
 

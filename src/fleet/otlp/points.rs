@@ -2,6 +2,7 @@
 
 use std::time::SystemTime;
 
+use contrail_proxy::metrics::{Durations, Family, Grain, Kind, Labels, Metrics, Value};
 use opentelemetry_proto::tonic::{
     collector::metrics::v1::ExportMetricsServiceRequest,
     common::v1::KeyValue,
@@ -17,7 +18,6 @@ use super::{
     spans::nanos,
     values::{number, scope, text, whole},
 };
-use crate::metrics::{Durations, Family, Grain, Kind, Labels, Metrics, Value};
 
 const CUMULATIVE: i32 = AggregationTemporality::Cumulative as i32;
 

@@ -7,7 +7,7 @@ use std::{
 
 use contrail_contract::Contract;
 
-use crate::metrics::Metrics;
+use contrail_proxy::metrics::Metrics;
 
 /// The path templates of operations, looked up once each.
 #[derive(Debug, Default)]

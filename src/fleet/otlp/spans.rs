@@ -3,6 +3,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use contrail_exchange::finding::{UNDOCUMENTED, Unchecked};
+use contrail_proxy::metrics::{INCOMPLETE, OTHER_METHOD, counted_method};
 use http::Version;
 use opentelemetry_proto::tonic::{
     collector::trace::v1::ExportTraceServiceRequest,
@@ -20,7 +21,6 @@ use super::{
     routes::Routes,
     values::{flag, list, number, scope, text},
 };
-use crate::metrics::{INCOMPLETE, OTHER_METHOD, counted_method};
 
 /// The parent's flags are known, and the parent is another process' (`SpanFlags` of OTLP).
 const REMOTE_PARENT: u32 = 0x300;

@@ -9,6 +9,7 @@ use contrail_exchange::{
     Target,
     finding::{Rule, Unchecked, UncheckedSet},
 };
+use contrail_proxy::metrics::{Grain, Metrics};
 use http::{Method, Version};
 use opentelemetry_proto::tonic::{
     common::v1::{KeyValue, any_value::Value},
@@ -24,7 +25,6 @@ use super::{
     routes::Routes,
     spans::{self, Ids},
 };
-use crate::metrics::{Grain, Metrics};
 
 struct Counting(u8);
 

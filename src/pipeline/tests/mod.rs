@@ -18,6 +18,10 @@ use contrail_contract::{CheckOptions, Contract};
 use contrail_exchange::{
     Body, Credential, DecodeLimits, Exchange, Headers, Request, Response, Target, Timings, Transport, token::TokenCache,
 };
+use contrail_proxy::{
+    Committed, Completed, Observer as _,
+    upstream::{AnswerMeta, Problem, RequestKey},
+};
 use contrail_recording::{self as recording, EntryBatch};
 use contrail_redact::{JudgedExchange, Plan, Redacted, Redactor};
 
@@ -25,11 +29,7 @@ use super::{
     console::{LineStart, numbered},
     *,
 };
-use crate::{
-    proxy::{Committed, Completed, Observer as _},
-    report::{Collector, Title},
-    upstream::{AnswerMeta, Problem, RequestKey},
-};
+use crate::report::{Collector, Title};
 
 /// Bytes of bodies that the event loop judges.
 const MAX_INLINE: usize = 64 << 10;

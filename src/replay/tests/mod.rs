@@ -14,11 +14,11 @@ use contrail_contract::Contract;
 use contrail_exchange::{
     Body, Credential, Exchange, Headers, Presence, Request, Response, Target, Timings, TokenFacts, Transport, Withheld,
 };
+use contrail_proxy::upstream::{Miss, Reason};
 use contrail_recording::{Entry, Note, ReadError, fixture::request_parts::Parts};
 use http::{HeaderName, HeaderValue, Method, Version};
 
 use super::*;
-use crate::upstream::{Miss, Reason};
 
 fn headers(fields: &[(&str, &str)]) -> Headers {
     fields

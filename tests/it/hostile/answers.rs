@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use contrail::{proxy::HoldPolicy, upstream::live};
 use contrail_exchange::Presence;
+use contrail_proxy::{HoldPolicy, upstream::live};
 use tokio::io::AsyncWriteExt as _;
 
 use super::{expand, frames};

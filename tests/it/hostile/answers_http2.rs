@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use contrail::upstream::live;
+use contrail_proxy::upstream::live;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::{

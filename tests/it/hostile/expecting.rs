@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use contrail::upstream::live::Limits;
+use contrail_proxy::upstream::live::Limits;
 
 use crate::proxy::harness::{Harness, Setup, status};
 use crate::support::golden::assert_line;

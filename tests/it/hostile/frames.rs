@@ -281,7 +281,7 @@ async fn floods_of_frames_end_the_connection() {
 #[tokio::test]
 async fn a_header_block_that_never_ends_and_a_connection_that_asks_nothing_are_cut_whatever_else_comes() {
     for begin in [Vec::new(), frame(HEADERS, 0, 1, &block(GET)), headers(1, true, &block(GET))[..12].to_vec()] {
-        let tight = |settings: &mut contrail::proxy::Settings| settings.header_timeout = Duration::from_millis(200);
+        let tight = |settings: &mut contrail_proxy::Settings| settings.header_timeout = Duration::from_millis(200);
         let harness = Harness::with(Setup { settings: Box::new(tight), ..Setup::default() }).await;
         let mut client = opened(&harness).await;
         let _ = within(client.0.write_all(&begin)).await;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use contrail::proxy::Settings;
+use contrail_proxy::Settings;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::frames::{GET, GOAWAY, HEADERS, block, frame, headers, opened};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use contrail::proxy::Settings;
+use contrail_proxy::Settings;
 use tokio::io::AsyncWriteExt as _;
 
 use super::expand;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use contrail::proxy::{HoldPolicy, Settings};
+use contrail_proxy::{HoldPolicy, Settings};
 use tokio::io::AsyncWriteExt as _;
 
 use super::{

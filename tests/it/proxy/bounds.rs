@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use contrail::upstream::live;
+use contrail_proxy::upstream::live;
 
 use super::harness::{Harness, Setup, detail, status};
 use crate::support::golden::assert_line;
 
-fn tight(change: impl FnOnce(&mut contrail::proxy::Settings) + 'static) -> Setup {
+fn tight(change: impl FnOnce(&mut contrail_proxy::Settings) + 'static) -> Setup {
     Setup { settings: Box::new(change), ..Setup::default() }
 }
 
@@ -311,11 +311,11 @@ async fn a_request_whose_turn_does_not_come_in_time_gets_503_and_one_that_goes_a
 async fn too_many_or_too_long_headers_get_431() {
     for (change, head) in [
         (
-            Box::new(|settings: &mut contrail::proxy::Settings| settings.max_headers = 3) as Box<dyn FnOnce(&mut _)>,
+            Box::new(|settings: &mut contrail_proxy::Settings| settings.max_headers = 3) as Box<dyn FnOnce(&mut _)>,
             "A: 1\r\nB: 1\r\nC: 1\r\n".to_owned(),
         ),
         (
-            Box::new(|settings: &mut contrail::proxy::Settings| settings.max_header_bytes = 100),
+            Box::new(|settings: &mut contrail_proxy::Settings| settings.max_header_bytes = 100),
             format!("A: {}\r\n", "x".repeat(100)),
         ),
     ] {

@@ -6,11 +6,12 @@ use std::{
     time::Duration,
 };
 
-use contrail::{
-    proxy::{Committed, Completed, HoldPolicy, Observer, Proxy, Settings, entry::listener},
+use contrail_exchange::Exchange;
+use contrail_proxy::{
+    Committed, Completed, HoldPolicy, Observer, Proxy, Settings,
+    entry::listener,
     upstream::{Origin, Problem, live},
 };
-use contrail_exchange::Exchange;
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},

@@ -1,7 +1,7 @@
 //! What passes, byte for byte, and what waits for the observer.
 
-use contrail::{proxy::HoldPolicy, upstream::Problem};
 use contrail_exchange::Presence;
+use contrail_proxy::{HoldPolicy, upstream::Problem};
 
 use super::harness::{Harness, Setup, detail, status};
 use crate::support::golden::assert_line;

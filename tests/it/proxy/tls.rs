@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use contrail::upstream::live;
+use contrail_proxy::upstream::live;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio_rustls::{TlsAcceptor, rustls};
 

@@ -1,0 +1,179 @@
+//! A request that no recording answers, as data: replay says why, reports and consoles show it.
+
+use http::StatusCode;
+use serde_json::{Map, Value, json};
+
+use super::Problem;
+
+/// The value of `Contrail-Answer` for a miss.
+pub const MISS: &str = "replay-miss";
+
+/// Why nothing is served.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Reason {
+    /// Nothing was recorded at all.
+    Empty,
+    /// No recorded request is the same.
+    Unknown,
+    /// No recorded request is the same, and an upstream cannot be asked: a label stands there for a secret.
+    Labelled {
+        /// Where in the request.
+        place: String,
+    },
+    /// Every recorded answer was given; the last of them, and how many there are.
+    Exhausted {
+        /// The last one's place.
+        last: String,
+        /// How many were recorded for this caller.
+        recorded: usize,
+    },
+    /// The recorded answer cannot be served, and why.
+    Unservable {
+        /// Its place.
+        entry: String,
+        /// Why, as a clause.
+        why: String,
+        /// What helps, as sentences.
+        advice: &'static str,
+    },
+}
+
+/// A request without an answer. Holds no secret if the request was redacted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Miss {
+    /// Why.
+    pub reason: Reason,
+    /// What was asked: method and target, without the origin.
+    pub asked: String,
+    /// Recorded exchanges that come near, the nearest first.
+    pub nearest: Vec<Near>,
+}
+
+/// A recorded exchange that comes near.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Near {
+    /// The fixture and the entry's index in it.
+    pub entry: String,
+    /// Method and target, without the origin.
+    pub request: String,
+    /// The recorded status; 0 if there is none.
+    pub status: u16,
+    /// Every difference.
+    pub differences: Vec<Difference>,
+}
+
+/// One place at which a request differs from a recorded one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference {
+    /// Where, in words: query parameter `take`.
+    pub place: String,
+    /// What the request has there; `None` if nothing.
+    pub yours: Option<String>,
+    /// What the recorded request has there; `None` if nothing.
+    pub fixture: Option<String>,
+    /// The option under which the place would not count.
+    pub option: Option<String>,
+}
+
+impl Miss {
+    /// What went wrong, in one sentence.
+    #[must_use]
+    pub fn title(&self) -> &'static str {
+        match self.reason {
+            Reason::Empty => "The fixture is empty.",
+            Reason::Unknown | Reason::Labelled { .. } => "No recorded exchange matches this request.",
+            Reason::Exhausted { .. } => "Every recorded answer to this request has been given.",
+            Reason::Unservable { .. } => "The recorded answer to this request cannot be served.",
+        }
+    }
+
+    /// What was asked, and what to do now.
+    #[must_use]
+    pub fn detail(&self) -> String {
+        let asked = &self.asked;
+        match &self.reason {
+            Reason::Empty => format!("`{asked}` was asked, and nothing is recorded. Record it with `contrail record`."),
+            Reason::Unknown => {
+                let near = self.nearest.first();
+                let options: Vec<&str> = near
+                    .into_iter()
+                    .flat_map(|near| &near.differences)
+                    .filter_map(|one| one.option.as_deref())
+                    .collect();
+                match near {
+                    Some(near) if !options.is_empty() && options.len() == near.differences.len() => format!(
+                        "`{asked}` was not recorded. The nearest is {} (`{}`); it would match with `{}`. \
+                         Otherwise record this request with `contrail record --append`.",
+                        near.entry,
+                        near.request,
+                        options.join(" ")
+                    ),
+                    Some(near) => format!(
+                        "`{asked}` was not recorded. The nearest is {} (`{}`). Record this request with `contrail \
+                         record --append`, or replay with `--record-missing --upstream URL`.",
+                        near.entry, near.request
+                    ),
+                    None => format!(
+                        "`{asked}` was not recorded, and nothing like it. Record it with `contrail record --append`, \
+                         or replay with `--record-missing --upstream URL`."
+                    ),
+                }
+            }
+            Reason::Labelled { place } => format!(
+                "`{asked}` was not recorded, and is not sent to the upstream: in its {place} stands a label, which \
+                 replay served in place of a secret. Record it with `contrail record --append`."
+            ),
+            Reason::Exhausted { last, recorded } => format!(
+                "`{asked}` was recorded {recorded} time{} (last: {last}) and this request is one more. `--exhausted repeat` \
+                 gives the last answer again, `--exhausted loop` starts over; or record more with `contrail record \
+                 --append`.",
+                if *recorded == 1 { "" } else { "s" }
+            ),
+            Reason::Unservable { entry, why, advice } => format!("`{asked}` matches {entry}, but {why}. {advice}"),
+        }
+    }
+
+    /// The word for programs.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match self.reason {
+            Reason::Empty => "empty",
+            Reason::Unknown | Reason::Labelled { .. } => "unknown",
+            Reason::Exhausted { .. } => "exhausted",
+            Reason::Unservable { .. } => "unfit",
+        }
+    }
+
+    /// The 421 answer.
+    #[must_use]
+    pub fn problem(&self) -> Problem {
+        let nearest: Vec<Value> = self
+            .nearest
+            .iter()
+            .map(|near| {
+                let differences: Vec<Value> = near.differences.iter().map(difference).collect();
+                json!({
+                    "entry": near.entry,
+                    "request": near.request,
+                    "status": near.status,
+                    "differences": differences,
+                })
+            })
+            .collect();
+        Problem::new(StatusCode::MISDIRECTED_REQUEST, MISS, self.detail())
+            .with("title", self.title())
+            .with("reason", self.word())
+            .with("request", self.asked.clone())
+            .with("nearest", nearest)
+    }
+}
+
+fn difference(one: &Difference) -> Value {
+    let mut object = Map::new();
+    object.insert("place".to_owned(), one.place.clone().into());
+    object.insert("your request".to_owned(), one.yours.clone().into());
+    object.insert("fixture".to_owned(), one.fixture.clone().into());
+    object.insert("option".to_owned(), one.option.clone().into());
+    Value::Object(object)
+}
