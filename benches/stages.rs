@@ -11,10 +11,7 @@ use std::{
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use bytes::Bytes;
-use contrail::{
-    pipeline::ContractShapes,
-    replay::{Builder, Exhausted, Names, Replay, Settings},
-};
+use contrail::pipeline::ContractShapes;
 use contrail_contract::{CheckOptions, Contract};
 use contrail_exchange::{
     Body, Credential, Exchange, Headers, Request, Response, Target, Timings, Transport, json::Document,
@@ -22,6 +19,7 @@ use contrail_exchange::{
 };
 use contrail_recording::{Entry, JournalContext, encode};
 use contrail_redact::{JudgedExchange, Plan, Redactor};
+use contrail_replay::{Builder, Exhausted, Names, Replay, Settings};
 use divan::{Bencher, black_box};
 use http::{HeaderName, HeaderValue, Method, Version};
 

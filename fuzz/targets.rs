@@ -17,7 +17,6 @@ use base64::{
     prelude::{BASE64_STANDARD_NO_PAD, BASE64_URL_SAFE_NO_PAD},
 };
 use bytes::Bytes;
-use contrail::replay::{Builder, Names, Replay, Settings};
 use contrail_contract::{
     CheckOptions, Contract,
     schema::{Schema, Schemas},
@@ -29,6 +28,7 @@ use contrail_exchange::{
 };
 use contrail_recording::{self as recording, Identity, Journal, JournalContext, Recording};
 use contrail_redact::{self as redact, JudgedExchange, Redactor};
+use contrail_replay::{Builder, Names, Replay, Settings};
 use http::{HeaderName, HeaderValue, Method, Version};
 use serde_json::{Value, json};
 

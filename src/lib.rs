@@ -22,6 +22,5 @@ pub mod fleet;
 pub mod learn;
 pub mod mock;
 pub mod pipeline;
-pub mod replay;
 pub mod report;
 pub mod sandbox;

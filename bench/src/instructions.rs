@@ -26,7 +26,7 @@ use crate::{
 /// Stages of a request, by the function that each is done in.
 const STAGES: [(&str, &str); 5] = [
     ("credential", "contrail_exchange::token::cache::TokenCache::credential"),
-    ("match", "contrail::replay::Replay::answer"),
+    ("match", "contrail_replay::Replay::answer"),
     ("check", "contrail_contract::documents::Contract::check"),
     ("redaction", "contrail_redact::redactor::Redactor>::redact"),
     ("entry", "contrail::pipeline::journal::Encode>::encode"),

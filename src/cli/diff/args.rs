@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
+use contrail_replay::Ignore;
+
 use crate::{
     cli::{ContractArgs, options::OutputArgs},
     config::Sources,
-    replay::Ignore,
 };
 
 /// Compare two recordings, or two contracts (--contract OLD --contract NEW) and what they make of recordings

@@ -9,6 +9,7 @@ use contrail_contract::Contract;
 use contrail_exchange::finding::Verdict;
 use contrail_recording::{self as recording, without_run};
 use contrail_redact::{JudgedExchange, Redactor};
+use contrail_replay::IgnoreSet;
 
 pub use self::args::Args;
 use super::{
@@ -18,10 +19,7 @@ use super::{
     report_files::{self, Used},
     sources, survey, trails,
 };
-use crate::{
-    replay::IgnoreSet,
-    report::diff::{self as compared, Item},
-};
+use crate::report::diff::{self as compared, Item};
 
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let mut used = Used::default();

@@ -16,11 +16,9 @@ use contrail_exchange::{
 };
 use contrail_recording::{self as recording, Entry, ReadError, Staged, reconcile};
 use contrail_redact::{self as redact, Redactor};
+use contrail_replay::{Builder, Names, Settings, Unproven};
 
-use crate::{
-    cli::Failure,
-    replay::{Builder, Names, Settings, Unproven},
-};
+use crate::cli::Failure;
 
 /// A verdict without what a fixture leaves out: operation, and rule and place of each finding, without labels' numbers.
 type Gist = (Option<String>, Vec<(&'static str, String)>);
@@ -52,7 +50,7 @@ fn gist(verdict: &Verdict) -> Gist {
 pub(in crate::cli) struct Replayed {
     /// What does not replay as itself.
     pub(in crate::cli) problems: Vec<String>,
-    /// See [`Replay::told_apart_by_order`](crate::replay::Replay::told_apart_by_order).
+    /// See [`Replay::told_apart_by_order`](contrail_replay::Replay::told_apart_by_order).
     pub(in crate::cli) by_order: usize,
 }
 

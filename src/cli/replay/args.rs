@@ -3,13 +3,11 @@
 use std::path::PathBuf;
 
 use contrail_proxy::entry::forward::Tunnel;
+use contrail_replay::{Exhausted, Ignore};
 
-use crate::{
-    cli::{
-        messages::lacking,
-        options::{Network, judge::JudgeArgs, limits::ProxyArgs, upstream::UpstreamArgs},
-    },
-    replay::{Exhausted, Ignore},
+use crate::cli::{
+    messages::lacking,
+    options::{Network, judge::JudgeArgs, limits::ProxyArgs, upstream::UpstreamArgs},
 };
 
 /// Serve recordings without any network access

@@ -1,8 +1,9 @@
 //! The gates of replay beside findings: unused, stale and denied (`--deny`).
 
+use contrail_replay::Replay;
+
 use crate::{
     cli::options::policy::PolicyArgs,
-    replay::Replay,
     report::{Collector, Stale, Unused},
 };
 

@@ -10,6 +10,7 @@ use contrail_exchange::{
     plural::plural,
     visible::visible,
 };
+use contrail_replay::Replay;
 use serde_json::{Value, json};
 
 use super::recorded::{Failing, RecordingVerdicts};
@@ -19,7 +20,6 @@ use crate::{
         summary::{self, Rows, list},
     },
     pipeline::Outcome,
-    replay::Replay,
     report::{Stale, Unused, WrittenFinding},
 };
 

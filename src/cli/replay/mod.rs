@@ -21,6 +21,7 @@ use contrail_exchange::{DecodeLimits, TenantFacts};
 use contrail_proxy::upstream::Upstream;
 use contrail_recording::{self as recording, Entry, EntryRef, FixturePath, ReadError, TENANT_ORIGIN};
 use contrail_redact::{self as redact, Renumbering};
+use contrail_replay::{Builder, Names, Replay, ReplayOr, ReplayUpstream, Settings};
 
 pub use self::args::Args;
 use self::{
@@ -38,10 +39,7 @@ use super::{
     report_files::{self, Used},
     sources, summary, survey, trails,
 };
-use crate::{
-    replay::{Builder, Names, Replay, ReplayOr, ReplayUpstream, Settings},
-    report::Reason,
-};
+use crate::report::Reason;
 
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let mut used = Used::default();

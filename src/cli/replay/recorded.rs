@@ -7,11 +7,11 @@ use contrail_exchange::{
 };
 use contrail_recording::{Entry, reconcile};
 use contrail_redact::{JudgedExchange, Redacted};
+use contrail_replay::{RecordedExchange, Replay};
 
 use crate::{
     cli::{Failure, options::policy::PolicyArgs},
     pipeline::Pipeline,
-    replay::{RecordedExchange, Replay},
     report::{ExchangeRef, Stale},
 };
 
