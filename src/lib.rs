@@ -17,10 +17,7 @@
 
 pub mod cli;
 pub mod config;
-pub mod coverage;
 pub mod fleet;
-pub mod learn;
 pub mod mock;
 pub mod pipeline;
-pub mod report;
 pub mod sandbox;

@@ -6,6 +6,11 @@ use contrail_contract::Contract;
 use contrail_exchange::{finding::Rule, token::Jwks};
 use contrail_recording::{Entry, ReadEnd, Recording};
 use contrail_redact::{JudgedExchange, Redactor};
+use contrail_report::{
+    ExchangeRef, Exit, Reason,
+    audit::{About, Audit},
+    coverage::{ContractParts, Coverage, Touched},
+};
 
 use super::{
     ContractArgs, Failure, Outcome,
@@ -15,13 +20,6 @@ use super::{
     survey::{self, Sink},
     trails::{self, Inspected, Source},
     verify::Judge,
-};
-use crate::{
-    coverage::{ContractParts, Coverage, Touched},
-    report::{
-        ExchangeRef, Exit, Reason,
-        audit::{About, Audit},
-    },
 };
 
 /// Report who called what with which scopes; check the hash chain of a trail first

@@ -5,6 +5,7 @@ use std::{path::PathBuf, sync::Arc};
 use contrail_exchange::finding::Verdict;
 use contrail_recording::{self as recording, Entry};
 use contrail_redact::{JudgedExchange, Redactor};
+use contrail_report::coverage::{ContractParts, Coverage, Covered, Minimum, Touched};
 
 use super::{
     ContractArgs, Failure, Outcome,
@@ -12,10 +13,6 @@ use super::{
     report_files::{self, Used},
     survey::{self, Sink},
     trails::Source,
-};
-use crate::{
-    coverage::{ContractParts, Coverage, Minimum, Touched},
-    report::coverage::Covered,
 };
 
 /// Report which parts of the contract recordings touch, and which they never do

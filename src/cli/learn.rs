@@ -10,6 +10,7 @@ use std::{
 use contrail_exchange::{plural::plural, visible::visible};
 use contrail_recording::{Entry, ReadEnd, Recording};
 use contrail_redact::{JudgedExchange, Redactor};
+use contrail_report::learn::Learner;
 
 use super::{
     ContractArgs, Failure, Format, Outcome,
@@ -21,7 +22,6 @@ use super::{
     trails::Source,
     verify::Judge,
 };
-use crate::learn::Learner;
 
 /// Print what recordings show of what the contract does not, as an OpenAPI Overlay
 #[derive(Debug, clap::Args)]

@@ -4,11 +4,11 @@ use std::{collections::BTreeMap, fmt::Write as _};
 
 use contrail_exchange::plural::plural;
 use contrail_recording::Folded;
+use contrail_report::Reason;
 
 use crate::{
     cli::{Outcome as Exit, options::policy::PolicyArgs, run::RunEnd, summary::Rows},
     pipeline::Outcome,
-    report::Reason,
 };
 
 const NOTHING_RECORDED: &str = "NOTHING RECORDED";

@@ -11,6 +11,7 @@ use std::{
 use contrail_exchange::visible::visible;
 use contrail_recording::{self as recording, FixturePath, Journal, SetAside, resolved};
 use contrail_redact::{Plan, Redactor};
+use contrail_report::{Collector, Exit, Reason, ReportFormat, Request, Title};
 
 use super::{
     ContractArgs, Failure, Format, Outcome,
@@ -18,10 +19,7 @@ use super::{
     messages::error_chain,
     printer::{Printer, private_file, write_whole},
 };
-use crate::{
-    config,
-    report::{Collector, Exit, Reason, ReportFormat, Request, Title},
-};
+use crate::config;
 
 /// What a command reads or writes besides its reports, and what it is called in messages.
 #[derive(Debug, Default)]

@@ -15,6 +15,10 @@ use bytes::Bytes;
 use contrail_exchange::plural::plural;
 use contrail_recording::{self as recording, ReadError};
 use contrail_redact::{Cleaned, Redactor, Sighting};
+use contrail_report::{
+    Exit, Integrity, Reason, ReportFormat,
+    scan::{Hit, Scanned},
+};
 
 use super::{
     ContractArgs, Failure, Outcome,
@@ -24,10 +28,6 @@ use super::{
     report_files::{self, Used},
     sources::NamedFiles,
     trails,
-};
-use crate::report::{
-    Exit, Integrity, Reason, ReportFormat,
-    scan::{Hit, Scanned},
 };
 
 /// Search recordings for secrets

@@ -13,13 +13,11 @@ use contrail_exchange::{
     visible::visible,
 };
 use contrail_redact::Redactor;
+use contrail_report::{self as report, Reason, Recorded, Tally};
 use serde_json::{Map, Value, json};
 
 use super::{Failure, Format, Outcome as Exit, report_files};
-use crate::{
-    pipeline::{Counts, Outcome},
-    report::{self, Reason, Recorded, Tally},
-};
+use crate::pipeline::{Counts, Outcome};
 
 /// A write or sync of the journal that takes this long is reported.
 const SLOW: Duration = Duration::from_millis(250);

@@ -8,6 +8,7 @@ use std::{
 
 use contrail_exchange::plural::plural;
 use contrail_recording::{self as recording, Broken, ChainHead, Checked, KeptHeads, TrailFiles};
+use contrail_report::{Integrity, TrailLink};
 
 use super::{
     Failure,
@@ -15,7 +16,6 @@ use super::{
     remote::shown,
     sources::{File, recordings},
 };
-use crate::report::{Integrity, TrailLink};
 
 /// One thing that was named, after its chains were checked.
 pub(super) struct Inspected {

@@ -24,6 +24,10 @@ use contrail_exchange::{
 };
 use contrail_recording::{self as recording, Entry, Note, ReadEnd, ReadError, Recording, reconcile};
 use contrail_redact::{JudgedExchange, Redactor};
+use contrail_report::{
+    CleanVerdict, Collector, ExchangeRef, Exit, Integrity, Reason, ReportFormat, Request,
+    coverage::{ContractParts, Touched},
+};
 
 use super::{
     ContractArgs, Failure, Format, Outcome,
@@ -33,10 +37,6 @@ use super::{
     report_files::{self, Used},
     survey::{self, Sink},
     trails::{self, Inspected, Source},
-};
-use crate::{
-    coverage::{ContractParts, Touched},
-    report::{CleanVerdict, Collector, ExchangeRef, Exit, Integrity, Reason, ReportFormat, Request},
 };
 
 /// Check recordings against the contract

@@ -8,6 +8,7 @@ use std::{
 
 use clap::{Arg, ArgAction, Command, builder::Resettable};
 use contrail_exchange::suggest::nearest;
+use contrail_report::Suppression;
 use toml::{Table, Value, de::DeTable};
 
 use super::{
@@ -15,7 +16,6 @@ use super::{
     suppress::{SUPPRESS, suppressions},
     variables::shared_variable,
 };
-use crate::report::Suppression;
 
 /// A command line with the options that the file adds.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

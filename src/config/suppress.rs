@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use contrail_exchange::{finding::Rule, suggest::nearest};
+use contrail_report::Suppression;
 use jiff::civil::Date;
 use toml::{Table, Value};
 
 use super::{ConfigError, error::at_line};
-use crate::report::Suppression;
 
 /// The name of the array of tables.
 pub(super) const SUPPRESS: &str = "suppress";

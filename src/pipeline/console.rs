@@ -19,7 +19,7 @@ use contrail_proxy::upstream::{AnswerMeta, Denied};
 use contrail_redact::{JudgedExchange, Redacted};
 use serde::Serialize;
 
-use crate::report::{WrittenFinding, verdict_name};
+use contrail_report::{WrittenFinding, verdict_name};
 
 /// How exchange lines are shaped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

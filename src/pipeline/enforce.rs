@@ -6,7 +6,7 @@ use contrail_redact::{JudgedExchange, Redacted};
 use http::StatusCode;
 use serde_json::json;
 
-use crate::report::WrittenFinding;
+use contrail_report::WrittenFinding;
 
 /// Which messages are held until they have been judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]

@@ -12,6 +12,7 @@ use contrail_proxy::{
     upstream::{AnswerMeta, Difference, Miss, Near},
 };
 use contrail_redact::{JudgedExchange, Redacted};
+use contrail_report::{self as report, ExchangeRef, LIVE, coverage::Touched, verdict_name};
 use http::header;
 
 use super::{
@@ -23,10 +24,6 @@ use super::{
     run::Pipeline,
     tracer::Traced,
     writing::MAX_QUEUED,
-};
-use crate::{
-    coverage::Touched,
-    report::{self, ExchangeRef, LIVE, verdict_name},
 };
 
 /// An exchange of a batch, at one of the stages.

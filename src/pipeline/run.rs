@@ -11,6 +11,10 @@ use contrail_contract::Contract;
 use contrail_proxy::metrics::{Exchanges, Metrics};
 use contrail_recording::EntryBatch;
 use contrail_redact::{Counters, JudgedExchange, Redacted, Redactor};
+use contrail_report::{
+    Collector, ExchangeRef, Title,
+    coverage::{ContractParts, Touched},
+};
 
 use super::{
     batches::{Batches, Waiting},
@@ -22,10 +26,6 @@ use super::{
     judge::Judge,
     lines::Console,
     tracer::Tracer,
-};
-use crate::{
-    coverage::{ContractParts, Touched},
-    report::{Collector, ExchangeRef, Title},
 };
 
 /// What a pipeline is made of.

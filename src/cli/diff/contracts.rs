@@ -9,21 +9,19 @@ use contrail_exchange::{
 };
 use contrail_recording::{Entry, Recording};
 use contrail_redact::{JudgedExchange, Redactor};
+use contrail_report::{
+    ExchangeRef,
+    contracts::{Changes, Failing},
+};
 
 use super::args::Args;
-use crate::{
-    cli::{
-        ContractArgs, Failure, Outcome,
-        options::contract::{plan, title, with_facts},
-        report_files,
-        survey::{self, Sink},
-        trails::Source,
-        verify::Judge,
-    },
-    report::{
-        ExchangeRef,
-        contracts::{Changes, Failing},
-    },
+use crate::cli::{
+    ContractArgs, Failure, Outcome,
+    options::contract::{plan, title, with_facts},
+    report_files,
+    survey::{self, Sink},
+    trails::Source,
+    verify::Judge,
 };
 
 pub(super) fn diff(args: &Args, old: &Path, new: &Path) -> Result<Outcome, Failure> {

@@ -10,6 +10,7 @@ use contrail_exchange::finding::Verdict;
 use contrail_recording::{self as recording, without_run};
 use contrail_redact::{JudgedExchange, Redactor};
 use contrail_replay::IgnoreSet;
+use contrail_report::diff::{self as compared, Item};
 
 pub use self::args::Args;
 use super::{
@@ -19,7 +20,6 @@ use super::{
     report_files::{self, Used},
     sources, survey, trails,
 };
-use crate::report::diff::{self as compared, Item};
 
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let mut used = Used::default();

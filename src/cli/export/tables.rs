@@ -10,6 +10,7 @@ use std::{
 use contrail_exchange::{plural::plural, token::Jwks};
 use contrail_recording::{Entry, ReadEnd, Recording};
 use contrail_redact::{JudgedExchange, Redactor};
+use contrail_report::Title;
 use serde::Serialize;
 
 use super::{
@@ -27,7 +28,6 @@ use crate::{
         verify::Judge,
     },
     fleet::parquet::{Counts, GroupLimits, Place, Row, Rows, Spool, TABLES, Tables},
-    report::Title,
 };
 
 pub(super) fn write(args: &Args) -> Result<Outcome, Failure> {

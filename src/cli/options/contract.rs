@@ -10,8 +10,9 @@ use std::{
 use contrail_contract::{BUILT_IN, Contract, ContractError, UnusablePlace, model::ParameterIn};
 use contrail_exchange::visible::visible;
 use contrail_redact::{Plan, PlanError};
+use contrail_report::Title;
 
-use crate::{cli::messages::quoted, report::Title};
+use crate::cli::messages::quoted;
 
 /// Maximum number of a contract's warnings that a command prints at its start.
 const MAX_WARNINGS: usize = 10;

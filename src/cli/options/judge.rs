@@ -16,6 +16,7 @@ use contrail_exchange::{
 };
 use contrail_proxy::metrics::Metrics;
 use contrail_redact::Redactor;
+use contrail_report::{self as report, Collector, Title, coverage::ContractParts};
 
 use super::{
     ContractArgs, Format, SecretArgs,
@@ -31,9 +32,7 @@ use crate::{
         printer::wants_colour,
         report_files::{self, Used},
     },
-    coverage::ContractParts,
     pipeline::{Console, ContractShapes, Enforce, Journal, Judge, LineFormat, Parts, Pipeline, Tracer, VerdictCache},
-    report::{self, Collector, Title},
 };
 
 /// How exchanges are judged, redacted and shown

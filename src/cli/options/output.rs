@@ -1,7 +1,8 @@
 //! Where the result of a command goes.
 
+use contrail_report::Request;
+
 use super::Format;
-use crate::report::Request;
 
 /// Output and reports of a command that only reads recordings.
 #[derive(Debug, clap::Args)]

@@ -7,12 +7,10 @@ use contrail_exchange::{
     finding::{Finding, Kind, Rule, UnknownRule, Verdict},
     suggest::nearest,
 };
+use contrail_report::{Baseline, Collector, Exemptions, Suppression};
 use jiff::{Timestamp, tz::TimeZone};
 
-use crate::{
-    cli::{Failure, messages::or},
-    report::{Baseline, Collector, Exemptions, Suppression},
-};
+use crate::cli::{Failure, messages::or};
 
 /// What makes the command fail
 #[derive(Debug, Clone, Default, clap::Args)]

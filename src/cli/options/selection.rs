@@ -5,9 +5,9 @@ use std::time::{Duration, SystemTime};
 use contrail_contract::Contract;
 use contrail_exchange::finding::UNDOCUMENTED;
 use contrail_redact::{JudgedExchange, Redacted};
+use contrail_report::audit::name_of;
 
 use super::values::instant;
-use crate::report::audit::name_of;
 
 /// Which exchanges of recordings count
 #[derive(Debug, Clone, clap::Args)]

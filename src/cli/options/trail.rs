@@ -14,6 +14,7 @@ use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use contrail_exchange::plural::plural;
 use contrail_recording::{Journal, JournalContext, TrailOptions, WriteError};
 use contrail_redact::Redactor;
+use contrail_report::Reason;
 
 use super::{Format, values::size};
 use crate::{
@@ -26,7 +27,6 @@ use crate::{
     },
     fleet::{self, Buffer, Forwarder, RemoteUrl, UrlError},
     pipeline,
-    report::Reason,
 };
 
 /// Where the audit journal is kept

@@ -14,6 +14,7 @@ use contrail_recording::{
     Renew, Renewal, SetAside, Staged, Take, Unrecorded, WriteError, fold,
 };
 use contrail_redact::Redactor;
+use contrail_report::{Proof, Reason};
 
 use super::{
     leftovers::Leftovers,
@@ -27,7 +28,6 @@ use crate::{
         summary::{Rows, event},
     },
     pipeline,
-    report::{Proof, Reason},
 };
 
 const NOT_FOLDED: &str = "NOT FOLDED into the fixture";

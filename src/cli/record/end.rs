@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, path::Path, sync::PoisonError};
 
 use contrail_exchange::plural::plural;
 use contrail_recording::{Folded, Journal, Renew, SetAside, is_single_file};
+use contrail_report::{Proof, Reason};
 use serde_json::Value;
 
 use super::{
@@ -21,7 +22,6 @@ use crate::{
         summary,
     },
     pipeline::{self, SharedJournal},
-    report::{Proof, Reason},
 };
 
 /// What was there before the recording.

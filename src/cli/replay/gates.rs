@@ -1,11 +1,9 @@
 //! The gates of replay beside findings: unused, stale and denied (`--deny`).
 
 use contrail_replay::Replay;
+use contrail_report::{Collector, Stale, Unused};
 
-use crate::{
-    cli::options::policy::PolicyArgs,
-    report::{Collector, Stale, Unused},
-};
+use crate::cli::options::policy::PolicyArgs;
 
 /// The gates that fail the run, beside the findings.
 pub(super) struct Gates {

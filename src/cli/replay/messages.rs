@@ -11,6 +11,7 @@ use contrail_exchange::{
     visible::visible,
 };
 use contrail_replay::Replay;
+use contrail_report::{Stale, Unused, WrittenFinding};
 use serde_json::{Value, json};
 
 use super::recorded::{Failing, RecordingVerdicts};
@@ -20,7 +21,6 @@ use crate::{
         summary::{self, Rows, list},
     },
     pipeline::Outcome,
-    report::{Stale, Unused, WrittenFinding},
 };
 
 /// What is served, once the listener is ready.

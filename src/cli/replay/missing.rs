@@ -12,6 +12,7 @@ use std::{
 use contrail_contract::CheckOptions;
 use contrail_proxy::upstream::Upstream;
 use contrail_recording::{FixturePath, Journal, JournalContext, Renew};
+use contrail_report::{Proof, Reason};
 
 use super::{args::Args, terms::Terms};
 use crate::{
@@ -27,7 +28,6 @@ use crate::{
         summary::{Rows, event},
     },
     pipeline::{self, Outcome, SharedJournal},
-    report::{Proof, Reason},
 };
 
 /// What is being recorded beside the replay.

@@ -22,6 +22,7 @@ use contrail_proxy::upstream::Upstream;
 use contrail_recording::{self as recording, Entry, EntryRef, FixturePath, ReadError, TENANT_ORIGIN};
 use contrail_redact::{self as redact, Renumbering};
 use contrail_replay::{Builder, Names, Replay, ReplayOr, ReplayUpstream, Settings};
+use contrail_report::Reason;
 
 pub use self::args::Args;
 use self::{
@@ -39,7 +40,6 @@ use super::{
     report_files::{self, Used},
     sources, summary, survey, trails,
 };
-use crate::report::Reason;
 
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let mut used = Used::default();

@@ -8,11 +8,11 @@ use contrail_exchange::{
 use contrail_recording::{Entry, reconcile};
 use contrail_redact::{JudgedExchange, Redacted};
 use contrail_replay::{RecordedExchange, Replay};
+use contrail_report::{ExchangeRef, Stale};
 
 use crate::{
     cli::{Failure, options::policy::PolicyArgs},
     pipeline::Pipeline,
-    report::{ExchangeRef, Stale},
 };
 
 /// Maximum recorded exchanges that are kept for the end; the others are counted.

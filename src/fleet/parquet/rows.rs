@@ -13,10 +13,10 @@ use contrail_exchange::{
     hex::hex,
 };
 use contrail_redact::{JudgedExchange, Redacted};
+use contrail_report::audit::{client_of, name_of};
 use ring::digest::{SHA256, digest};
 
 use super::row::{Finding, Row, Token};
-use crate::report::audit::{client_of, name_of};
 
 /// Bytes of the SHA-256 of a token's facts that make its key.
 const KEY: usize = 16;

@@ -24,12 +24,12 @@ use contrail_proxy::{
 };
 use contrail_recording::{self as recording, EntryBatch};
 use contrail_redact::{JudgedExchange, Plan, Redacted, Redactor};
+use contrail_report::{Collector, Title};
 
 use super::{
     console::{LineStart, numbered},
     *,
 };
-use crate::report::{Collector, Title};
 
 /// Bytes of bodies that the event loop judges.
 const MAX_INLINE: usize = 64 << 10;

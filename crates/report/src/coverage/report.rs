@@ -5,14 +5,14 @@ use std::io::{self, Write};
 use contrail_exchange::{plural::plural, visible::visible};
 use serde_json::{Map, Value, json};
 
-use super::{
+use crate::coverage::{Counts, Coverage, Item, Minimum, Part};
+use crate::{
     Exit, Reason, ReportFormat, Title,
     cases::{Level, Suite, Trouble},
     csv::Csv,
     page::{Page, Part as Section, Tone, code, text},
     plain,
 };
-use crate::coverage::{Counts, Coverage, Item, Minimum, Part};
 
 /// Maximum untouched parts of one kind that have a case of their own.
 const MAX_CASES: usize = 1000;

@@ -40,7 +40,7 @@ fn property(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::{Cited, cases::Trouble};
+    use crate::{Cited, cases::Trouble};
 
     #[test]
     fn text_of_the_traffic_starts_no_command_and_ends_no_property() {

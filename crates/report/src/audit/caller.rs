@@ -21,7 +21,7 @@ use super::{
     least::{least, suffices},
     waits::Early,
 };
-use crate::report::{Cited, ExchangeRef, cited::Citation, first::First};
+use crate::{Cited, ExchangeRef, cited::Citation, first::First};
 
 /// Maximum scopes of one caller, whose names a hostile client can choose.
 const MAX_SCOPES: usize = 2000;

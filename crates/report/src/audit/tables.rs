@@ -6,7 +6,7 @@ use contrail_contract::Contract;
 use contrail_exchange::finding::Rule;
 
 use super::caller::{self, Caller, Calls, is_unneeded};
-use crate::report::{
+use crate::{
     Cited, Group, Integrity,
     csv::Csv,
     page::{Cell, Part, Piece, Tone, code, text},

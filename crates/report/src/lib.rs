@@ -25,6 +25,7 @@ mod html;
 mod integrity;
 mod json;
 mod junit;
+pub mod learn;
 mod markdown;
 mod page;
 mod plain;

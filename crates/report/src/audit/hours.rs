@@ -11,7 +11,7 @@ use std::{
 
 use contrail_exchange::json::second;
 
-use crate::report::{Integrity, NotRecorded, TrailLink};
+use crate::{Integrity, NotRecorded, TrailLink};
 
 const HOUR: u64 = 3600;
 

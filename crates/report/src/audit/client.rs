@@ -68,7 +68,7 @@ pub fn name_of(request: &Request, contract: &Contract) -> String {
 }
 
 /// The same where the client is known.
-pub(in crate::report) fn caller_name(client: Option<&str>, request: &Request) -> String {
+pub(crate) fn caller_name(client: Option<&str>, request: &Request) -> String {
     if let Some(client) = client {
         return name_of_client(client);
     }

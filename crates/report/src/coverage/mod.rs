@@ -11,6 +11,7 @@ mod counted;
 mod listing;
 mod part;
 mod parts;
+mod report;
 mod shape;
 #[cfg(test)]
 mod tests;
@@ -20,5 +21,6 @@ pub use self::{
     counted::{Coverage, Item},
     part::{Counts, Minimum, Part},
     parts::ContractParts,
+    report::Covered,
     touch::Touched,
 };

@@ -25,16 +25,14 @@ use super::{
     waits::Waits,
 };
 use crate::{
+    ExchangeRef, Exemptions, Exit, Facts, Group, Integrity, Reason, ReportFormat, Run, Tally, Title, TrailLink,
+    baseline::Listed,
+    cases,
     coverage::{ContractParts, Coverage, Touched},
-    report::{
-        ExchangeRef, Exemptions, Exit, Facts, Group, Integrity, Reason, ReportFormat, Run, Tally, Title, TrailLink,
-        baseline::Listed,
-        cases,
-        facts::places,
-        page::{self, Page},
-        rendered::Report,
-        text, touched,
-    },
+    facts::places,
+    page::{self, Page},
+    rendered::Report,
+    text, touched,
 };
 
 /// Maximum callers that are listed separately; calls of further ones are counted together.
