@@ -24,14 +24,14 @@ use std::{
 };
 
 use bytes::Bytes;
-use contrail::{
-    mock::{Mock, Sample},
-    sandbox::{Answers as _, Ask},
-};
 use contrail_contract::{CheckOptions, Contract, schema::Schema};
 use contrail_exchange::{
     Body, Exchange, Headers, Request, Response, Target, Timings, Transport, finding::Verdict, json::Document,
     token::TokenCache,
+};
+use contrail_sandbox::{
+    Answers as _, Ask,
+    mock::{Mock, Sample},
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Version};
 use serde_json::{Value, json};

@@ -7,7 +7,7 @@
 use std::error::Error;
 
 use bytes::Bytes;
-use contrail::sandbox::{Answers, Ask, Seed, Tenant};
+use contrail_sandbox::{Answers, Ask, Seed, Tenant};
 use http::{HeaderMap, HeaderValue, Method, header};
 use serde_json::Value;
 

@@ -18,6 +18,4 @@
 pub mod cli;
 pub mod config;
 pub mod fleet;
-pub mod mock;
 pub mod pipeline;
-pub mod sandbox;

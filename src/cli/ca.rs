@@ -10,9 +10,9 @@ use contrail_proxy::{
     entry::authority::{self, Authority, Rotated},
     upstream::masked,
 };
+use contrail_sandbox::{Seed, Tenant};
 
 use super::{Failure, Format, Outcome, messages::quoted, printer::line};
-use crate::sandbox::{Seed, Tenant};
 
 /// Create, print or rotate the local certificate authority, with trust help per runtime
 #[derive(Debug, clap::Args)]

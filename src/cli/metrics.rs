@@ -11,6 +11,7 @@ use contrail_proxy::{
     Proxy,
     metrics::{Exchanges, Gauges, Metrics, MetricsListener, Observed, Serving, Subject},
 };
+use contrail_sandbox::{Answer, Answers, Ask};
 
 use super::{
     Failure,
@@ -21,7 +22,6 @@ use super::{
 use crate::{
     fleet::{Receiver, Telemetry},
     pipeline::{Counts, Pipeline, Tracer},
-    sandbox::{Answer, Answers, Ask},
 };
 
 /// What watches a run: an open metrics listener and what sends telemetry, both, or nothing.

@@ -11,6 +11,9 @@ use std::{
 use contrail_contract::{BUILT_IN, Contract, ContractDocument};
 use contrail_exchange::{plural::plural, visible::visible};
 use contrail_proxy::metrics::{Metrics, Phase, Subject};
+use contrail_sandbox::{
+    self as sandbox, Answers, BUILT_IN_SEED, CHOICES, Client, Misbehaviour, Seed, Tenant, mock::Mock,
+};
 use serde_json::{Value, json};
 use tokio::{
     net::TcpListener,
@@ -23,10 +26,6 @@ use super::{
     metrics::{self, CountingSandbox, Monitoring},
     printer::Printer,
     summary::event,
-};
-use crate::{
-    mock::Mock,
-    sandbox::{self, Answers, BUILT_IN_SEED, CHOICES, Client, Misbehaviour, Seed, Tenant},
 };
 
 /// Serve the embedded tenant, or a mock of any contract

@@ -4,6 +4,10 @@ use std::{ffi::OsString, io::Write as _, path::Path, sync::Arc};
 
 use bytes::Bytes;
 use contrail_exchange::plural::plural;
+use contrail_sandbox::{
+    self as sandbox,
+    mock::{Mock, Sample},
+};
 use http::header;
 use http_body_util::{BodyExt as _, Full};
 use hyper::client::conn::http1;
@@ -18,11 +22,7 @@ use super::{
     child::{self, FIXTURE, Server, next_exchange, shown},
     screen::Screen,
 };
-use crate::{
-    cli::{ContractArgs, Failure, bundle_folder::private_file},
-    mock::{Mock, Sample},
-    sandbox,
-};
+use crate::cli::{ContractArgs, Failure, bundle_folder::private_file};
 
 /// An answer: status and body.
 type Reply = (u16, Bytes);

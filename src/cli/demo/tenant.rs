@@ -9,6 +9,7 @@ use std::{
     sync::Arc,
 };
 
+use contrail_sandbox::{self as sandbox, Misbehaviour, Seed, Tenant};
 use serde_json::Value;
 use tokio::{net::TcpListener, sync::oneshot};
 
@@ -19,10 +20,7 @@ use super::{
     screen::Screen,
     script::{self, Act, Step},
 };
-use crate::{
-    cli::{Failure, bundle_folder::private_file},
-    sandbox::{self, Misbehaviour, Seed, Tenant},
-};
+use crate::cli::{Failure, bundle_folder::private_file};
 
 /// A step's expected result, and its real one.
 #[derive(Debug)]

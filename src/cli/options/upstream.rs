@@ -10,18 +10,15 @@ use contrail_proxy::upstream::{
     own::OwnAddresses,
 };
 use contrail_redact::Redactor;
+use contrail_sandbox::{Client, InProcess, Seed, Tenant, mock::Mock};
 
 use super::{Format, limits::ProxyArgs};
-use crate::{
-    cli::{
-        Failure,
-        messages::lacking,
-        outbound::{FirstHop, OutboundPolicy},
-        report_files::Used,
-        summary,
-    },
-    mock::Mock,
-    sandbox::{Client, InProcess, Seed, Tenant},
+use crate::cli::{
+    Failure,
+    messages::lacking,
+    outbound::{FirstHop, OutboundPolicy},
+    report_files::Used,
+    summary,
 };
 
 /// Who answers

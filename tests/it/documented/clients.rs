@@ -56,7 +56,7 @@ fn token_request(to: &Running, client: &str, secret: &str) -> Message {
 #[test]
 fn a_replay_accepts_any_client_secret() {
     let folder = tempfile::tempdir().unwrap();
-    let mut seed: Value = serde_json::from_str(contrail::sandbox::BUILT_IN_SEED).unwrap();
+    let mut seed: Value = serde_json::from_str(contrail_sandbox::BUILT_IN_SEED).unwrap();
     seed["clients"][0]["secret"] = "the-secret-of-the-recording".into();
     let client = seed["clients"][0]["id"].as_str().unwrap().to_owned();
     fs::write(folder.path().join("seed.json"), seed.to_string()).unwrap();

@@ -1,7 +1,7 @@
 //! What `docs/sandbox.md` promises beyond its client table.
 
-use contrail::sandbox::{Misbehaviour, Seed};
 use contrail_exchange::finding::Rule;
+use contrail_sandbox::{Misbehaviour, Seed};
 use serde_json::json;
 
 use super::*;
@@ -38,7 +38,7 @@ fn each_rule_is_broken_as_the_page_states_and_the_rest_of_the_answer_stays() {
     let path = |seed: &Value, list: &str, before: &str, after: &str| {
         format!("{before}{}{after}", seed[list][0]["id"].as_str().unwrap())
     };
-    let seed: Value = serde_json::from_str(contrail::sandbox::BUILT_IN_SEED).unwrap();
+    let seed: Value = serde_json::from_str(contrail_sandbox::BUILT_IN_SEED).unwrap();
     let groups = path(&seed, "connections", "/connections/", "/directory-provisioning/synchronized-groups?take=3");
     let policy = path(&seed, "rate_limit_policies", "/rate-limit-policies/", "");
     let get = |rules: &[&str], path: &str| Live::start(rules).call("GET", path, "");

@@ -20,7 +20,7 @@ pub struct Workspace(tempfile::TempDir);
 impl Workspace {
     pub fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let mut seed: Value = serde_json::from_str(contrail::sandbox::BUILT_IN_SEED).unwrap();
+        let mut seed: Value = serde_json::from_str(contrail_sandbox::BUILT_IN_SEED).unwrap();
         for client in seed["clients"].as_array_mut().unwrap() {
             client["secret"] = SECRET.into();
         }

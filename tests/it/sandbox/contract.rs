@@ -1,9 +1,9 @@
 //! The tenant written from the document, and the contract written from the document: where both are honest, they agree;
 //! what the tenant breaks on purpose, the contract finds, and by that rule only.
 
-use contrail::sandbox::{CHOICES, Choice, Misbehaviour};
 use contrail_contract::{CheckOptions, Contract};
 use contrail_exchange::finding::{Kind, Rule, Verdict};
+use contrail_sandbox::{CHOICES, Choice, Misbehaviour};
 use serde_json::json;
 
 use super::{ACTION, CREDENTIAL, EVENT, GROUPS, POLICY, TEMPLATES};
@@ -37,7 +37,7 @@ fn careful(live: &Live) -> Vec<Seen> {
 fn what_the_honest_tenant_answers_to_a_careful_client_breaks_nothing_and_shows_no_gap() {
     let live = Live::start(&[]);
     let mut all = careful(&live);
-    let seed: serde_json::Value = serde_json::from_str(contrail::sandbox::BUILT_IN_SEED).unwrap();
+    let seed: serde_json::Value = serde_json::from_str(contrail_sandbox::BUILT_IN_SEED).unwrap();
     let ids = |list: &str| -> Vec<String> {
         seed[list].as_array().unwrap().iter().map(|held| held["id"].as_str().unwrap().to_owned()).collect()
     };

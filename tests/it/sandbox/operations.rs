@@ -13,7 +13,7 @@ use crate::support::tenant::{Live, START, presentation};
 #[test]
 fn every_policy_of_the_seed_is_read_back_as_it_stands_there() {
     let live = Live::start(&[]);
-    let data: serde_json::Value = serde_json::from_str(contrail::sandbox::BUILT_IN_SEED).unwrap();
+    let data: serde_json::Value = serde_json::from_str(contrail_sandbox::BUILT_IN_SEED).unwrap();
     let policies = data["rate_limit_policies"].as_array().unwrap();
     assert!(policies.len() >= 5);
     for policy in policies {
@@ -130,7 +130,7 @@ fn a_throttled_client_gets_429_with_three_headers_on_any_operation_until_the_res
 
 #[test]
 fn each_scope_is_required_on_its_own_operation() {
-    let data = contrail::sandbox::BUILT_IN_SEED;
+    let data = contrail_sandbox::BUILT_IN_SEED;
     let mut data: serde_json::Value = serde_json::from_str(data).unwrap();
     let all = data["clients"][0]["scopes"].as_array().unwrap().clone();
     let lacking = all.iter().map(|lacked| {
@@ -141,7 +141,7 @@ fn each_scope_is_required_on_its_own_operation() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("seed.json");
     std::fs::write(&file, data.to_string()).unwrap();
-    let live = Live::with_seed(contrail::sandbox::Seed::load(&file).unwrap(), &[]);
+    let live = Live::with_seed(contrail_sandbox::Seed::load(&file).unwrap(), &[]);
     let operations = [
         ("GET", POLICY, ""),
         ("GET", TEMPLATES, ""),

@@ -13,8 +13,8 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use contrail::sandbox::{self, Misbehaviour, Seed, Tenant};
 use contrail_exchange::{Body, Exchange, Headers, Request, Response, Target, Timings, Transport, token};
+use contrail_sandbox::{self as sandbox, Misbehaviour, Seed, Tenant};
 use serde_json::{Value, json};
 
 /// The instant that a [`Live`] tenant starts at, in seconds since the epoch.

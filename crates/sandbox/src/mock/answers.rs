@@ -23,7 +23,7 @@ use super::{
     call::{self, Call},
     generate::{Direction, Style},
 };
-use crate::sandbox::{Answer, Answers, Ask, Keys, Tenant};
+use crate::{Answer, Answers, Ask, Keys, Tenant};
 
 /// How many values are tried for one answer.
 const MAX_ATTEMPTS: usize = 32;

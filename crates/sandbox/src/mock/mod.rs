@@ -2,7 +2,7 @@
 //!
 //! It refuses what the contract refuses, and gives only answers that the contract's own check lets pass. Equal settings
 //! give equal answers. It holds no state: what one request sends, the next one does not find. The embedded tenant
-//! ([`crate::sandbox`]) answers for the built-in document, where the contract has it.
+//! ([`crate`]) answers for the built-in document, where the contract has it.
 
 mod answers;
 mod body;

@@ -13,6 +13,7 @@ mod keys;
 mod limits;
 mod message;
 mod misbehave;
+pub mod mock;
 mod oauth;
 mod perform;
 mod seed;

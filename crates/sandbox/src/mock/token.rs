@@ -11,7 +11,7 @@ use http::StatusCode;
 use serde_json::{Map, Value, json};
 
 use super::{Mock, answers::problem};
-use crate::sandbox::{Answer, Ask};
+use crate::{Answer, Ask};
 
 /// Lifetime of a token, in seconds.
 const LIFETIME: u64 = 86_400;

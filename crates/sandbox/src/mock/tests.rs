@@ -6,7 +6,7 @@ use http::{HeaderMap, HeaderName, Method};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::sandbox::{Answer, Answers as _, Ask};
+use crate::{Answer, Answers as _, Ask};
 
 fn mock(document: Value) -> Mock {
     Mock::new(Arc::new(Contract::from_document(document).unwrap()), None, 0).unwrap()
