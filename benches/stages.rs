@@ -11,12 +11,12 @@ use std::{
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use bytes::Bytes;
-use contrail::pipeline::ContractShapes;
 use contrail_contract::{CheckOptions, Contract};
 use contrail_exchange::{
     Body, Credential, Exchange, Headers, Request, Response, Target, Timings, Transport, json::Document,
     token::TokenCache,
 };
+use contrail_pipeline::ContractShapes;
 use contrail_recording::{Entry, JournalContext, encode};
 use contrail_redact::{JudgedExchange, Plan, Redactor};
 use contrail_replay::{Builder, Exhausted, Names, Replay, Settings};

@@ -18,4 +18,3 @@
 pub mod cli;
 pub mod config;
 pub mod fleet;
-pub mod pipeline;

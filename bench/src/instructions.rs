@@ -29,7 +29,7 @@ const STAGES: [(&str, &str); 5] = [
     ("match", "contrail_replay::Replay::answer"),
     ("check", "contrail_contract::documents::Contract::check"),
     ("redaction", "contrail_redact::redactor::Redactor>::redact"),
-    ("entry", "contrail::pipeline::journal::Encode>::encode"),
+    ("entry", "contrail_pipeline::journal::Encode>::encode"),
 ];
 
 /// Three that pass on after one that does nothing else.

@@ -9,6 +9,7 @@ use std::{
 
 use contrail_contract::{CheckOptions, Contract};
 use contrail_exchange::{Exchange, plural::plural, visible::visible};
+use contrail_pipeline::ContractShapes;
 use contrail_proxy::upstream::{Origin, masked};
 use contrail_recording::{self as recording, Check, FixturePath, FoldOptions, FoldSource, Folded, Keep, Renew, Take};
 use contrail_redact::Redactor;
@@ -21,7 +22,7 @@ use super::{
     printer::line,
     sources,
 };
-use crate::{config::Sources, pipeline::ContractShapes};
+use crate::config::Sources;
 
 /// Convert another tool's recording into a redacted fixture
 #[derive(Debug, clap::Args)]

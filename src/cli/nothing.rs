@@ -3,13 +3,11 @@
 use std::{collections::BTreeMap, fmt::Write as _};
 
 use contrail_exchange::plural::plural;
+use contrail_pipeline::Outcome;
 use contrail_recording::Folded;
 use contrail_report::Reason;
 
-use crate::{
-    cli::{Outcome as Exit, options::policy::PolicyArgs, run::RunEnd, summary::Rows},
-    pipeline::Outcome,
-};
+use crate::cli::{Outcome as Exit, options::policy::PolicyArgs, run::RunEnd, summary::Rows};
 
 const NOTHING_RECORDED: &str = "NOTHING RECORDED";
 

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use contrail_pipeline::{LineFormat, Pipeline};
 use contrail_proxy::{
     Committed, Completed, Observer, Proxy, Settings,
     entry::listener,
@@ -26,7 +27,6 @@ use super::{
     signals::{Signals, Wish},
     wrap,
 };
-use crate::pipeline::{LineFormat, Pipeline};
 
 /// Listens to what passes unseen.
 #[derive(Debug)]

@@ -12,12 +12,12 @@ use contrail_exchange::{
     plural::plural,
     visible::visible,
 };
+use contrail_pipeline::{Counts, Outcome};
 use contrail_redact::Redactor;
 use contrail_report::{self as report, Reason, Recorded, Tally};
 use serde_json::{Map, Value, json};
 
 use super::{Failure, Format, Outcome as Exit, report_files};
-use crate::pipeline::{Counts, Outcome};
 
 /// A write or sync of the journal that takes this long is reported.
 const SLOW: Duration = Duration::from_millis(250);

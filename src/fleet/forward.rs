@@ -10,8 +10,9 @@ use std::{
 
 use super::RemoteUrl;
 #[cfg(feature = "fleet")]
+use contrail_pipeline::{self as pipeline, SharedJournal};
+
 use super::Scheme;
-use crate::pipeline::{self, SharedJournal};
 #[cfg(feature = "fleet")]
 use contrail_recording::{is_noted_destination, note_destination};
 

@@ -9,10 +9,10 @@ use std::{
     time::Duration,
 };
 
+use contrail_pipeline::Tracer;
 use contrail_proxy::{metrics::Metrics, upstream::Origin};
 
 use super::FleetError;
-use crate::pipeline::Tracer;
 
 /// The URL of a receiver: its origin, and what precedes `/v1/traces` and `/v1/metrics` there.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,9 +1,9 @@
 //! Which exchanges are judged and recorded, and which may pass.
 
 use contrail_contract::CheckOptions;
+use contrail_pipeline::Enforce;
 
 use super::judge::Setup;
-use crate::pipeline::Enforce;
 
 /// Which exchanges count, and which may pass
 #[derive(Debug, Clone, clap::Args)]

@@ -14,6 +14,9 @@ use contrail_exchange::{
     json,
     token::{Jwks, TokenCache},
 };
+use contrail_pipeline::{
+    Console, ContractShapes, Enforce, Journal, Judge, LineFormat, Parts, Pipeline, Tracer, VerdictCache,
+};
 use contrail_proxy::metrics::Metrics;
 use contrail_redact::Redactor;
 use contrail_report::{self as report, Collector, Title, coverage::ContractParts};
@@ -26,13 +29,10 @@ use super::{
     policy::PolicyArgs,
     values::{depth, seconds_or_none, size, whole},
 };
-use crate::{
-    cli::{
-        Failure,
-        printer::wants_colour,
-        report_files::{self, Used},
-    },
-    pipeline::{Console, ContractShapes, Enforce, Journal, Judge, LineFormat, Parts, Pipeline, Tracer, VerdictCache},
+use crate::cli::{
+    Failure,
+    printer::wants_colour,
+    report_files::{self, Used},
 };
 
 /// How exchanges are judged, redacted and shown

@@ -12,6 +12,7 @@ use std::{
 
 use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use contrail_exchange::plural::plural;
+use contrail_pipeline as pipeline;
 use contrail_recording::{Journal, JournalContext, TrailOptions, WriteError};
 use contrail_redact::Redactor;
 use contrail_report::Reason;
@@ -26,7 +27,6 @@ use crate::{
         summary,
     },
     fleet::{self, Buffer, Forwarder, RemoteUrl, UrlError},
-    pipeline,
 };
 
 /// Where the audit journal is kept

@@ -9,6 +9,7 @@ use std::{
 
 use contrail_contract::{CheckOptions, Contract};
 use contrail_exchange::plural::plural;
+use contrail_pipeline as pipeline;
 use contrail_recording::{
     self as recording, Check, FixturePath, FoldOptions, FoldSource, Folded, Journal, JournalContext, Keep, Prove,
     Renew, Renewal, SetAside, Staged, Take, Unrecorded, WriteError, fold,
@@ -20,14 +21,11 @@ use super::{
     leftovers::Leftovers,
     proof::{self, Replayed, Verdicts},
 };
-use crate::{
-    cli::{
-        Failure, Format,
-        messages::{error_chain, quoted},
-        nothing,
-        summary::{Rows, event},
-    },
-    pipeline,
+use crate::cli::{
+    Failure, Format,
+    messages::{error_chain, quoted},
+    nothing,
+    summary::{Rows, event},
 };
 
 const NOT_FOLDED: &str = "NOT FOLDED into the fixture";

@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, path::Path, sync::PoisonError};
 
 use contrail_exchange::plural::plural;
+use contrail_pipeline::{self as pipeline, SharedJournal};
 use contrail_recording::{Folded, Journal, Renew, SetAside, is_single_file};
 use contrail_report::{Proof, Reason};
 use serde_json::Value;
@@ -12,16 +13,13 @@ use super::{
     builder::{FixtureBuilder, FoldError, Proven, filled, remove},
     leftovers::Leftovers,
 };
-use crate::{
-    cli::{
-        CommandStatus, Failure,
-        messages::{error_chain, quoted},
-        nothing,
-        run::RunEnd,
-        signals::EndsAtOnce,
-        summary,
-    },
-    pipeline::{self, SharedJournal},
+use crate::cli::{
+    CommandStatus, Failure,
+    messages::{error_chain, quoted},
+    nothing,
+    run::RunEnd,
+    signals::EndsAtOnce,
+    summary,
 };
 
 /// What was there before the recording.

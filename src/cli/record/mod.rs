@@ -18,6 +18,7 @@ use std::{
 pub use args::Args;
 use args::{exists, not_in_fixture, renewal};
 pub(super) use builder::{FixtureBuilder, FoldError, Opened, remove};
+use contrail_pipeline as pipeline;
 use contrail_recording::{Journal, JournalContext, WriteError};
 pub(super) use end::stoppable;
 use end::{Before, End, Ending};
@@ -35,7 +36,6 @@ use super::{
     run::RunEnd,
     summary,
 };
-use crate::pipeline;
 
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let mut used = Used::default();

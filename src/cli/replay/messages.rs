@@ -10,17 +10,15 @@ use contrail_exchange::{
     plural::plural,
     visible::visible,
 };
+use contrail_pipeline::Outcome;
 use contrail_replay::Replay;
 use contrail_report::{Stale, Unused, WrittenFinding};
 use serde_json::{Value, json};
 
 use super::recorded::{Failing, RecordingVerdicts};
-use crate::{
-    cli::{
-        Format,
-        summary::{self, Rows, list},
-    },
-    pipeline::Outcome,
+use crate::cli::{
+    Format,
+    summary::{self, Rows, list},
 };
 
 /// What is served, once the listener is ready.

@@ -10,24 +10,22 @@ use std::{
 };
 
 use contrail_contract::CheckOptions;
+use contrail_pipeline::{self as pipeline, Outcome, SharedJournal};
 use contrail_proxy::upstream::Upstream;
 use contrail_recording::{FixturePath, Journal, JournalContext, Renew};
 use contrail_report::{Proof, Reason};
 
 use super::{args::Args, terms::Terms};
-use crate::{
-    cli::{
-        Failure, nothing,
-        options::{
-            limits::ProxyArgs,
-            upstream::{Ready, UpstreamArgs},
-        },
-        outbound::OutboundPolicy,
-        record::{FixtureBuilder, FoldError, Opened, remove, stoppable},
-        run::RunEnd,
-        summary::{Rows, event},
+use crate::cli::{
+    Failure, nothing,
+    options::{
+        limits::ProxyArgs,
+        upstream::{Ready, UpstreamArgs},
     },
-    pipeline::{self, Outcome, SharedJournal},
+    outbound::OutboundPolicy,
+    record::{FixtureBuilder, FoldError, Opened, remove, stoppable},
+    run::RunEnd,
+    summary::{Rows, event},
 };
 
 /// What is being recorded beside the replay.

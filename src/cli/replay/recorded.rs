@@ -5,15 +5,13 @@ use contrail_exchange::{
     Credential,
     finding::{Conclusion, Unchecked},
 };
+use contrail_pipeline::Pipeline;
 use contrail_recording::{Entry, reconcile};
 use contrail_redact::{JudgedExchange, Redacted};
 use contrail_replay::{RecordedExchange, Replay};
 use contrail_report::{ExchangeRef, Stale};
 
-use crate::{
-    cli::{Failure, options::policy::PolicyArgs},
-    pipeline::Pipeline,
-};
+use crate::cli::{Failure, options::policy::PolicyArgs};
 
 /// Maximum recorded exchanges that are kept for the end; the others are counted.
 const MAX_LISTED: usize = 1000;

@@ -5,10 +5,10 @@ use std::{
     sync::{Arc, PoisonError},
 };
 
+use contrail_pipeline::{Encode, Journal, SharedJournal, Sync};
 use contrail_recording::EntryBatch;
 
 use super::shared::Shared;
-use crate::pipeline::{Encode, Journal, SharedJournal, Sync};
 
 /// A trail that is sent as it is written. Under `--durable` a response also waits for the broker.
 #[derive(Debug)]

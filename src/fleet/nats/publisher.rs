@@ -10,6 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use contrail_pipeline::{self as pipeline, SharedJournal};
 use tokio::runtime;
 
 use super::{
@@ -18,13 +19,10 @@ use super::{
     publish,
     shared::{Phase, Shared},
 };
-use crate::{
-    fleet::{
-        FleetError,
-        forward::{Buffer, Ended, Forward},
-        worker::Worker,
-    },
-    pipeline::{self, SharedJournal},
+use crate::fleet::{
+    FleetError,
+    forward::{Buffer, Ended, Forward},
+    worker::Worker,
 };
 
 /// Begins to send the trail in a buffer. Until the stream was reached once, a start needs it; later, the trail waits for a

@@ -12,6 +12,7 @@ use std::{
 
 use bytes::Bytes;
 use contrail_exchange::plural::plural;
+use contrail_pipeline::{Traced, Tracer};
 use contrail_proxy::metrics::Metrics;
 use opentelemetry_proto::tonic::{
     collector::{metrics::v1::ExportMetricsServiceResponse, trace::v1::ExportTraceServiceResponse},
@@ -34,10 +35,7 @@ use super::{
     spans::{self, Ids},
     variables,
 };
-use crate::{
-    fleet::{FleetError, Receiver, telemetry::Export, worker::Worker},
-    pipeline::{Traced, Tracer},
-};
+use crate::fleet::{FleetError, Receiver, telemetry::Export, worker::Worker};
 
 /// How often spans are sent, if no batch is full before.
 const SPANS: Duration = Duration::from_secs(1);

@@ -10,11 +10,11 @@ use contrail_exchange::{
     Target,
     finding::{Finding, Kind, Rule, UncheckedSet},
 };
+use contrail_pipeline::Traced;
 use contrail_proxy::upstream::Miss;
 use http::{Method, Version};
 
 use super::parent::Parent;
-use crate::pipeline::Traced;
 
 /// Maximum findings of which a span has events; the default of OpenTelemetry's SDKs.
 const MAX_EVENTS: usize = 128;
