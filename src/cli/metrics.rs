@@ -7,6 +7,7 @@ use std::{
 
 use contrail_contract::Contract;
 use contrail_exchange::finding::Verdict;
+use contrail_fleet::{Receiver, Telemetry};
 use contrail_pipeline::{Counts, Pipeline, Tracer};
 use contrail_proxy::{
     Proxy,
@@ -20,7 +21,6 @@ use super::{
     options::{limits::ProxyArgs, upstream::UpstreamArgs},
     signals::end_asked,
 };
-use crate::fleet::{Receiver, Telemetry};
 
 /// What watches a run: an open metrics listener and what sends telemetry, both, or nothing.
 #[derive(Debug, Default)]

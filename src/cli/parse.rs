@@ -10,6 +10,7 @@ use std::{
 
 use clap::{FromArgMatches as _, Parser, Subcommand, error::ErrorKind};
 use contrail_exchange::visible::visible;
+use contrail_fleet::RemoteUrl;
 use contrail_proxy::upstream::masked;
 
 use super::{
@@ -23,10 +24,7 @@ use super::{
     printer::warn,
     record, redact, remote, replay, sandbox, scan, verify, watch,
 };
-use crate::{
-    config::{self, Completed, Ignored, Sources},
-    fleet::RemoteUrl,
-};
+use crate::config::{self, Completed, Ignored, Sources};
 
 /// A verifying, recording and replaying proxy between API clients and a real tenant
 #[derive(Debug, Parser)]

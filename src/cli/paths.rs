@@ -4,12 +4,10 @@
 use std::{any::TypeId, ffi::OsStr, path::PathBuf};
 
 use clap::{Arg, ArgMatches, Command};
+use contrail_fleet::{RemoteUrl, UrlError};
 use contrail_proxy::upstream::masked;
 
-use crate::{
-    config::Sources,
-    fleet::{RemoteUrl, UrlError},
-};
+use crate::config::Sources;
 
 /// Options that take `-`, and those that refuse it in words of their own.
 const DASH: [(&str, &str); 6] = [

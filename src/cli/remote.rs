@@ -5,10 +5,10 @@ use std::{
     sync::Mutex,
 };
 
+use contrail_fleet::{self as fleet, RemoteUrl, Scheme};
 use contrail_proxy::upstream::masked;
 
 use super::Failure;
-use crate::fleet::{self, RemoteUrl, Scheme};
 
 /// The local copies of this process, and the URL of each: people know the URL, and every machine has the same.
 static COPIES: Mutex<Vec<(PathBuf, String)>> = Mutex::new(Vec::new());

@@ -12,12 +12,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use contrail_fleet::parquet::TABLES;
 use contrail_recording::{is_at, resolved};
 
-use crate::{
-    cli::{Failure, printer::private_file},
-    fleet::parquet::TABLES,
-};
+use crate::cli::{Failure, printer::private_file};
 
 /// A folder that is being written.
 pub(super) struct Staged {

@@ -8,6 +8,7 @@ use std::{
 };
 
 use contrail_exchange::{plural::plural, token::Jwks};
+use contrail_fleet::parquet::{Counts, GroupLimits, Place, Row, Rows, Spool, TABLES, Tables};
 use contrail_recording::{Entry, ReadEnd, Recording};
 use contrail_redact::{JudgedExchange, Redactor};
 use contrail_report::Title;
@@ -17,17 +18,14 @@ use super::{
     Args,
     folder::{Staged, file_name},
 };
-use crate::{
-    cli::{
-        Failure, Format, Outcome,
-        options::contract::title,
-        printer::{Printer, line},
-        report_files::Used,
-        survey::{self, Sink},
-        trails::{Inspected, Source},
-        verify::Judge,
-    },
-    fleet::parquet::{Counts, GroupLimits, Place, Row, Rows, Spool, TABLES, Tables},
+use crate::cli::{
+    Failure, Format, Outcome,
+    options::contract::title,
+    printer::{Printer, line},
+    report_files::Used,
+    survey::{self, Sink},
+    trails::{Inspected, Source},
+    verify::Judge,
 };
 
 pub(super) fn write(args: &Args) -> Result<Outcome, Failure> {

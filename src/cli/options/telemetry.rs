@@ -2,11 +2,10 @@
 
 use std::path::PathBuf;
 
+use contrail_fleet::{self as fleet, Receiver, ReceiverUrl};
+
 use super::values::size;
-use crate::{
-    cli::messages::lacking,
-    fleet::{self, Receiver, ReceiverUrl},
-};
+use crate::cli::messages::lacking;
 
 /// Where traces and metrics are sent
 #[derive(Debug, Clone, clap::Args)]

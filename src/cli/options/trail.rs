@@ -12,21 +12,19 @@ use std::{
 
 use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use contrail_exchange::plural::plural;
+use contrail_fleet::{self as fleet, Buffer, Forwarder, RemoteUrl, UrlError};
 use contrail_pipeline as pipeline;
 use contrail_recording::{Journal, JournalContext, TrailOptions, WriteError};
 use contrail_redact::Redactor;
 use contrail_report::Reason;
 
 use super::{Format, values::size};
-use crate::{
-    cli::{
-        Failure,
-        messages::{lacking, quoted},
-        report_files::Used,
-        signals::end_asked,
-        summary,
-    },
-    fleet::{self, Buffer, Forwarder, RemoteUrl, UrlError},
+use crate::cli::{
+    Failure,
+    messages::{lacking, quoted},
+    report_files::Used,
+    signals::end_asked,
+    summary,
 };
 
 /// Where the audit journal is kept

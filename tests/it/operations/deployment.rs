@@ -3,7 +3,7 @@
 
 use std::{fs, path::Path};
 
-use contrail::fleet::{RemoteUrl, Scheme};
+use contrail_fleet::{RemoteUrl, Scheme};
 use serde_json::Value;
 
 /// The documents of a file of YAML.

@@ -5,7 +5,7 @@ use std::error::Error as _;
 
 use object_store::Error;
 
-use crate::fleet::{FleetError, RemoteUrl, Scheme};
+use crate::{FleetError, RemoteUrl, Scheme};
 
 /// The error in words.
 pub(super) fn said(url: &RemoteUrl, doing: &str, error: &Error) -> FleetError {

@@ -28,7 +28,7 @@ use super::{
     place::Place,
     rebuild::Rebuild,
 };
-use crate::fleet::{FleetError, RemoteUrl, cache, folders::name_of};
+use crate::{FleetError, RemoteUrl, cache, folders::name_of};
 
 /// Messages that are asked for at a time.
 const BATCH: usize = 2000;
@@ -46,7 +46,7 @@ const WAIT: Duration = Duration::from_millis(500);
 const INACTIVE: Duration = Duration::from_secs(30);
 
 /// Copies what a stream holds now into a folder of the cache; that folder. It changes nothing in the stream.
-pub(in crate::fleet) fn fetch(url: &RemoteUrl) -> Result<PathBuf, FleetError> {
+pub(crate) fn fetch(url: &RemoteUrl) -> Result<PathBuf, FleetError> {
     let address = Address::of(url)?;
     let unwritable = |error: io::Error| unwritable(&address, &error);
     let into = own_folder(url).map_err(unwritable)?;

@@ -35,7 +35,7 @@ use super::{
     spans::{self, Ids},
     variables,
 };
-use crate::fleet::{FleetError, Receiver, telemetry::Export, worker::Worker};
+use crate::{FleetError, Receiver, telemetry::Export, worker::Worker};
 
 /// How often spans are sent, if no batch is full before.
 const SPANS: Duration = Duration::from_secs(1);
@@ -61,7 +61,7 @@ enum Phase {
 }
 
 /// Begins to send.
-pub(in crate::fleet) fn begin(receiver: &Receiver, metrics: Arc<Metrics>) -> Result<Arc<dyn Export>, FleetError> {
+pub(crate) fn begin(receiver: &Receiver, metrics: Arc<Metrics>) -> Result<Arc<dyn Export>, FleetError> {
     let variables = |name: &str| std::env::var_os(name);
     let client = Client::new(receiver, variables::headers(&variables)?)?;
     let system = |error: io::Error| FleetError(format!("--otlp {}: the system gives no thread: {error}", receiver.url));

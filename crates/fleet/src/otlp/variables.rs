@@ -10,7 +10,7 @@ use percent_encoding::percent_decode_str;
 use ring::rand::{SecureRandom, SystemRandom};
 
 use super::values::text;
-use crate::fleet::FleetError;
+use crate::FleetError;
 
 const HEADERS: &str = "OTEL_EXPORTER_OTLP_HEADERS";
 const ATTRIBUTES: &str = "OTEL_RESOURCE_ATTRIBUTES";

@@ -19,7 +19,7 @@ use super::{
     sent,
     tail::{Position, segments},
 };
-use crate::fleet::forward::Buffer;
+use crate::forward::Buffer;
 
 /// How long the broker may take for what `--durable` waits for.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -214,7 +214,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::fleet::RemoteUrl;
+    use crate::RemoteUrl;
 
     fn shared(folder: &tempfile::TempDir) -> Shared {
         let url: RemoteUrl = "nats://h/S".parse().unwrap();

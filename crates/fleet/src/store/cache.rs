@@ -23,14 +23,14 @@ use super::{
     error,
     listing::{below, next},
 };
-use crate::fleet::{FleetError, RemoteUrl, Scheme, cache};
+use crate::{FleetError, RemoteUrl, Scheme, cache};
 
 /// A local copy of what a URL names: an object with the body files beside it, or a folder of all objects below it.
 ///
 /// # Errors
 ///
 /// The store refuses or cannot be reached, has nothing of this name, or the copy cannot be written.
-pub(in crate::fleet) fn fetch(url: &RemoteUrl) -> Result<PathBuf, FleetError> {
+pub(crate) fn fetch(url: &RemoteUrl) -> Result<PathBuf, FleetError> {
     if url.scheme() == Scheme::File {
         return Ok(url.folder());
     }

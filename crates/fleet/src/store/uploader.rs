@@ -26,7 +26,7 @@ use super::{
     error, layout,
     upload::{Uploaded, create, upload},
 };
-use crate::fleet::{Buffer, Ended, FleetError, Forward, segments, worker::Worker};
+use crate::{Buffer, Ended, FleetError, Forward, segments, worker::Worker};
 
 /// How often the folder is looked at.
 const LOOK: Duration = Duration::from_secs(1);
@@ -39,7 +39,7 @@ const PROBE: Duration = Duration::from_secs(20);
 
 /// Uploads a trail until it is ended.
 #[derive(Debug)]
-pub(in crate::fleet) struct Uploader {
+pub(crate) struct Uploader {
     shared: Arc<Shared>,
     worker: Worker,
 }
@@ -82,7 +82,7 @@ impl Uploader {
     /// # Errors
     ///
     /// The store refuses; or it cannot be reached, and took nothing of this buffer before.
-    pub(in crate::fleet) fn begin(buffer: &Buffer) -> Result<Self, FleetError> {
+    pub(crate) fn begin(buffer: &Buffer) -> Result<Self, FleetError> {
         let place = Place::of(&buffer.url)?;
         let system = |error: io::Error| FleetError(format!("cannot upload to {}: {error}", buffer.url));
         if let Some(journal) = &buffer.held_by {

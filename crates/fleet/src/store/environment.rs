@@ -3,7 +3,7 @@
 
 use http::HeaderValue;
 
-use crate::fleet::{FleetError, ReceiverUrl, RemoteUrl, Scheme};
+use crate::{FleetError, ReceiverUrl, RemoteUrl, Scheme};
 
 /// The variables that hold a store's address.
 pub(super) const ADDRESSES: [&str; 5] =

@@ -9,7 +9,7 @@ use object_store::{
 };
 
 use super::{blame::blamed, environment, error, http::Connector};
-use crate::fleet::{FleetError, RemoteUrl, Scheme, folders::name_of};
+use crate::{FleetError, RemoteUrl, Scheme, folders::name_of};
 
 /// A store, and a place in it.
 #[derive(Debug, Clone)]

@@ -27,7 +27,7 @@ use super::{
     shared::{Phase, Shared},
     tail::{Message, Position, Tail},
 };
-use crate::fleet::FleetError;
+use crate::FleetError;
 
 /// Maximum messages that are not acknowledged yet.
 const MAX_MESSAGES: usize = 2048;

@@ -5,7 +5,7 @@ use std::fmt;
 use async_nats::ServerAddr;
 use percent_encoding::percent_decode_str;
 
-use crate::fleet::{FleetError, RemoteUrl};
+use crate::{FleetError, RemoteUrl};
 
 /// A stream of a broker.
 #[derive(Clone, PartialEq, Eq)]

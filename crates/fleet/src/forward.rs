@@ -8,13 +8,13 @@ use std::{
     time::Duration,
 };
 
-use super::RemoteUrl;
-#[cfg(feature = "fleet")]
 use contrail_pipeline::{self as pipeline, SharedJournal};
-
-use super::Scheme;
 #[cfg(feature = "fleet")]
 use contrail_recording::{is_noted_destination, note_destination};
+
+use super::RemoteUrl;
+#[cfg(feature = "fleet")]
+use super::Scheme;
 
 /// A trail's folder from which segments are brought elsewhere.
 #[derive(Debug, Clone)]

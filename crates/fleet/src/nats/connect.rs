@@ -12,7 +12,7 @@ use async_nats::{
 };
 
 use super::address::{Address, Credentials};
-use crate::fleet::FleetError;
+use crate::FleetError;
 
 /// How long a connection, and an answer to a question about the stream, may take.
 const PATIENCE: Duration = Duration::from_secs(5);

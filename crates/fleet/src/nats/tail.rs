@@ -15,7 +15,7 @@ use contrail_recording::{CHAIN, begin_of, segment_name};
 use memchr::memchr_iter;
 
 use super::place::{Place, is_trail};
-pub(super) use crate::fleet::segments;
+pub(super) use crate::segments;
 
 /// A place in a trail: all before it, the earlier segments included.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]

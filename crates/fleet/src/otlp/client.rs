@@ -14,7 +14,7 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode, Version, header};
 use http_body_util::{BodyExt as _, Collected, Limited};
 use tokio::time::timeout;
 
-use crate::fleet::{FleetError, Receiver, ReceiverUrl};
+use crate::{FleetError, Receiver, ReceiverUrl};
 
 /// How long a request may take, connection included; the default of OTLP exporters.
 const PATIENCE: Duration = Duration::from_secs(10);

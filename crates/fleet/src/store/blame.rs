@@ -5,7 +5,7 @@ use std::{error::Error as _, io};
 
 use object_store::Error;
 
-use crate::fleet::{RemoteUrl, Scheme};
+use crate::{RemoteUrl, Scheme};
 
 /// The variables with a file of credentials for Google's store, or with its content, as the library prefers them.
 const GOOGLE: [&str; 5] = [
@@ -89,7 +89,7 @@ mod tests {
     use object_store::{ObjectStore, azure::MicrosoftAzureBuilder, gcp::GoogleCloudStorageBuilder};
 
     use super::*;
-    use crate::fleet::store::http::Connector;
+    use crate::store::http::Connector;
 
     /// What is blamed for an error of a store that is built with this value.
     fn of(url: &str, name: &str, value: &str, built: Result<impl ObjectStore, Error>) -> String {

@@ -19,7 +19,7 @@ use super::{
     publish,
     shared::{Phase, Shared},
 };
-use crate::fleet::{
+use crate::{
     FleetError,
     forward::{Buffer, Ended, Forward},
     worker::Worker,
@@ -27,7 +27,7 @@ use crate::fleet::{
 
 /// Begins to send the trail in a buffer. Until the stream was reached once, a start needs it; later, the trail waits for a
 /// broker that is gone.
-pub(in crate::fleet) fn begin(buffer: &Buffer) -> Result<Arc<dyn Forward>, FleetError> {
+pub(crate) fn begin(buffer: &Buffer) -> Result<Arc<dyn Forward>, FleetError> {
     let address = Address::of(&buffer.url)?;
     let no_thread =
         |error: io::Error| FleetError(format!("--trail {}: the system gives no thread: {error}", buffer.url));
