@@ -22,9 +22,9 @@ use super::{
 
 /// Files to spoil.
 const FILES: &[&[u8]] = &[
-    include_bytes!("../../tests/data/har/chrome.har"),
-    include_bytes!("../../tests/data/har/fiddler.har"),
-    include_bytes!("../../fixtures/gaps.har"),
+    include_bytes!("../../../tests/data/har/chrome.har"),
+    include_bytes!("../../../tests/data/har/fiddler.har"),
+    include_bytes!("../../../fixtures/gaps.har"),
     b"{\"startedDateTime\":\"x\",\"request\":{\"method\":\"GET\",\"url\":\"https://a\"},\"response\":{}}\n{\"_chain\":{}}\n",
 ];
 

@@ -305,6 +305,12 @@ fn a_scope_parameter_narrows_the_token() {
     assert_eq!(answer["expires_in"], 86_400);
 }
 
+impl Answers for &Tenant {
+    fn answer_now(&self, ask: &Ask<'_>) -> Answer {
+        (**self).answer_now(ask)
+    }
+}
+
 /// Asks the tenant as the proxy asks an upstream; status, and the body if it came whole.
 fn in_process(driver: &Driver, method: &str, target: &str) -> (u16, Result<Bytes, String>) {
     use http_body_util::BodyExt as _;
@@ -322,7 +328,7 @@ fn in_process(driver: &Driver, method: &str, target: &str) -> (u16, Result<Bytes
     let request = upstream::Request { target, head, body, on_informational: None, client: None, called: None };
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(async {
-        let response = Upstream::answer(&driver.tenant, request).await.unwrap().response;
+        let response = Upstream::answer(&InProcess(&driver.tenant), request).await.unwrap().response;
         let status = response.status().as_u16();
         let body = response.into_body().collect().await;
         (status, body.map(http_body_util::Collected::to_bytes).map_err(|error| error.to_string()))

@@ -250,7 +250,7 @@ fn a_route_is_that_of_the_contract_that_judged() {
 
 /// The names in the tables of the page whose first column has this title.
 fn documented(title: &str) -> BTreeSet<&'static str> {
-    let page = include_str!("../../../docs/fleet.md");
+    let page = include_str!("../../../../docs/fleet.md");
     let table = page.split(&format!("| {title} |")).nth(1).unwrap_or_else(|| panic!("no table of `{title}`"));
     let rows = table.lines().skip(2).take_while(|line| line.starts_with('|'));
     rows.flat_map(|row| row.split('|').nth(1).unwrap().split('`').skip(1).step_by(2)).collect()
@@ -287,7 +287,7 @@ fn the_page_lists_every_metric_with_its_unit_and_none_that_is_not_there() {
     // Only a contract that is in force is shown.
     let mut sent: BTreeSet<String> = sent.collect();
     sent.insert("contrail.contract_info `1`".to_owned());
-    let page = include_str!("../../../docs/fleet.md");
+    let page = include_str!("../../../../docs/fleet.md");
     let rows = page.split("| OTLP metric |").nth(1).unwrap().lines().skip(2).take_while(|line| line.starts_with('|'));
     let listed = rows.map(|row| {
         let cells: Vec<&str> = row.split('|').map(str::trim).collect();

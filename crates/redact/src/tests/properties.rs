@@ -11,10 +11,6 @@ use contrail_exchange::{
 use proptest::prelude::*;
 
 use super::*;
-use crate::{
-    recording::{FoldOptions, FoldSource, Journal, JournalContext, Take, fold},
-    report::{self, Collector, Title},
-};
 
 /// Choices drawn from random bytes, so that a failing case shrinks.
 struct Dice<'a>(std::slice::Iter<'a, u8>);
@@ -311,50 +307,6 @@ fn grow(body: &mut Body, member: &str, dice: &mut Dice<'_>) {
     *body = Body::whole(text.replacen('{', &unique, 1).into_bytes());
 }
 
-/// Everything that is written of an exchange: journal, fixture in both layouts, reports.
-pub(super) fn write_all(
-    redactor: &Redactor,
-    judged: JudgedExchange,
-    folder: &std::path::Path,
-) -> Vec<(String, String)> {
-    let redacted = redactor.redact(judged);
-    let context = JournalContext { upstream: "https://tenant.example".into(), contract: "".into() };
-    let (mut journal, _) = Journal::open(&folder.join("a.journal"), context).unwrap();
-    journal.add(&redacted, None);
-    journal.write().unwrap();
-    let options = FoldOptions::new(redactor, "2026-11-21");
-    let source = FoldSource { paths: vec![folder.join("a.journal")], take: Take::All };
-    for target in ["a/", "a.har"] {
-        fold(std::slice::from_ref(&source), &folder.join(target), &options).unwrap();
-    }
-    let mut collector = Collector::new(Title { title: "t".into(), ..Title::default() }, Vec::new(), true);
-    collector.exchange(report::ExchangeRef { source: "a", ..report::ExchangeRef::default() }, &redacted).unwrap();
-    let mut written: Vec<(String, String)> = Vec::new();
-    for kind in [
-        report::ReportFormat::Text,
-        report::ReportFormat::Json,
-        report::ReportFormat::Junit,
-        report::ReportFormat::Html,
-    ] {
-        let mut out = Vec::new();
-        collector.write(kind, redactor, &mut out, false).unwrap();
-        written.push((format!("{kind:?}"), String::from_utf8(out).unwrap()));
-    }
-    let mut folders = vec![folder.to_path_buf()];
-    while let Some(folder) = folders.pop() {
-        for item in std::fs::read_dir(folder).unwrap() {
-            let path = item.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-            } else {
-                let text = String::from_utf8_lossy(&std::fs::read(&path).unwrap()).into_owned();
-                written.push((path.display().to_string(), text));
-            }
-        }
-    }
-    written
-}
-
 /// Secrets that no one would call trivial, with whatever a coding might trip over.
 fn secrets() -> impl Strategy<Value = Vec<String>> {
     let one = prop_oneof![
@@ -413,24 +365,6 @@ proptest! {
         for body in bodies {
             prop_assert_eq!(&body.presence, &Presence::Whole, "nothing was withheld of\n{}", before);
             prop_assert!(contrail_exchange::json::Document::parse(body.content.clone()).is_ok());
-        }
-    }
-
-    #[test]
-    fn no_planted_secret_is_in_a_journal_or_a_fixture_or_a_report(
-        secrets in secrets(),
-        bytes in proptest::collection::vec(any::<u8>(), 200),
-    ) {
-        prop_assume!(!secrets.iter().any(|secret| is_spoken(secret)));
-        let redactor = Redactor::default();
-        let folder = tempfile::tempdir().unwrap();
-        let written = write_all(&redactor, planted(&secrets, &bytes), folder.path());
-        prop_assert!(written.len() >= 6, "{written:?}");
-        for (name, text) in &written {
-            for secret in &secrets {
-                prop_assert!(leaks(text, secret).is_none(), "{secret:?} is in {name}:\n{text}");
-            }
-            prop_assert!(redactor.scan(text.as_bytes()).is_empty(), "{name}:\n{text}");
         }
     }
 
