@@ -537,7 +537,7 @@ fn a_contract_reads_no_file_outside_its_folder() {
 fn the_page_about_contracts_lists_every_key_of_contrails_own() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let page = fs::read_to_string(root.join("docs/contracts.md")).unwrap();
-    let mut folders = vec![root.join("src/contract")];
+    let mut folders = vec![root.join("crates/contract/src")];
     let mut found = std::collections::BTreeSet::new();
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {

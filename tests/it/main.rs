@@ -45,7 +45,6 @@ mod record;
 mod remote;
 mod replay;
 mod report_files;
-mod rooms;
 mod sandbox;
 mod searching;
 mod secrets;

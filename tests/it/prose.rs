@@ -191,16 +191,18 @@ fn paths(text: &str) -> Vec<Vec<&str>> {
 #[test]
 fn every_path_in_the_architecture_page_exists() {
     let text = fs::read_to_string(root().join("docs/architecture.md")).unwrap();
-    let rooms = ["", "src", "src/proxy"].map(|room| root().join(room));
+    let folders = ["", "src", "crates/proxy/src"].map(|folder| root().join(folder));
     let mut missing = Vec::new();
     let mut count = 0;
     for line in paths(&text) {
         // `a/b.rs`, `c.rs`: the second is a neighbour of the first.
-        let mut neighbours = rooms.to_vec();
+        let mut neighbours = folders.to_vec();
         for path in line {
             let found = neighbours
                 .iter()
-                .flat_map(|room| [room.join(path), room.join(format!("{path}.rs"))])
+                .map(|folder| folder.join(path))
+                .chain(path.split_once('/').map(|(name, rest)| root().join("crates").join(name).join("src").join(rest)))
+                .flat_map(|path| [path.clone(), path.with_extension("rs")])
                 .find(|candidate| candidate.exists());
             match found {
                 Some(found) => neighbours.extend(found.parent().map(Path::to_path_buf)),

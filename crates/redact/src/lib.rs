@@ -13,7 +13,7 @@
 //! spread  (view: percent, JSON escapes, entities) ◄──────────────┘ ──► marks ──► labels spliced in
 //! ```
 //!
-//! Labels ([`label`](contrail_exchange::label)) are stable within a recording, keep the JSON type, fit the schema's bounds, and never show the
+//! Labels ([`label`]) are stable within a recording, keep the JSON type, fit the schema's bounds, and never show the
 //! secret's length. Redaction is idempotent: labels are recognised.
 //!
 //! Knows nothing of contracts, sockets or files.

@@ -205,7 +205,7 @@ fn for_every_aspect_that_the_contract_calls_not_shown_the_sandbox_states_its_cho
 
 #[test]
 fn the_sandbox_takes_nothing_from_the_contracts_code() {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/sandbox");
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/sandbox/src");
     let mut files = 0;
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

@@ -9,7 +9,7 @@ use contrail_exchange::finding::{Blame, Finding, Rule, Unchecked, UncheckedSet, 
 /// The difference between the live verdict and the one that the file gives on its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attested {
-    /// Hash of the contract under which this holds ([`contrail_contract::Contract::hash`]).
+    /// Hash of the contract under which this holds.
     pub contract: Arc<str>,
     /// Findings that only the live exchange showed, in the order of the live verdict.
     pub findings: Vec<Finding>,

@@ -9,7 +9,7 @@ use crate::LaidOut;
 pub struct JournalContext {
     /// The upstream's origin (`https://tenant.example.com`).
     pub upstream: Arc<str>,
-    /// Hash of the contract that judged ([`contrail_contract::Contract::hash`]).
+    /// Hash of the contract that judged.
     pub contract: Arc<str>,
 }
 
