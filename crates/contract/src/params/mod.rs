@@ -18,5 +18,5 @@ pub(super) use self::{
     judge::{Text, judge_fields, judge_header, judge_items, judge_plain, judge_text, judge_texts},
     judgement::Judgement,
 };
-pub use style::Style;
+pub(crate) use style::Style;
 pub(super) use style::is_bracketed;

@@ -48,4 +48,4 @@ macro_rules! pass_on {
     };
 }
 
-pub use pass_on;
+pub(crate) use pass_on;
