@@ -2,13 +2,7 @@
 
 use bytes::Bytes;
 
-use super::{
-    error::SyntaxError,
-    node::Node,
-    parse,
-    pointer::unescape_pointer,
-    slot::{Kind, Slot},
-};
+use super::{error::SyntaxError, parse, slot::Slot};
 
 /// A parsed document: the source bytes and a tape of spans.
 #[derive(Debug, Clone)]
@@ -42,31 +36,5 @@ impl Document {
     #[must_use]
     pub fn depth(&self) -> usize {
         self.depth
-    }
-
-    /// The outermost value.
-    #[must_use]
-    pub fn root(&self) -> Node<'_> {
-        Node::new(self, 0)
-    }
-
-    /// The value at a JSON pointer (RFC 6901), if there is one.
-    #[must_use]
-    pub fn pointer(&self, pointer: &str) -> Option<Node<'_>> {
-        if pointer.is_empty() {
-            return Some(self.root());
-        }
-        pointer.strip_prefix('/')?.split('/').try_fold(self.root(), |node, token| {
-            let token = unescape_pointer(token);
-            match node.kind() {
-                Kind::Object => node.get(&token),
-                Kind::Array
-                    if token == "0" || (!token.starts_with('0') && token.bytes().all(|b| b.is_ascii_digit())) =>
-                {
-                    node.items().nth(token.parse().ok()?)
-                }
-                _ => None,
-            }
-        })
     }
 }

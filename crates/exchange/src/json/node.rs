@@ -4,6 +4,7 @@ use std::{borrow::Cow, ops::Range};
 
 use super::{
     document::Document,
+    pointer::unescape_pointer,
     slot::{Kind, Slot},
     strings::unescape,
 };
@@ -13,6 +14,34 @@ use super::{
 pub struct Node<'a> {
     document: &'a Document,
     index: u32,
+}
+
+impl Document {
+    /// The outermost value.
+    #[must_use]
+    pub fn root(&self) -> Node<'_> {
+        Node::new(self, 0)
+    }
+
+    /// The value at a JSON pointer (RFC 6901), if there is one.
+    #[must_use]
+    pub fn pointer(&self, pointer: &str) -> Option<Node<'_>> {
+        if pointer.is_empty() {
+            return Some(self.root());
+        }
+        pointer.strip_prefix('/')?.split('/').try_fold(self.root(), |node, token| {
+            let token = unescape_pointer(token);
+            match node.kind() {
+                Kind::Object => node.get(&token),
+                Kind::Array
+                    if token == "0" || (!token.starts_with('0') && token.bytes().all(|b| b.is_ascii_digit())) =>
+                {
+                    node.items().nth(token.parse().ok()?)
+                }
+                _ => None,
+            }
+        })
+    }
 }
 
 impl<'a> Node<'a> {
