@@ -230,7 +230,6 @@ impl<'a> Compiler<'a> {
                 *others = if *others == Others::Gap { Others::Covered } else { *others };
             }
         }
-        plain.empty = plain.conform_empty();
         Ok(if plain.is_scalar() { Shape::Scalar(plain.kinds) } else { Shape::Plain(Box::new(plain)) })
     }
 

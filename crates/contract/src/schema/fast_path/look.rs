@@ -176,9 +176,6 @@ impl Look<'_> {
 
     fn plain(&self, plain: &Plain, value: Node<'_>) -> Outcome {
         let kind = value.kind();
-        if value.is_empty() && plain.empty.has(kind) {
-            return Outcome::Conforms;
-        }
         if plain.nullable && kind == Kind::Null {
             return Outcome::Doubt;
         }

@@ -107,8 +107,6 @@ pub(super) struct Plain {
     pub(super) items: Items,
     /// Judges for single keywords.
     pub(super) asked: Vec<Arc<Validator<Tape>>>,
-    /// Containers of these types conform if they are empty.
-    pub(super) empty: Kinds,
 }
 
 /// What is asked of a string.
@@ -203,16 +201,6 @@ impl Plain {
             && !takes(Kind::Array)
             && (!takes(Kind::String) || self.text.asks_nothing())
             && (!takes(Kind::Number) || !(self.whole || self.has_bounds()))
-    }
-
-    /// The containers of its types that conform if they are empty.
-    pub(super) fn conform_empty(&self) -> Kinds {
-        let conforms = |kind: Kind, fits: bool| {
-            let holds = fits && self.kinds.has(kind) && self.asked.is_empty() && self.allowed.is_empty();
-            if holds { Kinds::of(kind).0 } else { 0 }
-        };
-        let object = conforms(Kind::Object, self.members.count.fits(0) && self.members.required == 0);
-        Kinds(object | conforms(Kind::Array, self.items.count.fits(0)))
     }
 
     pub(super) fn has_bounds(&self) -> bool {
