@@ -7,7 +7,7 @@ use std::{borrow::Cow, path::PathBuf, sync::Arc, time::Duration, time::SystemTim
 
 use contrail_exchange::{
     Body, Credential, Exchange, Headers, Request, Response, Target, Timings, is_bodiless,
-    json::lenient::{Known, LenientError, LenientFault, Raw},
+    json::lenient::{LenientError, LenientFault, Raw},
     token::{self, TokenCache, known_scheme},
 };
 use contrail_redact::is_label;
@@ -16,7 +16,6 @@ use http::{HeaderName, HeaderValue, Method, Version};
 use super::{
     decode_body::{form, in_its_charset, missing, present, stored},
     fault::EntryFault,
-    fields::Fields,
     files::{BodyFiles, Expecting},
     har::{self, Text},
     note::{self, HeadTokens, Record},
@@ -57,10 +56,6 @@ pub(crate) struct Shared {
     pub(crate) head: HeadTokens,
     /// The producer of the file leaves out `Authorization`, and with it cookies.
     pub(crate) strips_authorization: bool,
-    /// Tokens whose facts stand beside them.
-    known_tokens: Known<Credential>,
-    known_fields: Fields,
-    known_records: Known<Record>,
 }
 
 impl Shared {
@@ -71,9 +66,6 @@ impl Shared {
             tokens: Arc::new(TokenCache::new(Duration::ZERO, None)),
             head: HeadTokens::default(),
             strips_authorization: false,
-            known_tokens: Known::default(),
-            known_fields: Fields::default(),
-            known_records: Known::default(),
         }
     }
 }
@@ -89,11 +81,11 @@ fn is_by_client(failure: &str) -> bool {
 
 /// Reads one entry from its text.
 pub(crate) fn entry(text: &[u8], shared: &mut Shared, extent: Extent) -> Result<Converted, EntryFault> {
-    let Shared { files, known_tokens, known_fields, known_records, .. } = shared;
-    let entry = har::Entry::read(text, known_fields, known_records).map_err(|error| unread(&error, text))?;
+    let files = &mut shared.files;
+    let entry = har::Entry::read(text).map_err(|error| unread(&error, text))?;
     let request = entry.request.ok_or("it has no `request`")?;
     let Some(target) = target(&request)? else { return Ok(Converted::NotHttp) };
-    let record = entry.contrail.map(|at| known_records.get(at));
+    let record = entry.contrail.as_ref();
     if let Some(found) = record.and_then(|record| record.version.as_ref()) {
         note::check_version(found).map_err(EntryFault::Version)?;
     }
@@ -135,7 +127,7 @@ pub(crate) fn entry(text: &[u8], shared: &mut Shared, extent: Extent) -> Result<
             record.complete(&mut response.body, true);
         }
     }
-    let shown = record.map_or(Ok(None), |record| record.credential(&shared.head, known_tokens));
+    let shown = record.map_or(Ok(None), |record| record.credential(&shared.head));
     request.credential = match shown? {
         Some(credential) => credential,
         None => match started {

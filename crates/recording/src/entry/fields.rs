@@ -2,14 +2,11 @@
 
 use contrail_exchange::{
     Headers,
-    json::lenient::{Known, LenientError, Read as _, Reader, read_objects},
+    json::lenient::{LenientError, Read as _, Reader, read_objects},
 };
 use http::{HeaderName, HeaderValue};
 
 use super::text::Text;
-
-/// Fields that were read lately: what one item of `headers` stands for.
-pub(crate) type Fields = Known<Vec<(HeaderName, HeaderValue)>>;
 
 /// `headers[]`
 #[derive(Debug, Default)]
@@ -25,13 +22,12 @@ read_objects! {
 }
 
 /// Reads `headers`.
-pub(super) fn read(reader: &mut Reader<'_>, known: &mut Fields) -> Result<Headers, LenientError> {
+pub(super) fn read(reader: &mut Reader<'_>) -> Result<Headers, LenientError> {
     let mut headers = Headers::with_capacity(8);
     reader.optional(|reader| {
         reader.array(|reader| {
-            let at = known.object(reader, Reader::first_brace, |reader| Ok(Field::read(reader)?.lines()))?;
-            for (name, value) in known.get(at) {
-                headers.append(name.clone(), value.clone());
+            for (name, value) in Field::read(reader)?.lines() {
+                headers.append(name, value);
             }
             Ok(())
         })

@@ -4,12 +4,12 @@
 
 use contrail_exchange::{
     Headers,
-    json::lenient::{Known, LenientError, LenientFault, Quoted, Raw, Read as _, Reader, object, read_by, read_objects},
+    json::lenient::{LenientError, LenientFault, Quoted, Raw, Read as _, Reader, object, read_by, read_objects},
 };
 
 pub(crate) use super::text::Text;
 use super::{
-    fields::{self, Fields},
+    fields,
     note::{self, Record},
 };
 
@@ -28,7 +28,7 @@ pub(crate) struct Entry<'a> {
     /// Playwright: the test answered it.
     pub(crate) was_fulfilled: Option<Raw<'a>>,
     /// Ours, by its place; where it is no object, another tool's.
-    pub(crate) contrail: Option<usize>,
+    pub(crate) contrail: Option<Record>,
 }
 
 /// `request`
@@ -120,21 +120,21 @@ fn text_of<'a>(reader: &mut Reader<'a>) -> Result<Option<Text<'a>>, LenientError
 }
 
 impl<'a> Entry<'a> {
-    /// Reads an entry; what of it was read before is known.
-    pub(crate) fn read(text: &'a [u8], fields: &mut Fields, records: &mut Known<Record>) -> Result<Self, LenientError> {
+    /// Reads an entry.
+    pub(crate) fn read(text: &'a [u8]) -> Result<Self, LenientError> {
         read_by(text, |reader| {
             object!(
                 reader,
                 Self {
                     started_date_time: "startedDateTime",
                     time: "time",
-                    request: "request" = |reader| Reader::optional(reader, |reader| Request::read(reader, fields)),
-                    response: "response" = |reader| Reader::optional(reader, |reader| Response::read(reader, fields)),
+                    request: "request" = |reader| Reader::optional(reader, Request::read),
+                    response: "response" = |reader| Reader::optional(reader, Response::read),
                     timings: "timings",
                     service_worker: "_serviceWorkerRef",
                     was_aborted: "_wasAborted",
                     was_fulfilled: "_wasFulfilled",
-                    contrail: "_contrail" = |reader| note::read(reader, records),
+                    contrail: "_contrail" = note::read,
                 }
             )
         })
@@ -142,14 +142,14 @@ impl<'a> Entry<'a> {
 }
 
 impl<'a> Request<'a> {
-    fn read(reader: &mut Reader<'a>, fields: &mut Fields) -> Result<Self, LenientError> {
+    fn read(reader: &mut Reader<'a>) -> Result<Self, LenientError> {
         object!(
             reader,
             Self {
                 method: "method",
                 url: "url",
                 http_version: "httpVersion",
-                headers: "headers" = |reader| fields::read(reader, fields),
+                headers: "headers" = fields::read,
                 cookies: "cookies",
                 post_data: "postData",
                 body_size: "bodySize",
@@ -159,13 +159,13 @@ impl<'a> Request<'a> {
 }
 
 impl<'a> Response<'a> {
-    fn read(reader: &mut Reader<'a>, fields: &mut Fields) -> Result<Self, LenientError> {
+    fn read(reader: &mut Reader<'a>) -> Result<Self, LenientError> {
         object!(
             reader,
             Self {
                 status: "status",
                 http_version: "httpVersion",
-                headers: "headers" = |reader| fields::read(reader, fields),
+                headers: "headers" = fields::read,
                 content: "content",
                 body_size: "bodySize",
                 error: "_error",

@@ -8,7 +8,7 @@ use std::{borrow::Cow, collections::HashMap, sync::Arc};
 use contrail_exchange::{
     Body, Credential, Presence, SignatureCheck, TokenFacts, TokenTime, Transport, Withheld,
     finding::{Blame, Finding, Rule, Unchecked, UncheckedSet, Verdict},
-    json::lenient::{self, Known, LenientError, LenientFault, Raw, Read, Reader, read_by, read_objects},
+    json::lenient::{self, LenientError, LenientFault, Raw, Read, Reader, read_by, read_objects},
 };
 
 use super::fault::EntryFault;
@@ -179,12 +179,12 @@ read_objects! {
     TruncatedRecord where kept { kept: "kept", total: "total" }
 }
 
-/// Reads the member, unless it was read before; its place, or `None` where it is no object.
-pub(super) fn read(reader: &mut Reader<'_>, known: &mut Known<Record>) -> Result<Option<usize>, LenientError> {
+/// Reads the member; `None` where it is no object.
+pub(super) fn read(reader: &mut Reader<'_>) -> Result<Option<Record>, LenientError> {
     if !reader.is_object()? {
         return reader.skip().map(|()| None);
     }
-    known.object(reader, Reader::last_member, Record::read).map(Some)
+    Record::read(reader).map(Some)
 }
 
 /// Tokens whose facts stand in the head of a fixture (`log._contrail.tokens`), by their labels.
@@ -312,21 +312,15 @@ impl Read<'_> for Record {
 }
 
 impl Record {
-    /// The request's credential, if the record shows it; otherwise what is wrong with the record. A few callers make
-    /// most of a recording, and their exchanges share one value.
-    pub(crate) fn credential(
-        &self,
-        head: &HeadTokens,
-        known: &mut Known<Credential>,
-    ) -> Result<Option<Credential>, EntryFault> {
+    /// The request's credential, if the record shows it; otherwise what is wrong with the record.
+    pub(crate) fn credential(&self, head: &HeadTokens) -> Result<Option<Credential>, EntryFault> {
         const PATH: &str = "_contrail.token";
         let Some(text) = &self.token else { return Ok(None) };
         if text.starts_with('"') {
             let label = parse::<String>(PATH, text).map_err(EntryFault::Note)?;
             return head.credential(&label).map(Some);
         }
-        let credential = known.value(text.as_bytes(), || Ok(parse::<TokenRecord<'_>>(PATH, text)?.credential()));
-        credential.map(|credential| Some(credential.clone())).map_err(EntryFault::Note)
+        parse::<TokenRecord<'_>>(PATH, text).map(|record| Some(record.credential())).map_err(EntryFault::Note)
     }
 
     /// How the transport ended.

@@ -6,7 +6,6 @@
 
 mod error;
 mod escapes;
-mod known;
 mod object;
 mod quoted;
 mod raw;
@@ -18,7 +17,6 @@ mod tests;
 pub use self::object::{object, read_objects};
 pub use self::{
     error::{LenientError, LenientFault},
-    known::Known,
     quoted::Quoted,
     raw::Raw,
     read::{Read, read, read_by},

@@ -194,38 +194,6 @@ impl<'a> Reader<'a> {
         self.unicode(start..self.at)
     }
 
-    /// Where it is in the text.
-    pub(super) fn at(&self) -> usize {
-        self.at
-    }
-
-    /// The text between two places; none where they stand the other way round.
-    pub(super) fn between(&self, start: usize, end: usize) -> &'a [u8] {
-        self.text.get(start..end).unwrap_or_default()
-    }
-
-    /// Takes this text if it stands there; whether it does.
-    pub(super) fn pass(&mut self, text: &[u8]) -> bool {
-        let stands_there = self.text[self.at..].starts_with(text);
-        if stands_there {
-            self.at += text.len();
-        }
-        stands_there
-    }
-
-    /// Where the first brace that follows ends, which may close the object that begins there.
-    #[must_use]
-    pub fn first_brace(&self) -> Option<usize> {
-        memchr::memchr(b'}', &self.text[self.at..]).map(|found| self.at + found + 1)
-    }
-
-    /// Where the last brace but one ends, which may close the last member of the outermost object.
-    #[must_use]
-    pub fn last_member(&self) -> Option<usize> {
-        let members = self.text.trim_ascii_end().strip_suffix(b"}")?;
-        Some(members.trim_ascii_end().len())
-    }
-
     /// What is wrong where another value was asked for: its own fault, if it has one.
     #[cold]
     fn misfit(&mut self, expected: Kind) -> LenientError {

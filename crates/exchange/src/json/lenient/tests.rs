@@ -170,47 +170,6 @@ fn a_value_gives_its_own_text() {
 }
 
 #[test]
-fn a_value_that_is_known_is_not_read_again_and_no_other_is_taken_for_it() {
-    let mut known = Known::default();
-    let mut held = |text: &'static str| {
-        let mut read = 0;
-        let values = read_by(text.as_bytes(), |reader| {
-            let mut values = Vec::new();
-            reader.array(|reader| {
-                let at = known.object(reader, Reader::first_brace, |reader| {
-                    read += 1;
-                    Members::read(reader)
-                })?;
-                values.push(known.get(at).count);
-                Ok(())
-            })?;
-            Ok(values)
-        });
-        (values.map_err(|error| error.fault()), read)
-    };
-    assert_eq!(held(r#"[{"count":1}, {"count":1},{"count":2}]"#), (Ok(vec![Some(1), Some(1), Some(2)]), 2));
-    assert_eq!(held(r#"[ {"count":1}]"#), (Ok(vec![Some(1)]), 0));
-    assert_eq!(held(r#"[{ "count":1}]"#), (Ok(vec![Some(1)]), 1));
-    let nested = r#"[{"x":{"count":1},"count":3},{"count":1,"x":"}"},{"count":4}]"#;
-    assert_eq!(held(nested), (Ok(vec![Some(3), Some(1), Some(4)]), 3));
-    assert_eq!(held(nested), (Ok(vec![Some(3), Some(1), Some(4)]), 2));
-    assert_eq!(held(r#"[{"count":1}"#), (Err(LenientFault::Cut), 0));
-    assert!(matches!(held(r#"[{"count":"1"}]"#), (Err(LenientFault::Shape(Some(_))), 1)));
-    assert!(matches!(held("[1]"), (Err(LenientFault::Shape(Some(_))), 1)));
-}
-
-#[test]
-fn few_values_are_known_at_a_time() {
-    let mut known = Known::default();
-    for number in 0..100_000_u32 {
-        let text = format!("{number:0>100}");
-        assert_eq!(known.value(text.as_bytes(), || Ok::<_, ()>(number)), Ok(&number));
-        assert_eq!(known.value(text.as_bytes(), || Err(())), Ok(&number));
-    }
-    assert!(format!("{known:?}").len() < "Known { values: 10000, .. }".len(), "{known:?}");
-}
-
-#[test]
 fn depth_does_not_matter_where_nobody_reads() {
     let deep = format!(r#"{{"x":{}{},"count":1}}"#, "[".repeat(100_000), "]".repeat(100_000));
     assert_eq!(read::<Members>(deep.as_bytes()).unwrap().count, Some(1));
