@@ -16,7 +16,7 @@ use super::{Indeterminate, SchemaViolation};
 use crate::list::{MAX_LIST, joined};
 
 /// Bound on the violations reported of one value, and on the errors that are read to find them.
-pub(super) const MAX_VIOLATIONS: usize = 100;
+const MAX_VIOLATIONS: usize = 100;
 
 /// What a value violates.
 #[derive(Debug, Default)]
