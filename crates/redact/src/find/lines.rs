@@ -1,6 +1,4 @@
-//! JSON inside a text: all of it, a line of it, or the lines of an event.
-
-use std::ops::Range;
+//! JSON inside a text: all of it, or a line of it.
 
 use contrail_exchange::json::Document;
 
@@ -18,84 +16,30 @@ impl Redactor {
     /// the text was read as JSON.
     pub(super) fn detect_lines(&self, text: &[u8], depth: usize, out: &mut Vec<Mark>) -> bool {
         let mut start = if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
-        if self.detect_document(&text[start..], depth, out, |range| start + range.start..start + range.end) {
+        if self.detect_document(&text[start..], start, depth, out) {
             return true;
         }
-        if memchr::memchr2(b'\n', b'\r', text).is_none() && !text[start..].starts_with(DATA) {
-            return false;
-        }
-        let is_stream = text[start..].starts_with(DATA)
-            || [b"\ndata:", b"\rdata:"].iter().any(|data| memchr::memmem::find(text, *data).is_some());
-        let mut event = Event::default();
-        while start < text.len() {
-            let line = line(&text[start..], is_stream);
-            let data = line.strip_prefix(DATA);
-            let from = start + if data.is_some() { DATA.len() } else { 0 };
-            if data.is_some() || line.len() < text.len() {
-                let line = data.unwrap_or(line);
-                self.detect_document(line, depth, out, |range| from + range.start..from + range.end);
-            }
+        for line in text[start..].split_inclusive(|byte| matches!(byte, b'\n' | b'\r')) {
             start += line.len();
-            if let Some(data) = data {
-                event.lines.push((event.data.len(), from));
-                event.data.extend_from_slice(data);
-            }
-            // JSON in the data of an event may spread over several lines.
-            if start == text.len() || data.is_none() && line.trim_ascii().is_empty() {
-                let event = std::mem::take(&mut event);
-                if event.lines.len() > 1 {
-                    self.detect_document(&event.data, depth, out, |range| event.source(&range));
-                }
+            let data = line.strip_prefix(DATA).unwrap_or(line);
+            if data.len() < text.len() {
+                self.detect_document(data, start - data.len(), depth, out);
             }
         }
         false
     }
 
-    /// Secrets of a JSON document, which stands in a text where `source` says. Whether it is one.
-    fn detect_document(
-        &self,
-        text: &[u8],
-        depth: usize,
-        out: &mut Vec<Mark>,
-        source: impl Fn(Range<usize>) -> Range<usize>,
-    ) -> bool {
+    /// Secrets of a JSON document that begins at `start` of a text. Whether it is one.
+    fn detect_document(&self, text: &[u8], start: usize, depth: usize, out: &mut Vec<Mark>) -> bool {
         if !matches!(text.trim_ascii_start().first(), Some(b'{' | b'[')) {
             return false;
         }
         let Ok(document) = Document::parse(text.to_vec()) else { return false };
         let mut marks = Vec::new();
         self.detect_json(&document, &Places::of_body(&[]), depth - 1, &mut marks);
-        out.extend(marks.into_iter().map(|mark| Mark {
-            range: source(mark.range.clone()),
-            place: None,
-            whole: false,
-            ..mark
-        }));
+        let moved = |mark: Mark| mark.moved(|range| start + range.start..start + range.end);
+        out.extend(marks.into_iter().map(|mark| Mark { place: None, whole: false, ..moved(mark) }));
         true
-    }
-}
-
-/// The first line of a text, with its end; in a stream of events a CR alone is one.
-fn line(text: &[u8], is_stream: bool) -> &[u8] {
-    let end = memchr::memchr2(b'\n', if is_stream { b'\r' } else { b'\n' }, text).map_or(text.len(), |end| end + 1);
-    let end = end + usize::from(text[..end].ends_with(b"\r") && text[end..].starts_with(b"\n"));
-    &text[..end]
-}
-
-/// The data of an event.
-#[derive(Default)]
-struct Event {
-    data: Vec<u8>,
-    /// Where each line begins in the data, and where in the text.
-    lines: Vec<(usize, usize)>,
-}
-
-impl Event {
-    /// Where a range of the data stands in the text. No string or number of JSON goes over the end of a line.
-    fn source(&self, range: &Range<usize>) -> Range<usize> {
-        let line = self.lines.partition_point(|(at, _)| *at <= range.start).saturating_sub(1);
-        let (at, from) = self.lines.get(line).copied().unwrap_or_default();
-        from + range.start - at..from + range.end - at
     }
 }
 
@@ -104,18 +48,11 @@ mod tests {
     use crate::Redactor;
 
     #[test]
-    fn json_that_an_event_stream_splits_over_several_lines_is_read_as_one() {
+    fn json_in_the_events_of_a_stream_is_read_line_by_line() {
         for (text, expected) in [
-            (
-                "data: {\"a\":1,\ndata: \"token\":\ndata:  \"abc\"}\n\n",
-                "data: {\"a\":1,\ndata: \"token\":\ndata:  \"!token-1!\"}\n\n",
-            ),
-            (
-                "id: 1\ndata: [\ndata:{\"token\":\nevent: x\ndata:\"abc\"}]",
-                "id: 1\ndata: [\ndata:{\"token\":\nevent: x\ndata:\"!token-1!\"}]",
-            ),
+            ("data: {\"a\":1,\ndata: \"token\": \"abc\"}\n\n", "data: {\"a\":1,\ndata: \"token\": \"!token-1!\"}\n\n"),
             ("data: {\"token\":\"abc\"}\n\ndata: {}\n", "data: {\"token\":\"!token-1!\"}\n\ndata: {}\n"),
-            ("data: {\"token\":\n\ndata: \"abc\"}\n", "data: {\"token\":\n\ndata: \"abc\"}\n"),
+            ("id: 1\ndata: {\"tokens\":[\"a\"]}", "id: 1\ndata: {\"tokens\":[\"!token-1!\"]}"),
         ] {
             for (end, before) in [("\n", ""), ("\r\n", ""), ("\r", ""), ("\n", "\u{feff}"), ("\r", "\u{feff}")] {
                 let written = |text: &str| format!("{before}{}", text.replace('\n', end));
