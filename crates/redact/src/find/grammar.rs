@@ -33,7 +33,7 @@ pub(crate) enum Grammar {
     Bytes,
     /// JSON but for faults that leave no doubt about its structure.
     Mended(Document),
-    /// Text that is not what its type declares.
+    /// Text that is declared as JSON and is none.
     Nearly,
 }
 
@@ -103,7 +103,10 @@ fn parse(headers: &Headers, body: &Body) -> Result<Parsed, Unparsable> {
             }
             match Document::mended(content) {
                 Some(document) => Ok(Parsed { malformed: true, ..Grammar::Mended(document).into() }),
-                None => malformed(content, parsed),
+                None if malformed::is_text(content) => {
+                    Ok(Parsed { grammar: Grammar::Nearly, malformed: true, ..parsed })
+                }
+                None => Err(Unparsable(parsed)),
             }
         });
     }
@@ -112,8 +115,8 @@ fn parse(headers: &Headers, body: &Body) -> Result<Parsed, Unparsable> {
     }
     declared_as(declared, content, MAX_NESTED).or_else(|Unparsable(parsed)| match parsed.grammar {
         Grammar::Form(_) => Ok(Parsed { malformed: true, ..parsed }),
-        _ if has_doubtful_parts(declared, content) => Err(Unparsable(parsed)),
-        _ => malformed(content, parsed),
+        // Readers differ on where the parts of a broken multipart body end.
+        _ => Err(Unparsable(parsed)),
     })
 }
 
@@ -132,34 +135,6 @@ fn is_wide(declared: &[u8], content: &[u8]) -> bool {
     let charset = || media::parameter(declared, "charset").unwrap_or_default().to_ascii_lowercase();
     let wide = ["utf-16", "utf16", "utf-32", "utf32", "ucs-2", "ucs-4", "iso-10646-ucs", "unicode"];
     is_sound || wide.iter().any(|name| charset().starts_with(name.as_bytes()))
-}
-
-/// Whether readers of a malformed multipart body may differ on where its parts end: it names several boundaries or
-/// none, it may hold another one, or a delimiter stands elsewhere than on a line of its own that ends with CRLF.
-fn has_doubtful_parts(declared: &[u8], content: &[u8]) -> bool {
-    let Some(mut boundaries) = media::every_parameter(declared, "boundary") else { return true };
-    if boundaries.is_empty() {
-        let first = content.strip_prefix(b"--").and_then(|rest| rest.split(|byte| *byte == b'\r').next());
-        boundaries.extend(first.map(<[u8]>::to_vec));
-    }
-    let [boundary] = boundaries.as_slice() else { return true };
-    let delimiter = [b"--", boundary.as_slice()].concat();
-    let is_plain = |at: usize| {
-        let (before, after) = (&content[..at], &content[at + delimiter.len()..]);
-        (before.is_empty() || before.ends_with(b"\r\n"))
-            && (after.is_empty() || after.starts_with(b"\r\n") || after.starts_with(b"--"))
-    };
-    boundary.is_empty()
-        || !memchr::memmem::find_iter(content, &delimiter).all(is_plain)
-        || memchr::memmem::find(&content.to_ascii_lowercase(), b"multipart/").is_some()
-}
-
-/// Reads as text what is not what its type declares.
-fn malformed(content: &[u8], parsed: Parsed) -> Result<Parsed, Unparsable> {
-    if !malformed::is_text(content) {
-        return Err(Unparsable(parsed));
-    }
-    Ok(Parsed { grammar: Grammar::Nearly, malformed: true, ..parsed })
 }
 
 /// Reads a content of this type, which is not JSON.

@@ -118,7 +118,6 @@ fn a_short_value_stays_in_its_field() {
 
 #[test]
 fn a_body_that_does_not_match_its_type_is_kept_without_its_secrets_and_marked_malformed() {
-    let multipart = "--b\r\nContent-Disposition: form-data; name=\"password\"\r\n\r\ns3cr3t-value";
     for (media, text, expected) in [
         ("application/json", &br#"{"a":1,"password":"s3cr3t-value","password":"other-0123"}"#[..], "#,#"),
         ("application/json", b"\xef\xbb\xbf{\"password\":\"s3cr3t-value\"}", "#"),
@@ -132,8 +131,6 @@ fn a_body_that_does_not_match_its_type_is_kept_without_its_secrets_and_marked_ma
         ("application/json", b"ok", ""),
         ("application/x-www-form-urlencoded", b"a=%zz&password=s3cr3t-value%zz", "#"),
         ("application/x-www-form-urlencoded", b"%ff=1&password=s3cr3t-value", "#"),
-        ("multipart/form-data; boundary=b", multipart.as_bytes(), "#"),
-        ("multipart/form-data", multipart.as_bytes(), "#"),
     ] {
         let redactor = Redactor::default();
         let mut exchange = exchange("/x", (&[], ""), (&[("content-type", media), ("content-length", "7")], ""));
@@ -158,12 +155,15 @@ fn a_body_that_does_not_match_its_type_is_kept_without_its_secrets_and_marked_ma
 #[test]
 fn what_redaction_cannot_vouch_for_is_withheld_and_what_is_cut_is_dropped() {
     let deep = "[".repeat(contrail_exchange::json::MAX_DEPTH + 1);
+    let multipart = "--b\r\nContent-Disposition: form-data; name=\"password\"\r\n\r\ns3cr3t-value";
     for (media, text, rule) in [
         ("application/json", "{\0\"\0p\0a\0s\0s\0", None),
         ("application/json", "\u{1f}\u{8b}\u{8}binary", None),
         ("application/json", &*deep, None),
         ("application/json", "{'a': 1}", Some("pointer:/a/*")),
         ("multipart/form-data", "\u{0}", None),
+        ("multipart/form-data; boundary=b", multipart, None),
+        ("multipart/form-data", multipart, None),
     ] {
         let redactor = Redactor::new(Plan::new(rule.as_slice()).unwrap());
         let exchange = exchange("/x", (&[], ""), (&[("content-type", media), ("content-length", "7")], text));

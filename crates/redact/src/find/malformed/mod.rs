@@ -1,12 +1,10 @@
-//! Secrets in text that claims to be JSON, a form or multipart and is not, by the names before them.
+//! Secrets in text that claims to be JSON and is not, by the names before them.
 //!
 //! Such text can be read in more than one way: a quote may be missing, a comma too many, a member cut off. So each
 //! value reaches as far as any of these readings takes it. What is masked needlessly is lost in a body that nobody can
 //! parse; what is not masked is a secret on the disk.
 
-mod parts;
-
-use super::{assigned, emit::Emit};
+use super::assigned;
 use crate::{Redactor, label, mark::Mark, view::View};
 
 /// In longer texts only one coding is undone.
@@ -16,7 +14,7 @@ impl Redactor {
     /// Recognises secrets in a text by the names before them, in what its codings stand for too.
     pub(crate) fn detect_malformed(&self, text: &[u8], depth: usize, out: &mut Vec<Mark>) {
         let named = self.plan.last_names().unwrap_or_default();
-        find(text, &named, &mut |range, kind| {
+        assigned::find(text, Some(&named), &mut |range, kind| {
             if kind.is_personal() {
                 self.person(&text[range.clone()], kind, range, out);
             } else if !label::holds(&text[range.clone()]) {
@@ -38,11 +36,6 @@ impl Redactor {
 /// Whether the bytes are text in a coding that keeps ASCII, so that names in it can be found.
 pub(crate) fn is_text(content: &[u8]) -> bool {
     content.iter().all(|byte| !matches!(byte, 0..0x20 | 0x7f) || matches!(byte, b'\n' | b'\r' | b'\t' | 0x0c))
-}
-
-fn find(text: &[u8], named: &[&str], emit: &mut Emit<'_>) {
-    assigned::find(text, Some(named), emit);
-    parts::find(text, named, emit);
 }
 
 #[cfg(test)]

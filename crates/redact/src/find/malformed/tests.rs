@@ -1,4 +1,4 @@
-//! Text that is nearly JSON or multipart, and every fault in it.
+//! Text that is nearly JSON, and every fault in it.
 
 use proptest::prelude::*;
 
@@ -55,23 +55,8 @@ fn a_secret_in_text_that_is_nearly_json_is_found_by_its_name() {
 }
 
 #[test]
-fn a_secret_in_a_multipart_body_that_is_cut_is_found_by_its_name() {
-    let text = "--b\r\nContent-Disposition: form-data; name=\"client_secret\"\r\n\r\ns3\r\n--b\r\nContent-Disposition: \
-                form-data; name=user[password]; x=1\n\ns4";
-    assert_eq!(masked(text), format!("{}#", &text[..text.find("s3").unwrap()]));
-    let other = text.replace("client_secret", "email");
-    assert_eq!(masked(&other), other.replace("s4", "#"));
-    let plain = "--b\r\nContent-Disposition: form-data; name=\"title\"\r\n\r\ns3\r\n--";
-    assert_eq!(masked(plain), plain);
-}
-
-#[test]
 fn a_secret_whose_end_is_in_doubt_is_known_where_it_comes_again() {
-    for text in [
-        r#"{"password":"s3cr3t-value,"a":1"#,
-        r#"{"tokens":["x","s3cr3t-value-0","#,
-        "--b\r\nContent-Disposition: form-data; name=\"password\"\r\n\r\ns3cr3t-value\r\n--b\r\n\r\nx\r\n",
-    ] {
+    for text in [r#"{"password":"s3cr3t-value,"a":1"#, r#"{"tokens":["x","s3cr3t-value-0","#] {
         let redactor = Redactor::default();
         redactor.detect_malformed(text.as_bytes(), 2, &mut Vec::new());
         let value = if text.contains("tokens") { "s3cr3t-value-0" } else { "s3cr3t-value" };
