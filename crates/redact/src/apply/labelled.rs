@@ -41,7 +41,7 @@ pub(super) fn labelled(parsed: &Parsed, content: &[u8], places: &mut Vec<Arc<str
             let held = parts.iter().filter(|part| label::holds(&content[part.body.clone()]));
             places.extend(held.map(|part| field_place(&part.name).into()));
         }
-        Grammar::Lines | Grammar::Bytes | Grammar::Mended(_) | Grammar::Nearly => places.push("".into()),
+        Grammar::Bytes | Grammar::Mended(_) | Grammar::Nearly => places.push("".into()),
     }
 }
 

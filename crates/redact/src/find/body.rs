@@ -4,7 +4,7 @@ use contrail_exchange::{Body, json::Document};
 
 use super::{
     detect::MAX_CODINGS,
-    fields::{Field, by_field},
+    fields::Field,
     grammar::{Grammar, Parsed},
     walk::Places,
 };
@@ -45,7 +45,6 @@ impl Redactor {
                         self.detect_part(content, part, out);
                     }
                 }
-                Grammar::Lines => self.detect_named_lines(content, out),
                 Grammar::Bytes => {
                     let before = out.len();
                     self.detect_text(content, MAX_CODINGS, out);
@@ -53,8 +52,10 @@ impl Redactor {
                 }
                 Grammar::Mended(document) => self.detect_mended(document, content, out),
                 Grammar::Nearly => {
+                    let before = out.len();
                     self.detect_text(content, MAX_CODINGS, out);
                     self.detect_malformed(content, 2, out);
+                    mark::in_whole(&mut out[before..]);
                 }
             }
             hides = true;
@@ -78,25 +79,5 @@ impl Redactor {
                 mark.secret = self.learn(raw, kind).unwrap_or(mark.secret);
             }
         }
-    }
-
-    /// Recognises the secrets of lines of `name: value`, whole values.
-    fn detect_named_lines(&self, content: &[u8], out: &mut Vec<Mark>) {
-        let before = out.len();
-        self.detect_text(content, MAX_CODINGS, out);
-        let mut start = 0;
-        for line in content.split_inclusive(|byte| *byte == b'\n') {
-            if let Some(colon) = memchr::memchr(b':', line) {
-                let name = String::from_utf8_lossy(line[..colon].trim_ascii()).into_owned();
-                let value = line[colon + 1..].trim_ascii();
-                if let Some(kind) = by_field(&name, value) {
-                    let from =
-                        start + colon + 1 + (line.len() - colon - 1 - line[colon + 1..].trim_ascii_start().len());
-                    out.extend(self.learn(value, kind).map(|id| Mark::value(from..from + value.len(), id)));
-                }
-            }
-            start += line.len();
-        }
-        mark::in_whole(&mut out[before..]);
     }
 }

@@ -28,12 +28,10 @@ pub(crate) enum Grammar {
     Json(Arc<Document>),
     Form(Vec<Field>),
     Multipart(Vec<Part>),
-    /// Lines of `name: value`.
-    Lines,
     Bytes,
     /// JSON but for faults that leave no doubt about its structure.
     Mended(Document),
-    /// Text that is declared as JSON and is none.
+    /// Text that is declared as JSON and is none, or as a form and has a colon in its first name.
     Nearly,
 }
 
@@ -166,7 +164,7 @@ fn beside_form(content: &[u8], nested: usize) -> Vec<Grammar> {
         Some(b'-') => multipart::by_itself(content, nested).into_iter().collect(),
         _ => {
             let name = text.iter().take_while(|byte| !matches!(byte, b'=' | b'&'));
-            if name.into_iter().any(|byte| *byte == b':') { vec![Grammar::Lines] } else { Vec::new() }
+            if name.into_iter().any(|byte| *byte == b':') { vec![Grammar::Nearly] } else { Vec::new() }
         }
     }
 }

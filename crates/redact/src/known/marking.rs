@@ -46,7 +46,7 @@ impl Redactor {
                         }));
                     }
                 }
-                Grammar::Lines | Grammar::Bytes | Grammar::Mended(_) | Grammar::Nearly => {
+                Grammar::Bytes | Grammar::Mended(_) | Grammar::Nearly => {
                     let before = out.len();
                     search::find(index, content, false, out);
                     mark::in_whole(&mut out[before..]);

@@ -82,7 +82,7 @@ impl Reading<'_> {
         (!held.is_empty() && tells && (!has_to_tell || kind::is_opaque(held))).then_some(value)
     }
 
-    /// Whether all of a line is `password: value`, one word with a digit.
+    /// Whether all of a line is `password: value`, one word with a digit; where the text is nearly JSON, `name: value`.
     fn is_line(&self, name: &Range<usize>, sign: &Sign<'_>) -> bool {
         let starts = |byte: &&u8| !matches!(byte, b' ' | b'\t' | b'-');
         let before = self.text[..name.start].iter().rev().find(starts);
@@ -92,7 +92,8 @@ impl Reading<'_> {
         let is_password = self.text[name.clone()].to_ascii_lowercase().ends_with(b"password");
         let line = &self.text[sign.value..self.looked(sign.value, self.line_end(sign.value))];
         let word = line.trim_ascii();
-        is_password && word.iter().any(u8::is_ascii_digit) && !word.iter().any(u8::is_ascii_whitespace)
+        self.nearly.is_some()
+            || is_password && word.iter().any(u8::is_ascii_digit) && !word.iter().any(u8::is_ascii_whitespace)
     }
 
     fn line_end(&self, at: usize) -> usize {

@@ -45,6 +45,7 @@ fn a_secret_in_text_that_is_nearly_json_is_found_by_its_name() {
         (r#"{"client\u005fsecret":"s3","#, r##"{"client\u005fsecret":"#","##),
         (r#"{"client secret":"s3","#, r##"{"client secret":"#","##),
         // Prose.
+        ("a: 1\nclient_secret: s3 s4\nb: 2", "a: 1\nclient_secret: #\nb: 2"),
         (r#"{"message":"wrong password: must not be empty","#, r#"{"message":"wrong password: must not be empty","#),
         (r#"{"code":"invalid_token","#, r#"{"code":"invalid_token","#),
         (r#"{"code":"SplxlOBeZQQYbYS6WxSbIA","#, r##"{"code":"#","##),
