@@ -6,7 +6,7 @@ use std::{borrow::Cow, cell::LazyCell, ops::Range, sync::Arc};
 use contrail_exchange::json::{Document, Kind as JsonKind, Node, Suspects};
 
 use super::{
-    header_names, hints, jwt, manifest, named,
+    header_names, hints, jwt, named,
     names::{self, FieldContext, JWK_PRIVATE, LISTED_VALUES, OAUTH, is_listed_name, is_listed_value},
     prefilter::Hints,
     shapes,
@@ -267,7 +267,7 @@ impl<'r, 'd> Reading<'r, 'd, '_> {
                 .or_else(|| (text == "auth" && is_basic(value)).then_some(Kind::Basic));
             let field = kind.map(|kind| Inherited { kind, all: !names::is_vague(&text), below: false });
             // The values of a secret of Kubernetes have any name.
-            let is_data = manifest::DATA.contains(&&*text) && *is_secret
+            let is_data = matches!(&*text, "data" | "stringData") && *is_secret
                 || is_listed_value(&text) && *is_sensitive
                 || sensitive.is_some_and(|list| lists(list, &text));
             let data = is_data.then_some(Inherited { kind: Kind::Secret, all: true, below: true });
@@ -385,11 +385,12 @@ pub(crate) fn listed_kind(node: Node<'_>) -> Option<Kind> {
     })
 }
 
-/// Whether an object is a secret of Kubernetes.
+/// Whether an object is a secret of Kubernetes: its `kind` says so, or its `type`, which alone stands in the items of a
+/// list.
 fn holds_secrets(node: Node<'_>) -> bool {
-    let value = |name: &str| node.get(name).and_then(Node::as_str);
-    let is_mark = |name: &&str| value(name).is_some_and(|value| manifest::is_mark(name.as_bytes(), value.as_bytes()));
-    ["kind", "type"].iter().any(is_mark)
+    let value = |name: &str| node.get(name).and_then(Node::as_str).unwrap_or_default();
+    let of_type = value("type");
+    value("kind") == "Secret" || of_type == "Opaque" || of_type.starts_with("kubernetes.io/")
 }
 
 /// Whether the value of an object is called a secret beside it: by Terraform, by the Parameter Store of AWS.

@@ -22,7 +22,6 @@ pub(super) mod hints;
 mod jwt;
 mod lines;
 mod malformed;
-mod manifest;
 mod multipart;
 mod named;
 pub(super) mod names;

@@ -1,6 +1,6 @@
 //! Secrets in a text by the name before them, in whatever notation.
 
-use super::{assigned, emit::Emit, manifest, paths, tags};
+use super::{assigned, emit::Emit, paths, tags};
 
 /// Secrets by the name before them: `name=value`, `"name": "value"`, `<name>value</name>`, `/name/value`, and more.
 pub(crate) fn find(text: &[u8], emit: &mut Emit<'_>) {
@@ -9,7 +9,6 @@ pub(crate) fn find(text: &[u8], emit: &mut Emit<'_>) {
         return;
     }
     assigned::find(text, None, emit);
-    manifest::find(text, emit);
     tags::find(text, emit);
     assigned::find_curl(text, emit);
     paths::find(text, emit);
