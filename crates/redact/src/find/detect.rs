@@ -158,7 +158,7 @@ impl Redactor {
             self.reserve_labels(source);
         }
         let mut reading = Reading { redactor: self, walk: Walk::new(), places, depth, out };
-        reading.visit(&Token::Root, document.root(), Beside { inherited: None, suspects, listed: None });
+        reading.visit(&Token::Root, document.root(), Beside { inherited: None, suspects });
         while let Some((node, beside)) = reading.walk.next() {
             if node.kind() == JsonKind::Object {
                 reading.object(node, beside);
@@ -210,7 +210,7 @@ impl Redactor {
 /// where nothing is inherited, a member or an item that no suspect place touches is left out, with all that it holds.
 struct Reading<'r, 'd, 'o> {
     redactor: &'r Redactor,
-    walk: Walk<'d, Beside<'r, 'd>>,
+    walk: Walk<'d, Beside<'r>>,
     places: &'r Places<'r>,
     depth: usize,
     out: &'o mut Vec<Mark>,
@@ -218,23 +218,20 @@ struct Reading<'r, 'd, 'o> {
 
 /// What is known of a value besides its text.
 #[derive(Debug, Clone, Copy)]
-struct Beside<'r, 'd> {
+struct Beside<'r> {
     /// From the containers around it, or its own name.
     inherited: Option<Inherited>,
     /// The suspect places in it, and maybe around it.
     suspects: Suspects<'r>,
-    /// Where Terraform lists which of its members are secret.
-    listed: Option<Node<'d>>,
 }
 
 impl<'r, 'd> Reading<'r, 'd, '_> {
-    fn object(&mut self, node: Node<'d>, Beside { inherited, suspects, listed: sensitive }: Beside<'r, 'd>) {
+    fn object(&mut self, node: Node<'d>, Beside { inherited, suspects }: Beside<'r>) {
         // What the members beside one show is looked up once: a malformed object may repeat a name.
         let has_key_type = LazyCell::new(|| node.get("kty").is_some());
         let has_oauth = LazyCell::new(|| OAUTH.iter().any(|name| node.get(name).is_some()));
         let listed = LazyCell::new(|| listed_kind(node));
         let (is_secret, is_sensitive) = (LazyCell::new(|| holds_secrets(node)), LazyCell::new(|| is_sensitive(node)));
-        let attributes = LazyCell::new(|| node.get("sensitive_attributes"));
         let is_piece = LazyCell::new(|| node.get("logprob").is_some());
         let has_location = LazyCell::new(|| node.get("loc").is_some());
         let mut ahead = suspects;
@@ -242,8 +239,7 @@ impl<'r, 'd> Reading<'r, 'd, '_> {
             let name_span = name.span();
             ahead = ahead.after(name_span.start);
             let is_suspect = ahead.begin_before(value.span().end);
-            let may_inherit = inherited.is_some() || sensitive.is_some();
-            if !is_suspect && !may_inherit && !name.plain_text().is_some_and(means_by_others) {
+            if !is_suspect && inherited.is_none() && !name.plain_text().is_some_and(means_by_others) {
                 continue;
             }
             let Some(text) = name.as_str() else { continue };
@@ -267,20 +263,18 @@ impl<'r, 'd> Reading<'r, 'd, '_> {
                 .or_else(|| (text == "auth" && is_basic(value)).then_some(Kind::Basic));
             let field = kind.map(|kind| Inherited { kind, all: !names::is_vague(&text), below: false });
             // The values of a secret of Kubernetes have any name.
-            let is_data = matches!(&*text, "data" | "stringData") && *is_secret
-                || is_listed_value(&text) && *is_sensitive
-                || sensitive.is_some_and(|list| lists(list, &text));
+            let is_data =
+                matches!(&*text, "data" | "stringData") && *is_secret || is_listed_value(&text) && *is_sensitive;
             let data = is_data.then_some(Inherited { kind: Kind::Secret, all: true, below: true });
             let inherited = field.or(data).or(inherited);
             if ahead.begin_before(name_span.end) {
                 self.redactor.detect_string(name, self.depth, self.out, None);
             }
-            let listed = if text == "attributes" { *attributes } else { None };
-            self.visit(&Token::Name(text), value, Beside { inherited, suspects: ahead, listed });
+            self.visit(&Token::Name(text), value, Beside { inherited, suspects: ahead });
         }
     }
 
-    fn array(&mut self, node: Node<'d>, Beside { inherited, suspects, .. }: Beside<'r, 'd>) {
+    fn array(&mut self, node: Node<'d>, Beside { inherited, suspects }: Beside<'r>) {
         let paired = paired_kind(node).map(|kind| Inherited { kind, all: true, below: false });
         let mut ahead = suspects;
         for (at, item) in node.items().enumerate() {
@@ -288,12 +282,12 @@ impl<'r, 'd> Reading<'r, 'd, '_> {
             let span = item.span();
             ahead = ahead.after(span.start);
             if inherited.is_some() || ahead.begin_before(span.end) {
-                self.visit(&Token::Index(at), item, Beside { inherited, suspects: ahead, listed: None });
+                self.visit(&Token::Index(at), item, Beside { inherited, suspects: ahead });
             }
         }
     }
 
-    fn visit(&mut self, token: &Token<'d>, node: Node<'d>, Beside { inherited, suspects, listed }: Beside<'r, 'd>) {
+    fn visit(&mut self, token: &Token<'d>, node: Node<'d>, Beside { inherited, suspects }: Beside<'r>) {
         let is_named = self.redactor.plan.pointers().iter().any(|place| self.walk.is_at(token, place));
         let named = is_named.then_some(Inherited { kind: Kind::Custom, all: true, below: true });
         let field = named.or(inherited);
@@ -307,8 +301,8 @@ impl<'r, 'd> Reading<'r, 'd, '_> {
                     ..field
                 });
                 let suspects = suspects.within(&node.span());
-                if inherited.is_some() || listed.is_some() || !suspects.is_empty() {
-                    self.walk.open(token.clone(), node, Beside { inherited, suspects, listed });
+                if inherited.is_some() || !suspects.is_empty() {
+                    self.walk.open(token.clone(), node, Beside { inherited, suspects });
                 }
             }
         }
@@ -399,16 +393,6 @@ fn is_sensitive(node: Node<'_>) -> bool {
         || node.get("Type").is_some_and(|of| of.is_str("SecureString"))
 }
 
-/// Whether the first of Terraform's paths to sensitive attributes name this one:
-/// `[[{"type": "get_attr", "value": "result"}]]`.
-fn lists(list: Node<'_>, name: &str) -> bool {
-    /// More than a resource has.
-    const MAX_PATHS: usize = 64;
-    let step =
-        |path: Node<'_>| path.items().next().is_some_and(|step| step.get("value").is_some_and(|of| of.is_str(name)));
-    list.items().take(MAX_PATHS).any(step)
-}
-
 /// A text, or the last of a list of them.
 fn last_text(value: Node<'_>) -> Option<Cow<'_, str>> {
     value.as_str().or_else(|| value.items().last().and_then(Node::as_str))
@@ -429,8 +413,8 @@ fn is_basic(value: Node<'_>) -> bool {
 
 /// Whether the members beside one of this name may show that its value is a secret, where its own name does not.
 fn means_by_others(name: &[u8]) -> bool {
-    /// Of a list, of a validator's error, of a secret of Kubernetes, of Terraform's state.
-    const OTHERS: &[&str] = &["input", "data", "stringData", "attributes"];
+    /// Of a list, of a validator's error, of a secret of Kubernetes.
+    const OTHERS: &[&str] = &["input", "data", "stringData"];
     let is = |held: &&str| held.as_bytes().eq_ignore_ascii_case(name);
     let first = name.first().map(u8::to_ascii_lowercase);
     let may = matches!(first, Some(b'a' | b'd' | b'i' | b'k' | b'p' | b'q' | b's' | b'v'));
@@ -491,7 +475,7 @@ mod tests {
 
     #[test]
     fn a_member_that_others_explain_is_known_by_its_name_in_any_case() {
-        for name in [JWK_PRIVATE, LISTED_VALUES, &["input", "data", "stringData", "attributes"]].concat() {
+        for name in [JWK_PRIVATE, LISTED_VALUES, &["input", "data", "stringData"]].concat() {
             for name in [name.to_owned(), name.to_ascii_uppercase()] {
                 assert!(means_by_others(name.as_bytes()), "{name}");
             }

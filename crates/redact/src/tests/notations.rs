@@ -51,11 +51,6 @@ fn a_secret_is_masked_in_a_body_of_any_notation_that_names_it() {
         ),
         ("application/json", r#"{"a":"env:\n- name: DB_PASSWORD\n  value: @\n"}"#.to_owned()),
         ("application/json", r#"{"outputs":{"dsn":{"value":{"x":["@"]},"sensitive":true}}}"#.to_owned()),
-        (
-            "application/json",
-            r#"[{"attributes":{"result":"@"},"sensitive_attributes":[[{"type":"get_attr","value":"result"}]]}]"#
-                .to_owned(),
-        ),
         ("application/json", r#"{"Parameter":{"Name":"a","Type":"SecureString","Value":"@"}}"#.to_owned()),
         ("application/json", r#"{"SECRET_KEY_BASE":"@"}"#.to_owned()),
         ("application/json", r#"{"smtpPass":"@"}"#.to_owned()),

@@ -106,7 +106,6 @@ fn document(dice: &mut Dice<'_>, depth: usize) -> String {
         "data",
         "stringData",
         "sensitive",
-        "sensitive_attributes",
         "attributes",
         "logprob",
         "secrets",
