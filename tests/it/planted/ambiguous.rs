@@ -40,7 +40,6 @@ pub(super) fn bodies(mut secret: impl FnMut() -> String) -> Vec<Content> {
     all.push((FORM, format!("client_secret: {}", secret())));
     let percent = |secret: String| secret.replace('/', "%2F").replace('+', "%2B");
     all.push((FORM, format!("name=password&value={}", percent(secret()))));
-    all.push((FORM, format!("v={}&k=client_secret", percent(secret()))));
     for plain in [r#"{"password":"@"}"#, r#" [{"a":1,"token":"@"}]"#, "a=b&client_secret=@"] {
         let coded = BASE64_STANDARD.encode(plain.replace('@', &secret()));
         all.push((JSON, json!({ "state": coded }).to_string()));

@@ -118,20 +118,23 @@ impl Redactor {
         form: bool,
         out: &mut Vec<Mark>,
     ) {
-        let mut pairs = Pairs::default();
-        let fields: Vec<&Field> = fields.into_iter().collect();
-        for (at, field) in fields.iter().enumerate() {
+        // What the last field that holds a name says of the value that follows: `name=password&value=…`.
+        let mut beside = None;
+        for field in fields {
             let name = name_of(field, text);
             let value = field.value.decoded(text);
             let before = out.len();
             let last = last_name(&name);
             let kind = by_field(&name, value)
-                .or_else(|| pairs.kind(last, value, || fields.get(at + 1).copied(), text))
+                .or_else(|| beside.take_if(|_| last.len() > 1 && is_listed_value(last)))
                 .or_else(|| {
                     let is_named = form && self.plan.has_pointers() && self.plan.names_place(&field_place(&name));
                     is_named.then_some(Kind::Custom)
                 })
                 .or_else(|| (!form && self.plan.is_key_parameter(&name)).then_some(Kind::ApiKey));
+            if is_listed_name(last.as_bytes()) {
+                beside = std::str::from_utf8(value).ok().and_then(header_names::by_listed_name);
+            }
             if let Some(kind) = kind {
                 self.reserve_labels(value);
                 self.detect_text(value, 1, &mut Vec::new());
@@ -167,54 +170,6 @@ impl Redactor {
     }
 }
 
-/// Fields that come in pairs, a name and its value: `name=password&value=…`, in either order.
-#[derive(Default)]
-struct Pairs {
-    /// The name that came last, without a value yet, and what it says.
-    name: Option<(String, Option<Kind>)>,
-    /// A value came before any name.
-    names_follow: bool,
-}
-
-impl Pairs {
-    /// What another field of the text states about this one's value. `next` is the field behind it.
-    fn kind<'f>(
-        &mut self,
-        name: &str,
-        value: &[u8],
-        next: impl Fn() -> Option<&'f Field>,
-        text: &[u8],
-    ) -> Option<Kind> {
-        let name = pair_name(name);
-        let kind_of = |value: &[u8]| std::str::from_utf8(value).ok().and_then(header_names::by_listed_name);
-        if is_listed_name(name.as_bytes()) {
-            self.name = (!self.names_follow).then(|| (name.to_owned(), kind_of(value)));
-            return None;
-        }
-        if !is_listed_value(name) || value.is_empty() {
-            return None;
-        }
-        // `v` alone is a version more often than a value.
-        let are_pair = |other: &str| name.eq_ignore_ascii_case("v") == other.eq_ignore_ascii_case("k");
-        match self.name.take() {
-            Some((other, kind)) => kind.filter(|_| are_pair(&other)),
-            None => {
-                self.names_follow = true;
-                let next = next()?;
-                let other = name_of(next, text);
-                let other = pair_name(last_name(&other));
-                let is_name = is_listed_name(other.as_bytes()) && are_pair(other);
-                is_name.then(|| kind_of(next.value.decoded(text))).flatten()
-            }
-        }
-    }
-}
-
-/// The name of a field in a list of pairs, without its number: `value_1`.
-fn pair_name(name: &str) -> &str {
-    name.trim_end_matches(|character: char| character.is_ascii_digit() || matches!(character, '_' | '-'))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -235,12 +190,9 @@ mod tests {
         };
         for form in [
             "name=password&value=abc",
-            "value=abc&name=password",
-            "k=client_secret&v=abc",
             "p[0].name=a&p[0].value=b&p[1].name=password&p[1].value=abc",
-            "name_1=password&type=text&value_1=abc",
+            "name=password&type=text&value=abc",
             "a=1&field=X-Api-Key&value=abc",
-            "value=b&name=a&value=abc&name=token",
         ] {
             assert_eq!(masked(form), ["abc"], "{form}");
         }
