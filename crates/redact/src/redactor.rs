@@ -97,7 +97,7 @@ impl Redactor {
     pub fn counters(&self) -> Counters {
         let memory = self.memory();
         Counters {
-            secrets: memory.distinct(),
+            secrets: memory.distinct.clone(),
             personal: memory.people(),
             masks_personal: self.plan.personal,
             forgotten: memory.forgotten,

@@ -56,20 +56,15 @@ impl Redactor {
         }
     }
 
-    /// A credential, and what it is made of; the same one comes with every request of its client, and is read once.
+    /// A credential, and what it is made of.
     fn learn_credential(&self, secret: &[u8], kind: Kind) -> Option<Id> {
-        if let Some(known) = self.memory().opened(secret) {
-            return Some(known);
-        }
         if kind == Kind::Basic {
             self.learn_basic(secret);
         } else {
             self.detect_text(secret, 1, &mut Vec::new());
             self.learn_words(secret, kind);
         }
-        let id = self.learn(secret, kind)?;
-        self.memory().set_opened(id);
-        Some(id)
+        self.learn(secret, kind)
     }
 
     /// Credentials among the names of protocols, where browsers have no other place for them: `bearer, …`.

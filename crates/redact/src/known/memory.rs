@@ -20,21 +20,22 @@ pub(crate) struct Secret {
     pub(crate) kind: Kind,
     /// The number in its label.
     pub(crate) number: u32,
-    /// What it is made of was read already.
-    opened: bool,
+    /// A message held it.
+    counted: bool,
     /// When it was last seen, by [`Memory::clock`].
     seen: u64,
 }
 
+#[derive(Default)]
 pub(crate) struct Memory {
     secrets: HashMap<Id, Secret>,
     by_text: HashMap<Arc<[u8]>, Id>,
     /// The next secret's.
     next: Id,
     /// Maximum secrets that are known at a time, beside those that the exchanges at work have seen.
-    most: usize,
+    most: Option<usize>,
     /// How many there have to be for some to be forgotten.
-    full: usize,
+    full: Option<usize>,
     /// When each exchange at work began, by [`Memory::clock`].
     at_work: Vec<u64>,
     /// How many were forgotten.
@@ -46,34 +47,11 @@ pub(crate) struct Memory {
     index: Arc<Index>,
     /// What the next search needs in addition: an index of many secrets takes long to extend one by one.
     pending: Vec<Needle>,
-    distinct: BTreeMap<&'static str, u64>,
-    /// Secrets that were known before any message held them, and when they were noted.
-    foreknown: Vec<(Id, u64)>,
+    /// How many distinct secrets messages held, by kind.
+    pub(crate) distinct: BTreeMap<&'static str, u64>,
     /// Hashes of the personal data, by kind.
     people: BTreeMap<Kind, AHashSet<u64>>,
     hasher: RandomState,
-}
-
-impl Default for Memory {
-    fn default() -> Self {
-        Self {
-            secrets: HashMap::new(),
-            by_text: HashMap::new(),
-            next: 0,
-            most: usize::MAX,
-            full: usize::MAX,
-            at_work: Vec::new(),
-            forgotten: 0,
-            clock: 0,
-            highest: 0,
-            index: Arc::default(),
-            pending: Vec::new(),
-            distinct: BTreeMap::new(),
-            foreknown: Vec::new(),
-            people: BTreeMap::new(),
-            hasher: RandomState::new(),
-        }
-    }
 }
 
 impl Memory {
@@ -84,8 +62,7 @@ impl Memory {
 
     /// Knows no more than so many secrets from here on.
     pub(crate) fn bound(&mut self, most: usize) {
-        self.most = most;
-        self.full = most;
+        (self.most, self.full) = (Some(most), Some(most));
     }
 
     /// Work on an exchange begins. What it finds is not forgotten before its end, [`Self::done`] with what this gives.
@@ -99,30 +76,30 @@ impl Memory {
         if let Some(at) = self.at_work.iter().position(|other| *other == began) {
             self.at_work.swap_remove(at);
         }
-        if self.secrets.len() > self.most {
+        if self.most.is_some_and(|most| self.secrets.len() > most) {
             self.forget();
         }
     }
 
-    /// Remembers a secret; one that is known keeps its label. `None` for an empty text and for a label.
+    /// Remembers a secret that a message holds; one that is known keeps its label. `None` for an empty text and for a
+    /// label.
     pub(crate) fn learn(&mut self, text: &[u8], kind: Kind) -> Option<Id> {
+        let id = self.foresee(text, kind)?;
+        self.see(id);
+        Some(id)
+    }
+
+    /// Remembers a secret that no message has held yet; it counts as soon as one does.
+    pub(crate) fn foresee(&mut self, text: &[u8], kind: Kind) -> Option<Id> {
         if text.is_empty() || label::is_label_bytes(text) {
             return None;
         }
         if let Some(known) = self.known(text) {
-            self.see(known);
             return Some(known);
         }
         let aliases = aliases(text);
         // The same secret in another spelling has the same label.
-        let id = aliases.iter().find_map(|alias| self.by_text.get(alias.as_slice()).copied());
-        let id = match id {
-            Some(known) => {
-                self.see(known);
-                known
-            }
-            None => self.add(kind),
-        };
+        let id = aliases.iter().find_map(|alias| self.known(alias)).unwrap_or_else(|| self.add(kind));
         for text in std::iter::once(text).chain(aliases.iter().map(Vec::as_slice)) {
             let text: Arc<[u8]> = text.into();
             if self.by_text.insert(Arc::clone(&text), id).is_none() {
@@ -132,52 +109,30 @@ impl Memory {
         Some(id)
     }
 
-    /// Remembers a secret that no message has held yet; it counts as soon as one does.
-    pub(crate) fn foresee(&mut self, text: &[u8], kind: Kind) {
-        let noted = self.learn(text, kind).and_then(|id| Some((id, self.secrets.get(&id)?.seen)));
-        self.foreknown.extend(noted);
-    }
-
-    /// How many distinct secrets messages held, by kind.
-    pub(crate) fn distinct(&self) -> BTreeMap<&'static str, u64> {
-        let mut distinct = self.distinct.clone();
-        for (id, noted) in &self.foreknown {
-            if let Some(secret) = self.secrets.get(id).filter(|secret| secret.seen == *noted)
-                && let Some(count) = distinct.get_mut(secret.kind.name())
-            {
-                *count -= 1;
-            }
-        }
-        distinct.retain(|_, count| *count > 0);
-        distinct
-    }
-
     fn add(&mut self, kind: Kind) -> Id {
-        if self.secrets.len() >= self.full {
+        if self.full.is_some_and(|full| self.secrets.len() >= full) {
             self.forget();
         }
         let id = self.next;
         self.next = self.next.wrapping_add(1);
         self.highest = self.highest.saturating_add(1);
         self.clock += 1;
-        self.secrets.insert(id, Secret { kind, number: self.highest, opened: false, seen: self.clock });
-        if !kind.is_personal() {
-            *self.distinct.entry(kind.name()).or_default() += 1;
-        }
+        self.secrets.insert(id, Secret { kind, number: self.highest, counted: false, seen: self.clock });
         id
     }
 
     /// Forgets secrets until there are three quarters of the most, or only those that exchanges at work have seen.
     fn forget(&mut self) {
+        let Some(most) = self.most else { return };
         let mut seen: Vec<u64> = self.secrets.values().map(|secret| secret.seen).collect();
-        let surplus = seen.len().saturating_sub(self.most - self.most / 4);
+        let surplus = seen.len().saturating_sub(most - most / 4);
         let (_, newest_forgotten, _) = seen.select_nth_unstable(surplus);
         let newest_forgotten = self.at_work.iter().copied().fold(*newest_forgotten, u64::min);
         let before = self.secrets.len();
         self.secrets.retain(|_, secret| secret.seen > newest_forgotten);
         let left = self.secrets.len();
         // Where little could be forgotten, the next look at all of them waits until there are some more.
-        self.full = self.most.max(left + left / 4);
+        self.full = Some(most.max(left + left / 4));
         if left == before {
             return;
         }
@@ -190,30 +145,21 @@ impl Memory {
     /// Notes that the secret was seen again. Whether it is still known.
     pub(crate) fn see(&mut self, id: Id) -> bool {
         self.clock += 1;
-        let secret = self.secrets.get_mut(&id);
-        secret.map(|secret| secret.seen = self.clock).is_some()
+        let Some(secret) = self.secrets.get_mut(&id) else { return false };
+        secret.seen = self.clock;
+        if !std::mem::replace(&mut secret.counted, true) && !secret.kind.is_personal() {
+            *self.distinct.entry(secret.kind.name()).or_default() += 1;
+        }
+        true
     }
 
     pub(crate) fn known(&self, text: &[u8]) -> Option<Id> {
         self.by_text.get(text).copied()
     }
 
-    /// The secret of this text, seen again, if what it is made of was read already.
-    pub(crate) fn opened(&mut self, text: &[u8]) -> Option<Id> {
-        let id = self.known(text).filter(|id| self.secret(*id).opened)?;
-        self.see(id);
-        Some(id)
-    }
-
-    pub(crate) fn set_opened(&mut self, id: Id) {
-        if let Some(secret) = self.secrets.get_mut(&id) {
-            secret.opened = true;
-        }
-    }
-
     pub(crate) fn secret(&self, id: Id) -> Secret {
         // One that was forgotten while its exchange was on its way shares the last one's number.
-        let forgotten = Secret { kind: Kind::Secret, number: self.highest.max(1), opened: false, seen: 0 };
+        let forgotten = Secret { kind: Kind::Secret, number: self.highest.max(1), counted: false, seen: 0 };
         self.secrets.get(&id).copied().unwrap_or(forgotten)
     }
 
@@ -375,7 +321,7 @@ mod tests {
         assert!(memory.forgotten >= 92 && found(&mut memory, &secret(1)).is_empty());
         let again = learn(&mut memory, 1);
         assert!(numbers.insert(memory.secret(again).number) && found(&mut memory, &secret(1)).len() == 1);
-        assert_eq!(memory.distinct()["secret"], 101, "one that was forgotten counts again");
+        assert_eq!(memory.distinct["secret"], 101, "one that was forgotten counts again");
     }
 
     #[test]
