@@ -68,7 +68,8 @@ pub(crate) struct KnownMatch {
 #[derive(Debug, Default)]
 pub(crate) struct Index {
     filter: NgramFilter,
-    levels: Vec<Arc<Level>>,
+    /// Each in the order of its texts.
+    levels: Vec<Arc<[Needle]>>,
     /// Whether some secret holds a blank, so that `+` may stand for one.
     pub(crate) blanks: bool,
     /// Whether some secret holds a quote, a backslash or a control character, which JSON writes as an escape.
@@ -77,21 +78,6 @@ pub(crate) struct Index {
     pub(crate) generation: u64,
     /// Every text is searched at every place, even where the filter rules it out.
     thorough: bool,
-}
-
-/// Needles in the order of their texts.
-#[derive(Debug, Default)]
-struct Level {
-    needles: Vec<Needle>,
-    /// For each the longest other one that it begins with.
-    shorter: Vec<Option<u32>>,
-}
-
-/// A needle beside the place that a text has in the order.
-struct Neighbour {
-    at: usize,
-    /// How many bytes it has in common with the text.
-    common: usize,
 }
 
 /// Adds what finds this text of a secret; nothing for one that is replaced in its own field only.
@@ -145,23 +131,24 @@ impl Index {
     /// The same with these needles.
     pub(crate) fn with(&self, mut needles: Vec<Needle>) -> Self {
         let mut filter = self.filter.clone();
-        looked(self.levels.iter().map(|level| level.needles.len()).sum());
-        let held = self.levels.iter().flat_map(|level| &level.needles);
+        looked(self.levels.iter().map(|level| level.len()).sum());
+        let held = self.levels.iter().flat_map(|level| &**level);
         filter.add(needles.iter().map(Needle::beginning), held.map(Needle::beginning));
         let blanks = self.blanks || needles.iter().any(|needle| needle.text.contains(&b' '));
         let is_escaped = |byte: &u8| *byte < b' ' || matches!(byte, b'"' | b'\\');
         let escaped = self.escaped || needles.iter().any(|needle| needle.text.iter().any(is_escaped));
         let mut levels = self.levels.clone();
-        while levels.last().is_some_and(|last| last.needles.len() <= 2 * needles.len()) {
-            needles.extend(levels.pop().into_iter().flat_map(|last| last.needles.clone()));
+        while levels.last().is_some_and(|last| last.len() <= 2 * needles.len()) {
+            needles.extend(levels.pop().into_iter().flat_map(|last| last.to_vec()));
         }
-        levels.push(Arc::new(Level::of(needles)));
+        needles.sort_by(|one, other| one.text.cmp(&other.text));
+        levels.push(needles.into());
         Self { filter, levels, blanks, escaped, generation: self.generation + 1, thorough: self.thorough }
     }
 
     /// The same without the needles of other secrets than these.
     pub(crate) fn only(&self, keep: impl Fn(Id) -> bool) -> Self {
-        let held = self.levels.iter().flat_map(|level| &level.needles);
+        let held = self.levels.iter().flat_map(|level| &**level);
         let needles: Vec<Needle> = held.filter(|needle| keep(needle.secret)).cloned().collect();
         let empty = Self { generation: self.generation, thorough: self.thorough, ..Self::default() };
         if needles.is_empty() { Self { generation: self.generation + 1, ..empty } } else { empty.with(needles) }
@@ -188,7 +175,7 @@ impl Index {
     /// the rest of the text is one secret.
     pub(crate) fn search(&self, text: &[u8], path: bool, out: &mut Vec<KnownMatch>) {
         /// Bytes that are compared for each byte of the text, and for any text.
-        const COMPARED: usize = 32;
+        const COMPARED: usize = 128;
         const COMPARED_ANYWAY: usize = 1 << 14;
         if self.is_empty() || !self.touches(text) {
             return;
@@ -202,9 +189,9 @@ impl Index {
                 continue;
             }
             let mut matches: Vec<(&Needle, usize)> =
-                self.levels.iter().filter_map(|level| level.begins(text, at, path, &mut left)).collect();
+                self.levels.iter().filter_map(|level| begins(level, text, at, path, &mut left)).collect();
             if left == 0 {
-                let secret = matches.first().map(|(needle, _)| *needle).or(self.levels[0].needles.first());
+                let secret = matches.first().map(|(needle, _)| *needle).or(self.levels[0].first());
                 let rest =
                     |needle: &Needle| KnownMatch { range: at..text.len(), secret: needle.secret, form: Form::Raw };
                 out.extend(secret.map(rest));
@@ -242,76 +229,61 @@ impl Index {
     }
 }
 
-impl Level {
-    fn of(mut needles: Vec<Needle>) -> Self {
-        needles.sort_by(|one, other| one.text.cmp(&other.text));
-        let mut shorter = Vec::with_capacity(needles.len());
-        let mut around: Vec<usize> = Vec::new();
-        for (at, needle) in needles.iter().enumerate() {
-            while around.pop_if(|outer| !needle.text.starts_with(&needles[*outer].text)).is_some() {}
-            shorter.push(around.last().and_then(|outer| u32::try_from(*outer).ok()));
-            around.push(at);
-        }
-        Self { needles, shorter }
-    }
-
-    /// The last needle that does not come after the text, and the one behind it.
-    fn around(&self, text: &[u8], left: &mut usize) -> [Option<Neighbour>; 2] {
-        // What both neighbours have in common with the text, all between them have.
-        let mut compare = |at: usize, known: usize| {
-            let needle = &self.needles[at].text;
-            let (one, other) = (&text[known..], needle.get(known..).unwrap_or_default());
-            let blocks = one.chunks_exact(16).zip(other.chunks_exact(16)).take_while(|(one, other)| one == other);
-            let start = 16 * blocks.count();
-            let bytes = one[start..].iter().zip(&other[start..]).take_while(|(one, other)| one == other);
-            let common = known + start + bytes.count();
-            // A line of the cache at a time.
-            looked((common - known) / 64 + 1);
-            *left = left.saturating_sub(common - known + 1);
-            // A needle that the text begins with does not come after it.
-            let is_after = needle.get(common).is_some_and(|byte| text.get(common).is_none_or(|other| byte > other));
-            (is_after, Neighbour { at, common })
-        };
-        let last = self.needles.len() - 1;
-        let (is_after, mut after) = compare(last, 0);
-        if !is_after {
-            return [Some(after), None];
-        }
-        let (is_after, mut before) = compare(0, 0);
-        if is_after {
-            return [None, Some(before)];
-        }
-        while after.at - before.at > 1 {
-            match compare(before.at.midpoint(after.at), before.common.min(after.common)) {
-                (true, found) => after = found,
-                (false, found) => before = found,
+/// The longest of these needles with which the text goes on at a place, and where it ends; or the beginning of one, and
+/// where the text goes on otherwise.
+fn begins<'n>(
+    needles: &'n [Needle],
+    text: &[u8],
+    at: usize,
+    path: bool,
+    left: &mut usize,
+) -> Option<(&'n Needle, usize)> {
+    let (mut rest, mut cut) = (&text[at..], None);
+    let (first, last) = (needles.first()?, needles.last()?);
+    while *left > 0 {
+        // Those before `low` do not come after the text in the order, those from `high` on do. What the first and the
+        // last have in common with it, all between them have.
+        let (mut low, mut before) = (0, first.common(rest, 0, left));
+        let (mut high, mut after) = (needles.len(), last.common(rest, 0, left));
+        while low < high {
+            let middle = low.midpoint(high);
+            let needle = &needles[middle];
+            let common = needle.common(rest, before.min(after), left);
+            if needle.text.get(common).is_some_and(|byte| rest.get(common).is_none_or(|other| byte > other)) {
+                (high, after) = (middle, common);
+            } else {
+                (low, before) = (middle + 1, common);
             }
         }
-        [Some(before), Some(after)]
-    }
-
-    /// The longest needle with which the text goes on at a place, and where it ends; or the beginning of one, and where
-    /// the text goes on otherwise.
-    fn begins(&self, text: &[u8], at: usize, path: bool, left: &mut usize) -> Option<(&Needle, usize)> {
-        let rest = &text[at..];
-        let [before, after] = self.around(rest, left);
-        let mut candidate = before.as_ref().map(|before| before.at);
-        while let Some(held) = candidate.and_then(|held| self.needles.get(held)) {
-            if rest.starts_with(&held.text) && held.counts(text, at..at + held.text.len(), path) {
-                return Some((held, at + held.text.len()));
-            }
-            *left = left.saturating_sub(1);
-            candidate = candidate.and_then(|held| self.shorter[held]).map(|shorter| shorter as usize);
+        let beside = [(low.checked_sub(1), before), (Some(high), after)];
+        let beside = beside.into_iter().filter_map(|(at, common)| Some((needles.get(at?)?, common)));
+        cut = cut.or_else(|| beside.max_by_key(|(_, common)| *common));
+        let Some(held) = low.checked_sub(1).and_then(|last| needles.get(last)) else { break };
+        let is_whole = before == held.text.len();
+        if is_whole && held.counts(text, at..at + before, path) {
+            return Some((held, at + before));
         }
-        let Neighbour { at: cut, common } = before.into_iter().chain(after).max_by_key(|found| found.common)?;
-        let cut = &self.needles[cut];
-        (common >= PREFIX && cut.is_known_cut()).then_some((cut, at + common))
+        // A shorter one, or none.
+        rest = &rest[..before - usize::from(is_whole)];
     }
+    let (cut, common) = cut?;
+    (common >= PREFIX && cut.is_known_cut()).then_some((cut, at + common))
 }
 
 impl Needle {
     fn beginning(&self) -> &[u8] {
         &self.text[..self.text.len().min(PREFIX)]
+    }
+
+    /// How many bytes it has in common with a text, of which so many are known to be; the others are taken off those
+    /// that may be compared.
+    fn common(&self, text: &[u8], known: usize, left: &mut usize) -> usize {
+        let (own, other) = (&self.text[known..], &text[known..]);
+        let more = own.iter().zip(other).take_while(|(one, other)| one == other).count();
+        // A line of the cache at a time.
+        looked(more / 64 + 1);
+        *left = left.saturating_sub(more + 1);
+        known + more
     }
 
     /// Whether a beginning of it may be it: a JWT's is its algorithm, and an armoured key's its armour.
