@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, cell::Cell, collections::HashSet};
 
-use contrail_exchange::json::{Node, push_pointer};
+use contrail_exchange::json::{Document, Kind, Node, push_pointer};
 
 use super::steps::looked;
 
@@ -12,6 +12,31 @@ pub(crate) enum Token<'d> {
     Root,
     Name(Cow<'d, str>),
     Index(usize),
+}
+
+/// Goes through the names, strings and numbers of a document, with the place of each but the names.
+pub(crate) fn visit<'d>(
+    document: &'d Document,
+    places: &Places<'_>,
+    mut found: impl FnMut(Node<'d>, Option<&dyn Fn() -> String>),
+) {
+    let mut walk: Walk<'d, ()> = Walk::new();
+    let mut pass = |walk: &mut Walk<'d, ()>, token: Option<Token<'d>>, node: Node<'d>| match (node.kind(), token) {
+        (Kind::Array | Kind::Object, Some(token)) => walk.open(token, node, ()),
+        (Kind::String | Kind::Number, Some(token)) => found(node, Some(&|| places.of(walk, &token))),
+        (_, None) => found(node, None),
+        _ => {}
+    };
+    pass(&mut walk, Some(Token::Root), document.root());
+    while let Some((node, ())) = walk.next() {
+        for (at, item) in node.items().enumerate() {
+            pass(&mut walk, Some(Token::Index(at)), item);
+        }
+        for (name, held) in node.entries() {
+            pass(&mut walk, None, name);
+            pass(&mut walk, Some(Token::Name(name.as_str().unwrap_or_default())), held);
+        }
+    }
 }
 
 /// Containers seen so far, each with something to remember beside it.

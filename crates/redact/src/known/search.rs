@@ -10,7 +10,7 @@ use crate::{
     find::{
         hints,
         steps::looked,
-        walk::{Places, Token, Walk},
+        walk::{self, Places},
     },
     kind::{self, MatchScope},
     label,
@@ -122,46 +122,18 @@ impl Redactor {
 
     /// Known secrets in a JSON document, in names, strings and numbers. Ranges are those of its source.
     pub(crate) fn mark_known_json(&self, index: &Index, document: &Document, places: &Places<'_>, out: &mut Vec<Mark>) {
-        if index.is_empty() || !is_worth(index, document.source()) {
+        if !is_worth(index, document.source()) {
             return;
         }
-        let mut walk: Walk<'_, ()> = Walk::new();
-        self.mark_known_value(index, &mut walk, &Token::Root, document.root(), places, out);
-        while let Some((node, ())) = walk.next() {
-            for (at, item) in node.items().enumerate() {
-                self.mark_known_value(index, &mut walk, &Token::Index(at), item, places, out);
-            }
-            for (name, value) in node.entries() {
-                mark_known_string(index, name, None, out);
-                let token = Token::Name(name.as_str().unwrap_or_default());
-                self.mark_known_value(index, &mut walk, &token, value, places, out);
-            }
-        }
-    }
-
-    fn mark_known_value<'d>(
-        &self,
-        index: &Index,
-        walk: &mut Walk<'d, ()>,
-        token: &Token<'d>,
-        node: Node<'d>,
-        places: &Places<'_>,
-        out: &mut Vec<Mark>,
-    ) {
-        match node.kind() {
-            JsonKind::Null | JsonKind::Boolean => {}
-            JsonKind::Number => {
+        walk::visit(document, places, |node, place| match (node.kind(), place) {
+            (JsonKind::Number, Some(place)) => {
                 let raw = node.raw().as_bytes();
                 let known = (kind::match_scope(raw) != MatchScope::Field).then(|| self.memory().known(raw)).flatten();
-                out.extend(known.map(|id| Mark {
-                    place: Some(places.of(walk, token).into()),
-                    number: true,
-                    ..Mark::value(node.span(), id)
-                }));
+                let place = || Some(place().into());
+                out.extend(known.map(|id| Mark { place: place(), number: true, ..Mark::value(node.span(), id) }));
             }
-            JsonKind::String => mark_known_string(index, node, Some(&|| places.of(walk, token)), out),
-            JsonKind::Array | JsonKind::Object => walk.open(token.clone(), node, ()),
-        }
+            _ => mark_known_string(index, node, place, out),
+        });
     }
 }
 
