@@ -5,26 +5,11 @@ use std::ops::Range;
 use super::find::steps::looked;
 
 /// A decoded text; every byte of it knows its place in the source.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct View {
     pub(crate) text: Vec<u8>,
-    /// Ascending, and together all of the text.
-    runs: Vec<Run>,
-    /// Length of the source.
-    end: usize,
-}
-
-/// Units of one kind, one after the other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Run {
-    /// Where it begins in the text.
-    at: u32,
-    /// Where it begins in the source.
-    from: u32,
-    /// Bytes of a unit in the text (one; those of a character that was escaped).
-    decoded: u8,
-    /// Bytes of a unit in the source (one; those of an escape).
-    coded: u8,
+    /// Where in the source the byte or the escape begins that each byte comes from; one more for the end.
+    origins: Vec<u32>,
 }
 
 /// An escape undone.
@@ -73,71 +58,48 @@ impl View {
         next: impl Fn(&[u8]) -> Option<usize>,
         undo: impl Fn(&[u8]) -> Option<Undone>,
     ) -> Option<Self> {
-        /// Runs that there is room for before there is one too many.
-        const RUNS: usize = 64;
-        let mut at = next(source)?;
+        let end = u32::try_from(source.len()).ok()?;
+        let (mut view, mut at, mut copied) = (Self::default(), 0, 0);
+        while let Some(skipped) = source.get(at..).and_then(&next) {
+            at += skipped;
+            let Some(undone) = undo(&source[at..]) else {
+                at += 1;
+                continue;
+            };
+            view.copy(source, copied..at);
+            for byte in &undone.bytes[..usize::from(undone.decoded)] {
+                view.push(*byte, at);
+            }
+            at += usize::from(undone.coded);
+            copied = at;
+        }
+        if copied == 0 {
+            return None;
+        }
         looked(source.len());
-        u32::try_from(source.len()).ok()?;
-        while undo(&source[at..]).is_none() {
-            at += 1 + next(&source[at + 1..])?;
-        }
-        let runs = Vec::with_capacity(RUNS.min(source.len() / 2));
-        let mut view = Self { text: Vec::with_capacity(source.len()), runs, end: source.len() };
-        let mut copied = 0;
-        loop {
-            // Where there is one coding there are often more.
-            while let Some(undone) = undo(&source[at..]) {
-                view.copy(source, copied..at);
-                view.run(at, undone.decoded, undone.coded);
-                match undone.bytes {
-                    [byte, ..] if undone.decoded == 1 => view.text.push(byte),
-                    bytes => view.text.extend_from_slice(&bytes[..usize::from(undone.decoded)]),
-                }
-                at += usize::from(undone.coded);
-                copied = at;
-            }
-            // What is here begins none.
-            match source.get(at + 1..).and_then(&next) {
-                Some(more) => at += 1 + more,
-                None => break,
-            }
-        }
         view.copy(source, copied..source.len());
+        view.origins.push(end);
         Some(view)
     }
 
+    #[allow(clippy::cast_possible_truncation)] // `undo` refuses longer sources
     fn copy(&mut self, source: &[u8], range: Range<usize>) {
-        if !range.is_empty() {
-            self.run(range.start, 1, 1);
-            self.text.extend_from_slice(&source[range]);
-        }
+        self.origins.extend(range.start as u32..range.end as u32);
+        self.text.extend_from_slice(&source[range]);
     }
 
-    /// What comes next is of this kind.
-    #[allow(clippy::cast_possible_truncation)] // `undo` refuses longer sources
-    fn run(&mut self, from: usize, decoded: u8, coded: u8) {
-        if self.runs.last().is_none_or(|last| (last.decoded, last.coded) != (decoded, coded)) {
-            self.runs.push(Run { at: self.text.len() as u32, from: from as u32, decoded, coded });
-        }
+    #[allow(clippy::cast_possible_truncation)] // as above
+    fn push(&mut self, byte: u8, origin: usize) {
+        self.origins.push(origin as u32);
+        self.text.push(byte);
     }
 
     /// Where a range of the decoded text stands in the source; whole escapes only.
     pub(crate) fn source(&self, range: &Range<usize>) -> Range<usize> {
-        let start = self.unit(range.start).start;
-        start..self.unit(range.end.max(range.start + 1) - 1).end
-    }
-
-    /// Where the unit that a byte of the text comes from stands in the source.
-    fn unit(&self, byte: usize) -> Range<usize> {
-        let after = self.runs.partition_point(|run| run.at as usize <= byte);
-        match after.checked_sub(1).and_then(|at| self.runs.get(at)) {
-            Some(run) if byte < self.text.len() => {
-                let unit = (byte - run.at as usize) / usize::from(run.decoded);
-                let start = run.from as usize + unit * usize::from(run.coded);
-                start..start + usize::from(run.coded)
-            }
-            _ => self.end..self.end,
-        }
+        let end = range.end.max(range.start + 1);
+        let last = self.origins[end - 1];
+        let after = self.origins[end..].iter().find(|origin| **origin != last).unwrap_or(&last);
+        self.origins[range.start] as usize..*after as usize
     }
 }
 
