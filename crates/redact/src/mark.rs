@@ -2,6 +2,8 @@
 
 use std::{ops::Range, sync::Arc};
 
+use super::view::View;
+
 /// Which secret; none is ever given to another one.
 pub(crate) type Id = u32;
 
@@ -31,9 +33,10 @@ impl Mark {
         Self { whole: true, ..Self::part(range, secret) }
     }
 
-    /// The same mark in a text that holds this one.
-    pub(crate) fn moved(mut self, map: impl FnOnce(&Range<usize>) -> Range<usize>) -> Self {
-        self.range = map(&self.range);
+    /// The same mark in a text that holds this one from `start` on, as it is or as what `view` was made of.
+    pub(crate) fn within(mut self, start: usize, view: Option<&View>) -> Self {
+        let range = view.map_or_else(|| self.range.clone(), |view| view.source(&self.range));
+        self.range = start + range.start..start + range.end;
         self
     }
 }
@@ -62,18 +65,11 @@ pub(crate) fn merge_overlaps(mut marks: Vec<Mark>) -> Vec<Mark> {
     merged
 }
 
-/// Names and values of a form that is something else are pieces of it, and no places.
-pub(crate) fn nowhere(marks: &mut [Mark]) {
+/// Puts all of these at one place: the empty one is all of a body, none is a piece of another one.
+pub(crate) fn put(marks: &mut [Mark], place: Option<&str>) {
+    let place: Option<Arc<str>> = place.map(Into::into);
     for mark in marks {
-        mark.place = None;
-    }
-}
-
-/// A body without fields has one place: all of it.
-pub(crate) fn in_whole(marks: &mut [Mark]) {
-    let whole: Arc<str> = "".into();
-    for mark in marks {
-        mark.place = Some(Arc::clone(&whole));
+        mark.place.clone_from(&place);
     }
 }
 

@@ -41,9 +41,7 @@ impl Redactor {
                 self.detect_text(content, MAX_CODINGS, &mut marks);
                 let index = self.memory().index();
                 search::find(&index, content, false, &mut marks);
-                for mark in &mut marks {
-                    mark.place = None;
-                }
+                mark::put(&mut marks, None);
                 self.cleaned(content, marks, Vec::new(), 0)
             }
         }

@@ -226,10 +226,8 @@ impl Redactor {
             return;
         }
         let place: Arc<str> = place().into();
-        out.extend(marks.into_iter().map(|mark| {
-            let moved = mark.moved(|range| view.as_ref().map_or_else(|| range.clone(), |view| view.source(range)));
-            Mark { place: Some(Arc::clone(&place)), ..moved.moved(|range| start + range.start..start + range.end) }
-        }));
+        let placed = |mark: Mark| Mark { place: Some(Arc::clone(&place)), ..mark.within(start, view.as_ref()) };
+        out.extend(marks.into_iter().map(placed));
     }
 
     fn detect_content(
@@ -260,11 +258,9 @@ impl Redactor {
                 if in_place && !parsed.is_malformed() {
                     let view = View::unescape(&raw[1..raw.len() - 1]);
                     let place: Arc<str> = place().into();
-                    out.extend(marks.into_iter().map(|mark| {
-                        let moved =
-                            mark.moved(|inner| view.as_ref().map_or_else(|| inner.clone(), |view| view.source(inner)));
-                        let moved = moved.moved(|inner| range.start + inner.start..range.start + inner.end);
-                        Mark { place: Some(Arc::clone(&place)), ..moved }
+                    out.extend(marks.into_iter().map(|mark| Mark {
+                        place: Some(Arc::clone(&place)),
+                        ..mark.within(range.start, view.as_ref())
                     }));
                     return None;
                 }

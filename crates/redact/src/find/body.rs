@@ -22,46 +22,29 @@ impl Redactor {
     pub(super) fn detect_parsed(&self, parsed: &Parsed, content: &[u8], done: &[String], out: &mut Vec<Mark>) -> bool {
         let mut hides = !parsed.beside.is_empty();
         let places = Places::of_body(done);
-        let is_bytes = matches!(parsed.grammar, Grammar::Bytes | Grammar::Mended(_) | Grammar::Nearly);
-        let before = out.len();
+        let is_bytes = parsed.grammar.is_bytes();
         // Where only the look of the bytes says that a value is one, a value that holds a label was read before.
         let by_form = parsed.cut_form().is_some();
         let is_new = |field: &&Field| !(is_bytes || by_form) || !label::holds(field.value.raw(content));
         for grammar in parsed.grammars() {
+            let before = out.len();
+            hides |= !matches!(grammar, Grammar::Json(_));
             match grammar {
-                Grammar::Json(document) => {
-                    hides |= self.detect_json(document, &places, MAX_CODINGS, out);
-                    continue;
-                }
-                Grammar::Form(fields) => {
-                    let before = out.len();
-                    self.detect_fields(content, fields.iter().filter(is_new), true, out);
-                    if by_form {
-                        mark::nowhere(&mut out[before..]);
-                    }
-                }
-                Grammar::Multipart(parts) => {
-                    for part in parts {
-                        self.detect_part(content, part, out);
-                    }
-                }
-                Grammar::Bytes => {
-                    let before = out.len();
-                    self.detect_text(content, MAX_CODINGS, out);
-                    mark::in_whole(&mut out[before..]);
-                }
+                Grammar::Json(document) => hides |= self.detect_json(document, &places, MAX_CODINGS, out),
+                Grammar::Form(fields) => self.detect_fields(content, fields.iter().filter(is_new), true, out),
+                Grammar::Multipart(parts) => parts.iter().for_each(|part| self.detect_part(content, part, out)),
+                Grammar::Bytes => self.detect_text(content, MAX_CODINGS, out),
                 Grammar::Mended(document) => self.detect_mended(document, content, out),
                 Grammar::Nearly => {
-                    let before = out.len();
                     self.detect_text(content, MAX_CODINGS, out);
                     self.detect_malformed(content, 2, out);
-                    mark::in_whole(&mut out[before..]);
                 }
             }
-            hides = true;
-        }
-        if is_bytes {
-            mark::in_whole(&mut out[before..]);
+            if is_bytes || grammar.is_bytes() {
+                mark::put(&mut out[before..], Some(""));
+            } else if by_form && matches!(grammar, Grammar::Form(_)) {
+                mark::put(&mut out[before..], None);
+            }
         }
         hides
     }

@@ -86,7 +86,7 @@ impl Redactor {
         for view in [percent, View::unescape(text), coded(View::entities)].into_iter().flatten() {
             let mut inner = Vec::new();
             self.detect_text(&view.text, depth - 1, &mut inner);
-            out.extend(inner.into_iter().map(|mark| mark.moved(|range| view.source(range))));
+            out.extend(inner.into_iter().map(|mark| mark.within(0, Some(&view))));
         }
     }
 
@@ -177,29 +177,19 @@ impl Redactor {
         out: &mut Vec<Mark>,
         place: Option<&dyn Fn() -> String>,
     ) {
-        let span = node.span();
-        let start = span.start + 1;
-        let inner = &node.document().source()[start..span.end - 1];
+        let range = node.span().start + 1..node.span().end - 1;
+        let inner = &node.document().source()[range.clone()];
         let mut marks = Vec::new();
-        let escaped = if node.plain_text().is_none() { View::unescape(inner) } else { None };
-        match escaped {
-            Some(view) => {
-                self.detect_text(&view.text, depth.saturating_sub(1), &mut marks);
-                marks = marks.into_iter().map(|mark| mark.moved(|range| view.source(range))).collect();
-            }
-            None => self.detect_text(inner, depth.saturating_sub(1), &mut marks),
-        }
+        let view = if node.plain_text().is_none() { View::unescape(inner) } else { None };
+        let text = view.as_ref().map_or(inner, |view| &view.text);
+        self.detect_text(text, depth.saturating_sub(1), &mut marks);
         if marks.is_empty() {
             return;
         }
         let place: Option<Arc<str>> = place.map(|place| place().into());
-        out.extend(marks.into_iter().map(|mark| Mark {
-            whole: mark.range == (0..inner.len()),
-            range: start + mark.range.start..start + mark.range.end,
-            place: place.clone(),
-            number: mark.number,
-            quoted: false,
-            secret: mark.secret,
+        out.extend(marks.into_iter().map(|mark| {
+            let mark = mark.within(range.start, view.as_ref());
+            Mark { whole: mark.range == range, place: place.clone(), ..mark }
         }));
     }
 }

@@ -1,6 +1,6 @@
 //! Secrets in the fields of a form or a query.
 
-use std::{borrow::Cow, ops::Range, sync::Arc};
+use std::{borrow::Cow, ops::Range};
 
 use contrail_exchange::{json::push_pointer, media};
 
@@ -9,7 +9,12 @@ use super::{
     header_names,
     names::{self, FieldContext, is_listed_name, is_listed_value},
 };
-use crate::{Redactor, kind::Kind, mark::Mark, view::View};
+use crate::{
+    Redactor,
+    kind::Kind,
+    mark::{self, Mark},
+    view::View,
+};
 
 /// A field of a form or a query.
 #[derive(Debug)]
@@ -147,11 +152,7 @@ impl Redactor {
                 self.detect_coded(text, &field.value, out);
             }
             if out.len() > before {
-                let place: Arc<str> = field_place(&name).into();
-                for mark in &mut out[before..] {
-                    mark.place = Some(Arc::clone(&place));
-                    // A number inside JSON inside a form keeps its type there; the field itself is text.
-                }
+                mark::put(&mut out[before..], Some(&field_place(&name)));
             }
             self.detect_coded(text, &field.name, out);
         }
@@ -159,13 +160,11 @@ impl Redactor {
 
     /// Recognises the secrets of a name or a value.
     fn detect_coded(&self, text: &[u8], part: &Part, out: &mut Vec<Mark>) {
-        let (plain, start) = (part.decoded(text), part.range().start);
         let mut marks = Vec::new();
-        self.detect_text(plain, MAX_CODINGS - 1, &mut marks);
+        self.detect_text(part.decoded(text), MAX_CODINGS - 1, &mut marks);
         out.extend(marks.into_iter().map(|mark| {
-            let whole = mark.range == (0..plain.len());
-            let moved = mark.moved(|inner| part.view.as_ref().map_or_else(|| inner.clone(), |view| view.source(inner)));
-            Mark { whole, ..moved.moved(|inner| start + inner.start..start + inner.end) }
+            let mark = mark.within(part.range().start, part.view.as_deref());
+            Mark { whole: mark.range == part.range(), ..mark }
         }));
     }
 }

@@ -35,6 +35,13 @@ pub(crate) enum Grammar {
     Nearly,
 }
 
+impl Grammar {
+    /// Whether nothing in it has a place of its own.
+    pub(super) fn is_bytes(&self) -> bool {
+        matches!(self, Self::Bytes | Self::Mended(_) | Self::Nearly)
+    }
+}
+
 /// The body's type calls for parsing, it does not parse, and its secrets cannot be located; as what it can be read
 /// all the same.
 #[derive(Debug)]

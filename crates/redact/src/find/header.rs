@@ -123,8 +123,8 @@ impl Redactor {
             let query = &value[start..end];
             let mut inner = Vec::new();
             self.detect_fields(query, &fields(query).unwrap_or_default(), false, &mut inner);
-            let moved = |mark: Mark| mark.moved(|range| start + range.start..start + range.end);
-            marks.extend(inner.into_iter().map(|mark| Mark { whole: false, place: None, ..moved(mark) }));
+            let part = |mark: Mark| Mark { whole: false, place: None, ..mark.within(start, None) };
+            marks.extend(inner.into_iter().map(part));
             at = end;
         }
     }
@@ -139,8 +139,7 @@ impl Redactor {
                 if set && is_attribute && !is_folded {
                     let mut inner = Vec::new();
                     self.detect_text(&value[range.clone()], 2, &mut inner);
-                    let moved = |mark: Mark| mark.moved(|inner| range.start + inner.start..range.start + inner.end);
-                    marks.extend(inner.into_iter().map(moved));
+                    marks.extend(inner.into_iter().map(|mark| mark.within(range.start, None)));
                 } else {
                     let range = cookie_value(value, range);
                     let id = self.learn(&value[range.clone()], Kind::Cookie);

@@ -37,8 +37,8 @@ impl Redactor {
         let Ok(document) = Document::parse(text.to_vec()) else { return false };
         let mut marks = Vec::new();
         self.detect_json(&document, &Places::of_body(&[]), depth - 1, &mut marks);
-        let moved = |mark: Mark| mark.moved(|range| start + range.start..start + range.end);
-        out.extend(marks.into_iter().map(|mark| Mark { place: None, whole: false, ..moved(mark) }));
+        let part = |mark: Mark| Mark { place: None, whole: false, ..mark.within(start, None) };
+        out.extend(marks.into_iter().map(part));
         true
     }
 }

@@ -1,6 +1,6 @@
 //! The parts of a multipart body, by every boundary, line end and name that a reader may go by.
 
-use std::{ops::Range, sync::Arc};
+use std::ops::Range;
 
 use contrail_exchange::media::{self, LineEnds};
 
@@ -9,7 +9,12 @@ use super::{
     fields::{by_field, field_place},
     grammar::{Grammar, Parsed, Unparsable, bytes, declared_as},
 };
-use crate::{Redactor, kind::Kind, mark::Mark, runs};
+use crate::{
+    Redactor,
+    kind::Kind,
+    mark::{self, Mark},
+    runs,
+};
 
 /// A part of a multipart body, or of one inside it; what stands outside its parts is a part without a name.
 #[derive(Debug)]
@@ -133,19 +138,13 @@ impl Redactor {
         if part.is_base64 {
             self.detect_coded_part(value, kind, part, out);
         }
-        let moved = |marks: Vec<Mark>, start: usize| {
-            marks.into_iter().map(move |mark| mark.moved(|inner| start + inner.start..start + inner.end))
-        };
         let mut marks = Vec::new();
         self.detect_text(&content[part.head.clone()], MAX_CODINGS, &mut marks);
-        out.extend(moved(marks, part.head.start));
+        out.extend(marks.into_iter().map(|mark| mark.within(part.head.start, None)));
         let mut marks = Vec::new();
         self.detect_parsed(&part.inside, value, &[], &mut marks);
-        out.extend(moved(marks, part.body.start));
-        let place: Arc<str> = place.into();
-        for mark in &mut out[before..] {
-            mark.place = Some(Arc::clone(&place));
-        }
+        out.extend(marks.into_iter().map(|mark| mark.within(part.body.start, None)));
+        mark::put(&mut out[before..], Some(&place));
     }
 
     /// Recognises the secrets of a part in base64, which may be broken into lines: all of it is one place.

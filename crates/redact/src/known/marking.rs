@@ -29,7 +29,7 @@ impl Redactor {
                     let before = out.len();
                     mark_known_fields(index, content, fields, out);
                     if parsed.cut_form().is_some() {
-                        mark::nowhere(&mut out[before..]);
+                        mark::put(&mut out[before..], None);
                     }
                 }
                 Grammar::Multipart(parts) => {
@@ -41,15 +41,14 @@ impl Redactor {
                         self.mark_known_parsed(index, &part.inside, &content[part.body.clone()], &mut marks);
                         out.extend(marks.into_iter().enumerate().map(|(at, mark)| {
                             let start = if at < heads { part.head.start } else { part.body.start };
-                            let moved = mark.moved(|inner| start + inner.start..start + inner.end);
-                            Mark { place: Some(Arc::clone(&place)), ..moved }
+                            Mark { place: Some(Arc::clone(&place)), ..mark.within(start, None) }
                         }));
                     }
                 }
                 Grammar::Bytes | Grammar::Mended(_) | Grammar::Nearly => {
                     let before = out.len();
                     search::find(index, content, false, out);
-                    mark::in_whole(&mut out[before..]);
+                    mark::put(&mut out[before..], Some(""));
                 }
             }
         }
@@ -76,7 +75,7 @@ pub(crate) fn mark_known_fields(index: &Index, text: &[u8], fields: &[Field], ou
             out.extend(marks.into_iter().map(|mark| Mark {
                 whole: mark.range == (0..range.len()),
                 place: place.clone(),
-                ..mark.moved(|inner| range.start + inner.start..range.start + inner.end)
+                ..mark.within(range.start, None)
             }));
         }
     }

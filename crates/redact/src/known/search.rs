@@ -143,7 +143,6 @@ fn mark_known_string(index: &Index, node: Node<'_>, place: Option<&dyn Fn() -> S
     if !is_worth(index, inner) {
         return;
     }
-    let start = node.span().start + 1;
     let mut found = Vec::new();
     // The text itself first; what its escapes stand for comes from the view.
     find(index, inner, false, &mut found);
@@ -155,9 +154,8 @@ fn mark_known_string(index: &Index, node: Node<'_>, place: Option<&dyn Fn() -> S
     let place: Option<Arc<str>> = place.map(|place| place().into());
     out.extend(found.into_iter().map(|mark| Mark {
         whole: mark.range == (0..inner.len()),
-        range: start + mark.range.start..start + mark.range.end,
         place: place.clone(),
-        ..mark
+        ..mark.within(node.span().start + 1, None)
     }));
 }
 

@@ -28,7 +28,7 @@ impl Redactor {
         for view in [View::percent(text, false), View::unescape(text), View::entities(text)].into_iter().flatten() {
             let mut inner = Vec::new();
             self.detect_malformed(&view.text, depth - 1, &mut inner);
-            out.extend(inner.into_iter().map(|mark| mark.moved(|range| view.source(range))));
+            out.extend(inner.into_iter().map(|mark| mark.within(0, Some(&view))));
         }
     }
 }
