@@ -34,30 +34,12 @@ impl Redaction<'_> {
 
     pub(super) fn detect_target(&self, target: &Target) -> (Vec<Mark>, Vec<Mark>) {
         let (mut path, mut query) = (Vec::new(), Vec::new());
-        if self.is_plain_target(target) {
-            return (path, query);
-        }
         self.redactor.detect_text(target.path().as_bytes(), 2, &mut path);
         if let Some(text) = target.query() {
             let fields = fields::fields(text.as_bytes()).unwrap_or_default();
             self.redactor.detect_fields(text.as_bytes(), &fields, false, &mut query);
         }
         (path, query)
-    }
-
-    /// Whether there is nothing to recognise in a target, nor by the name of the field that its query is.
-    fn is_plain_target(&self, target: &Target) -> bool {
-        let text = target.path_and_query.as_bytes();
-        self.redactor.hints(text).is_none()
-            && match memchr::memchr(b'?', text) {
-                // Without an `&` there is one field, without a coding or a `+` its name is as it stands.
-                Some(query) => {
-                    !self.redactor.plan.names_parameters()
-                        && memchr::memchr2(b'+', b'&', text).is_none()
-                        && fields::is_plain_field(&text[query + 1..])
-                }
-                None => true,
-            }
     }
 
     pub(super) fn write_target(

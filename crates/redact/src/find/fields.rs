@@ -99,15 +99,6 @@ fn is_word(value: &[u8]) -> bool {
     is(u8::is_ascii_lowercase) || is(u8::is_ascii_uppercase)
 }
 
-/// Whether the name of a form's only field, in which nothing is coded, says nothing of its value.
-pub(crate) fn is_plain_field(field: &[u8]) -> bool {
-    let name = field.split(|byte| *byte == b'=').next().unwrap_or_default();
-    std::str::from_utf8(name).is_ok_and(|name| {
-        let last = last_name(name);
-        names::by_name(last, FieldContext::Parameter).is_none() && names::personal(last).is_none()
-    })
-}
-
 pub(crate) fn field_place(name: &str) -> String {
     let mut place = String::new();
     push_pointer(&mut place, name);
