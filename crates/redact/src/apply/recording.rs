@@ -100,7 +100,8 @@ impl Redactor {
                 let place = || walk.pointer(&token);
                 match (&pair, &media) {
                     (Some((pairs, held, _)), _) if text == "value" => {
-                        self.detect_pair(*pairs, held, value, &place, &mut marks);
+                        let found = self.detect_pair(*pairs, held, value.as_str().unwrap_or_default().as_bytes());
+                        put_in(value, found, &place, &mut marks);
                     }
                     (_, Some(media)) if text == "text" && !value.as_str().unwrap_or_default().is_empty() => {
                         let encoded = is_base64(node);
@@ -108,16 +109,15 @@ impl Redactor {
                         coded.extend(self.detect_content(media, value, encoded, done, &place, &mut marks));
                     }
                     _ if matches!(&**text, "url" | "redirectURL") => {
-                        self.detect_pair(Pairs::Addresses, text, value, &place, &mut marks);
+                        let address = value.as_str().unwrap_or_default();
+                        put_in(value, self.detect_pair(Pairs::Addresses, text, address.as_bytes()), &place, &mut marks);
                     }
                     _ if names::is_listed_value(text)
                         && let Some(kind) = *listed =>
                     {
                         let secret = value.as_str().unwrap_or_default();
                         self.detect_text(secret.as_bytes(), 1, &mut Vec::new());
-                        let range = value.span().start + 1..value.span().end - 1;
-                        let id = self.learn(secret.as_bytes(), kind);
-                        marks.extend(id.map(|id| Mark { place: Some(place().into()), ..Mark::value(range, id) }));
+                        put_in(value, self.all_of(secret.as_bytes(), kind), &place, &mut marks);
                     }
                     _ => self.detect_string(value, MAX_CODINGS, &mut marks, Some(&place)),
                 }
@@ -183,51 +183,36 @@ impl Redactor {
         Some((text[1..text.len() - 1].to_owned(), secret))
     }
 
-    fn detect_pair(&self, pairs: Pairs, name: &str, value: Node<'_>, place: &dyn Fn() -> String, out: &mut Vec<Mark>) {
-        let text = value.as_str().unwrap_or_default();
-        let raw = value.raw().as_bytes();
-        let view = View::unescape(&raw[1..raw.len() - 1]);
-        let start = value.span().start + 1;
-        let mut marks = Vec::new();
-        match pairs {
-            Pairs::Headers => {
-                match HeaderName::from_bytes(name.trim().as_bytes()) {
-                    Ok(name) => marks = self.detect_header(&name, text.as_bytes()),
-                    // No field has such a name; some other tool wrote it.
-                    Err(_) => match header_names::by_listed_name(name) {
-                        Some(kind) => {
-                            let whole = |id| Mark::value(0..text.len(), id);
-                            marks.extend(self.learn(text.as_bytes(), kind).map(whole));
-                        }
-                        None => self.detect_text(text.as_bytes(), 2, &mut marks),
-                    },
+    /// The secrets of a value by what it is and by the name beside it.
+    fn detect_pair(&self, pairs: Pairs, name: &str, value: &[u8]) -> Vec<Mark> {
+        let kind = match pairs {
+            Pairs::Headers => match HeaderName::from_bytes(name.trim().as_bytes()) {
+                Ok(name) => return self.detect_header(&name, value),
+                // No field has such a name; some other tool wrote it.
+                Err(_) => header_names::by_listed_name(name),
+            },
+            Pairs::Addresses => None,
+            Pairs::Cookies => Some(Kind::Cookie),
+            Pairs::Parameters => names::by_name(name, FieldContext::Parameter)
+                .filter(|kind| names::selects(name, *kind, value))
+                .or_else(|| self.plan.is_key_parameter(name).then_some(Kind::ApiKey)),
+        };
+        match kind {
+            Some(kind) => self.all_of(value, kind),
+            None => {
+                let mut marks = Vec::new();
+                self.detect_text(value, MAX_CODINGS - 1, &mut marks);
+                if pairs == Pairs::Addresses {
+                    self.detect_addresses(value, &mut marks);
                 }
-            }
-            Pairs::Addresses => {
-                self.detect_text(text.as_bytes(), MAX_CODINGS - 1, &mut marks);
-                self.detect_addresses(text.as_bytes(), &mut marks);
-            }
-            Pairs::Cookies => {
-                marks.extend(self.learn(text.as_bytes(), Kind::Cookie).map(|id| Mark::value(0..text.len(), id)));
-            }
-            Pairs::Parameters => {
-                let kind = names::by_name(name, FieldContext::Parameter)
-                    .filter(|kind| names::selects(name, *kind, text.as_bytes()))
-                    .or_else(|| self.plan.is_key_parameter(name).then_some(Kind::ApiKey));
-                match kind {
-                    Some(kind) => {
-                        marks.extend(self.learn(text.as_bytes(), kind).map(|id| Mark::value(0..text.len(), id)));
-                    }
-                    None => self.detect_text(text.as_bytes(), MAX_CODINGS - 1, &mut marks),
-                }
+                marks
             }
         }
-        if marks.is_empty() {
-            return;
-        }
-        let place: Arc<str> = place().into();
-        let placed = |mark: Mark| Mark { place: Some(Arc::clone(&place)), ..mark.within(start, view.as_ref()) };
-        out.extend(marks.into_iter().map(placed));
+    }
+
+    /// All of a value is a secret.
+    fn all_of(&self, value: &[u8], kind: Kind) -> Vec<Mark> {
+        self.learn(value, kind).map(|id| Mark::value(0..value.len(), id)).into_iter().collect()
     }
 
     fn detect_content(
@@ -240,8 +225,6 @@ impl Redactor {
         out: &mut Vec<Mark>,
     ) -> Option<Coded> {
         let text = value.as_str().unwrap_or_default();
-        let raw = value.raw().as_bytes();
-        let range = value.span().start + 1..value.span().end - 1;
         let content = if encoded { BASE64_STANDARD.decode(text.as_bytes()).ok() } else { None };
         let in_place = content.is_none();
         let mut body = Body::whole(content.unwrap_or_else(|| text.as_bytes().to_vec()));
@@ -256,21 +239,29 @@ impl Redactor {
                 self.detect_body(parsed, &body, &mut marks);
                 // A malformed body's labels may need quotes.
                 if in_place && !parsed.is_malformed() {
-                    let view = View::unescape(&raw[1..raw.len() - 1]);
-                    let place: Arc<str> = place().into();
-                    out.extend(marks.into_iter().map(|mark| Mark {
-                        place: Some(Arc::clone(&place)),
-                        ..mark.within(range.start, view.as_ref())
-                    }));
+                    put_in(value, marks, place, out);
                     return None;
                 }
             }
         }
+        let range = value.span().start + 1..value.span().end - 1;
         Some(Coded { range, place: place(), body, encoded: !in_place, parsed: parsed.ok() })
     }
 }
 
-/// A HAR file, or an entry of one (a line of a journal).
+/// Puts the marks of a string's text where the string stands.
+fn put_in(value: Node<'_>, marks: Vec<Mark>, place: &dyn Fn() -> String, out: &mut Vec<Mark>) {
+    if marks.is_empty() {
+        return;
+    }
+    let raw = value.raw().as_bytes();
+    let view = View::unescape(&raw[1..raw.len() - 1]);
+    let place: Arc<str> = place().into();
+    let start = value.span().start + 1;
+    let placed = |mark: Mark| Mark { place: Some(Arc::clone(&place)), ..mark.within(start, view.as_ref()) };
+    out.extend(marks.into_iter().map(placed));
+}
+
 /// The header that declares a media type; none where the type cannot be a header.
 pub(super) fn content_type(media: &str) -> Headers {
     HeaderValue::from_str(media)
@@ -281,6 +272,7 @@ pub(super) fn content_type(media: &str) -> Headers {
         .collect()
 }
 
+/// Whether a document is a HAR file, or an entry of one (a line of a journal).
 pub(super) fn is_recording(document: &Document) -> bool {
     // A mended document may name a member twice.
     document.root().entries().any(|(name, value)| {
