@@ -13,13 +13,12 @@ expression!(
     PEM,
     r"(?-u)-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\z)"
 );
-expression!(PUTTY, r"(?-u)Private-Lines: [0-9]+\r?\n((?:[A-Za-z0-9+/=]+(?:\r?\n|\z))+)");
 expression!(SCHEME, r"(?i-u)\b(bearer|basic|dpop|token|negotiate|ntlm)[ \t]+([A-Za-z0-9._~+/!-]{8,}=*)");
 // Passwords before the `@` of what is no URL: of Oracle's driver for Java, and of MySQL's for Go.
 expression!(DRIVER, r#"(?-u)(?:jdbc:oracle:[a-z0-9]+:[^\s/"@]+/([^\s"@]+)@|:([^\s"@]+)@(?:tcp|unix)\()"#);
 /// Texts of which each of these shapes holds one.
 pub(crate) const WORDS: &[&str] =
-    &["PRIVATE KEY", "private-lines", "bearer", "basic", "negotiate ", "ntlm ", "jdbc:oracle", "@tcp(", "@unix("];
+    &["PRIVATE KEY", "bearer", "basic", "negotiate ", "ntlm ", "jdbc:oracle", "@tcp(", "@unix("];
 
 /// Texts of which each telephone number and address holds one.
 pub(crate) const PERSONAL_WORDS: &[&str] = &["@", "\"+"];
@@ -31,10 +30,6 @@ pub(crate) const PERSONAL_WORDS: &[&str] = &["@", "\"+"];
 pub(crate) fn find(text: &[u8], mut emit: impl FnMut(Range<usize>, Kind)) {
     if let Some(pem) = &*PEM {
         pem.find_iter(text).for_each(|hit| emit(hit.range(), Kind::PrivateKey));
-    }
-    if let Some(putty) = &*PUTTY {
-        let lines = putty.captures_iter(text).filter_map(|hit| hit.get(1));
-        lines.for_each(|lines| emit(lines.range(), Kind::PrivateKey));
     }
     if let Some(driver) = DRIVER.as_ref().filter(|_| memchr::memchr(b'@', text).is_some()) {
         let passwords = driver.captures_iter(text).filter_map(|hit| hit.get(1).or_else(|| hit.get(2)));
@@ -202,7 +197,7 @@ mod tests {
 
     #[test]
     fn every_expression_compiles() {
-        for expression in [&ACCOUNT, &DRIVER, &PEM, &PUTTY, &SCHEME] {
+        for expression in [&ACCOUNT, &DRIVER, &PEM, &SCHEME] {
             assert!(expression.is_some());
         }
     }
@@ -212,8 +207,6 @@ mod tests {
         let key = "-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----";
         assert_eq!(all(&format!("a {key} b")), [(key.to_owned(), Kind::PrivateKey)]);
         assert_eq!(all("-----BEGIN PRIVATE KEY-----\nMIIEcut")[0].0.len(), 35);
-        let lines = "AAAAgQC1\nx8s7df==\n";
-        assert_eq!(all(&format!("Private-Lines: 2\n{lines}Private-MAC: 1f\n"))[0].0, lines);
         assert!(all("-----BEGIN CERTIFICATE-----\nMIIE\n-----END CERTIFICATE-----").is_empty());
     }
 

@@ -72,7 +72,6 @@ fn a_secret_is_masked_in_a_body_of_any_notation_that_names_it() {
         ("text/plain", "Your password is @\n".to_owned()),
         ("text/plain", "Your new password is: @\n".to_owned()),
         ("text/plain", "[a]\nclient_secret = ab;@\n".to_owned()),
-        ("text/plain", "PuTTY-User-Key-File-2: ssh-rsa\nPrivate-Lines: 1\n@\n".to_owned()),
         ("text/html", r#"<form><input type="hidden" name="SAMLResponse" value="@"></form>"#.to_owned()),
         ("text/html", r"<form><input value='@' type=hidden name=code></form>".to_owned()),
         ("text/html", r#"<meta name="csrf-token" content="@">"#.to_owned()),

@@ -47,8 +47,8 @@ pub(super) fn find_curl(text: &[u8], emit: &mut Emit<'_>) {
 pub(super) fn find(text: &[u8], nearly: Option<&[&str]>, emit: &mut Emit<'_>) {
     let holds = |name: &str| nearly.is_some() && memchr::memmem::find(text, name.as_bytes()).is_some();
     let (has_key_type, has_oauth) = (holds("kty"), OAUTH.iter().any(|name| holds(name)));
-    let (looks, plain, comments) = (Cell::new(0), Cell::new((0, false)), Default::default());
-    let reading = Reading { text, nearly, has_key_type, has_oauth, looks, plain, comments };
+    let (looks, plain) = (Cell::new(0), Cell::new((0, false)));
+    let reading = Reading { text, nearly, has_key_type, has_oauth, looks, plain };
     let mut at = 0;
     // The kind that `name: password` gives to the `value: …` beside it, and where that name ends.
     let mut listed = None;
@@ -132,8 +132,6 @@ struct Reading<'t> {
     /// The end of a value without quotes that does not look random, and whether a `=` is before it: no part of it up to
     /// this end looks random either.
     plain: Cell<(usize, bool)>,
-    /// Where the next comment of each sort ends, from a place on.
-    comments: [Cell<(usize, usize)>; 2],
 }
 
 impl<'t> Reading<'t> {
@@ -144,26 +142,20 @@ impl<'t> Reading<'t> {
         end
     }
 
-    /// Past white space, and comments where the text is nearly JSON.
+    /// Past white space, and short comments where the text is nearly JSON.
     fn blank(&self, mut at: usize) -> usize {
+        /// Longer than comments of a line, and short enough to look for its end anywhere.
+        const MAX_COMMENT: usize = 128;
         loop {
             at = skip(self.text, at, |byte| byte.is_ascii_whitespace());
-            let (comment, end) = match &self.text[at..] {
-                [b'/', b'*', ..] if self.nearly.is_some() => (&self.comments[0], &b"*/"[..]),
-                [b'/', b'/', ..] if self.nearly.is_some() => (&self.comments[1], &b"\n"[..]),
+            let rest = &self.text[at..self.text.len().min(at + MAX_COMMENT)];
+            let end = match rest {
+                [b'/', b'*', ..] if self.nearly.is_some() => &b"*/"[..],
+                [b'/', b'/', ..] if self.nearly.is_some() => b"\n",
                 _ => return at,
             };
-            let (from, until) = comment.get();
-            if !(from..until).contains(&at) {
-                let rest = &self.text[at..];
-                let length = memchr::memmem::find(rest, end).map(|found| found + end.len());
-                self.looked(at, at + length.unwrap_or(rest.len()));
-                comment.set((at, length.map_or(usize::MAX, |length| at + length)));
-            }
-            match comment.get() {
-                (_, usize::MAX) => return at,
-                (_, until) => at = until,
-            }
+            let Some(length) = memchr::memmem::find(rest, end) else { return at };
+            at = self.looked(at, at + length + end.len());
         }
     }
 
@@ -205,16 +197,12 @@ impl<'t> Reading<'t> {
             let next = self.blank(at + 1);
             return text.get(next).is_some_and(|byte| is_quote(*byte)).then(|| word(next)).flatten();
         }
-        // An option of a command, a variable (`ENV API_TOKEN …`), a line of `.netrc`.
+        // An option of a command, a variable (`ENV API_TOKEN …`).
         let is_variable =
             || text[name.clone()].iter().all(|byte| byte.is_ascii_uppercase() || matches!(byte, b'_' | b'0'..=b'9'));
-        let is_login = || {
-            let mut words = text[..name.start].trim_ascii_end().rsplit(u8::is_ascii_whitespace);
-            &text[name.clone()] == b"password" && words.nth(1) == Some(b"login")
-        };
         let is_line = || memchr::memchr2(b'\r', b'\n', &text[name.end..at]).is_none();
         let is_option = text[name.start] == b'-' && rest.first() != Some(&b'-');
-        if is_option || !quoted && is_line() && (is_variable() || is_login()) { word(at) } else { None }
+        if is_option || !quoted && is_line() && is_variable() { word(at) } else { None }
     }
 
     /// The kind that the name behind this sign gives to the value beside it.

@@ -15,7 +15,6 @@ fn a_secret_among_the_arguments_of_a_command_is_one() {
         "curl --user=me:Q1w2e3r4t5y6 https://x",
         "login --password Q1w2e3r4t5y6",
         "ENV API_TOKEN Q1w2e3r4t5y6",
-        "machine a.example login me password Q1w2e3r4t5y6",
         "cli --api-key 'Q1w2e3r4t5y6' x",
         "--client-secret Q1w2e3r4t5y6",
     ] {

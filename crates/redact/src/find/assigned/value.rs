@@ -165,42 +165,17 @@ impl Reading<'_> {
         Value { range: inner..end, shorter: shorter.into_iter().collect() }
     }
 
-    /// The object or array that begins at `at`, whether its strings are read as such or not; strings in it that look
-    /// random are known where they come again.
+    /// The object or array that begins at `at`: where it ends is in doubt, so all that follows belongs to it. Strings in
+    /// it that look random are known where they come again.
     fn container(&self, at: usize) -> Value {
-        let end = self.looked(at, self.balanced(at, false).max(self.balanced(at, true)));
         let (mut shorter, mut last) = (Vec::new(), None);
-        for quote in memchr::memchr3_iter(b'"', b'\'', b'`', &self.text[at..end]).map(|quote| at + quote) {
+        self.looked(at, self.text.len());
+        for quote in memchr::memchr3_iter(b'"', b'\'', b'`', &self.text[at..]).map(|quote| at + quote) {
             if let Some(start) = last.replace(quote + 1).filter(|start| kind::is_opaque(&self.text[*start..quote])) {
                 shorter.push(start..quote);
             }
         }
-        Value { range: at..end, shorter }
-    }
-
-    fn balanced(&self, at: usize, strings: bool) -> usize {
-        let mut open = 0_usize;
-        let mut inside = None;
-        let mut escaped = false;
-        for (offset, byte) in self.text[at..].iter().enumerate() {
-            if std::mem::take(&mut escaped) {
-                continue;
-            }
-            match (byte, inside) {
-                (b'\\', _) => escaped = strings,
-                (byte, Some(quote)) if *byte == quote => inside = None,
-                (byte, None) if strings && is_quote(*byte) => inside = Some(*byte),
-                (b'{' | b'[', None) => open += 1,
-                (b'}' | b']', None) => {
-                    open -= 1;
-                    if open == 0 {
-                        return at + offset + 1;
-                    }
-                }
-                _ => {}
-            }
-        }
-        self.text.len()
+        Value { range: at..self.text.len(), shorter }
     }
 
     /// A value without a quote before it. It goes on beyond what may separate it from another, unless another field

@@ -36,7 +36,7 @@ fn a_secret_in_text_that_is_nearly_json_is_found_by_its_name() {
         (r#"{"password":"a"b","c":1"#, r##"{"password":"#","c":1"##),
         (r#"{"email":"a@b.example,"password":"s3","a":1}"#, r##"{"email":"a@b.example,"password":"#","a":1}"##),
         // Containers, numbers, words, empty values.
-        (r#"{"tokens":["a]","b"],"c":1"#, r#"{"tokens":#,"c":1"#),
+        (r#"{"a":0,"tokens":["a]","b"],"c":1"#, r#"{"a":0,"tokens":#"#),
         (r#"{"pin":1234,"a":1"#, r#"{"pin":#,"a":1"#),
         (r#"{"token":null,"max_tokens":5,"secret":"""#, r#"{"token":null,"max_tokens":5,"secret":"""#),
         // JSON in JSON.
