@@ -13,7 +13,6 @@ use crate::{
     Redactor,
     kind::Kind,
     mark::{self, Mark},
-    runs,
 };
 
 /// A part of a multipart body, or of one inside it; what stands outside its parts is a part without a name.
@@ -25,8 +24,6 @@ pub(crate) struct Part {
     pub(crate) others: Vec<String>,
     pub(crate) head: Range<usize>,
     pub(crate) body: Range<usize>,
-    /// By its `Content-Transfer-Encoding`.
-    is_base64: bool,
     pub(crate) inside: Parsed,
 }
 
@@ -76,14 +73,7 @@ fn read_parts(content: &[u8], boundaries: &[Vec<u8>], nested: usize) -> Result<V
                 if !content[range.clone()].trim_ascii().is_empty() {
                     let inside = bytes(&content[range.clone()], nested);
                     let head = range.start..range.start;
-                    parts.push(Part {
-                        name: String::new(),
-                        others: Vec::new(),
-                        head,
-                        body: range,
-                        is_base64: false,
-                        inside,
-                    });
+                    parts.push(Part { name: String::new(), others: Vec::new(), head, body: range, inside });
                 }
             }
             for media::Part { head, body } in found.parts {
@@ -95,12 +85,11 @@ fn read_parts(content: &[u8], boundaries: &[Vec<u8>], nested: usize) -> Result<V
 }
 
 fn part(content: &[u8], head: Range<usize>, body: Range<usize>, nested: usize) -> Result<Part, NoMultipart> {
-    let (mut name, mut declared, mut is_base64) = (None, None, false);
+    let (mut name, mut declared) = (None, None);
     for (field, value) in media::part_fields(&content[head.clone()]) {
         match field.as_str() {
             "content-disposition" if name.is_none() => name = media::parameter(&value, "name"),
             "content-type" if declared.is_none() => declared = Some(value),
-            "content-transfer-encoding" => is_base64 |= value.eq_ignore_ascii_case(b"base64"),
             _ => {}
         }
     }
@@ -115,7 +104,7 @@ fn part(content: &[u8], head: Range<usize>, body: Range<usize>, nested: usize) -
         Some(declared) => declared_as(&declared, inner, nested).unwrap_or_else(|Unparsable(parsed)| parsed),
         None => bytes(inner, nested),
     };
-    Ok(Part { name: name.map(lossy).unwrap_or_default(), others, head, body, is_base64, inside })
+    Ok(Part { name: name.map(lossy).unwrap_or_default(), others, head, body, inside })
 }
 
 fn has_bare_line_feed(content: &[u8]) -> bool {
@@ -135,9 +124,6 @@ impl Redactor {
             self.detect_text(value, 1, &mut Vec::new());
             out.extend(self.learn(value, kind).map(|id| Mark::value(part.body.clone(), id)));
         }
-        if part.is_base64 {
-            self.detect_coded_part(value, kind, part, out);
-        }
         let mut marks = Vec::new();
         self.detect_text(&content[part.head.clone()], MAX_CODINGS, &mut marks);
         out.extend(marks.into_iter().map(|mark| mark.within(part.head.start, None)));
@@ -145,17 +131,5 @@ impl Redactor {
         self.detect_parsed(&part.inside, value, &[], &mut marks);
         out.extend(marks.into_iter().map(|mark| mark.within(part.body.start, None)));
         mark::put(&mut out[before..], Some(&place));
-    }
-
-    /// Recognises the secrets of a part in base64, which may be broken into lines: all of it is one place.
-    fn detect_coded_part(&self, value: &[u8], kind: Option<Kind>, part: &Part, out: &mut Vec<Mark>) {
-        let letters: Vec<u8> = value.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect();
-        let Some(plain) = runs::base64(&letters) else { return };
-        if let Some(kind) = kind {
-            self.learn(&plain, kind);
-        }
-        let mut inner = Vec::new();
-        self.detect_plain(&plain, MAX_CODINGS, &mut inner);
-        out.extend(inner.first().map(|mark| Mark::value(part.body.clone(), mark.secret)));
     }
 }
