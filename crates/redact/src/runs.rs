@@ -14,17 +14,11 @@ use super::find::steps::looked;
 /// Shortest run that is looked at.
 pub(crate) const MIN_RUN: usize = 16;
 
-/// What a run is taken for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Coding {
-    Base64,
-    Hex,
-}
-
 /// A text that stands in another one in base64 or hex.
 pub(crate) struct Decoded {
     pub(crate) plain: Vec<u8>,
-    pub(crate) coding: Coding,
+    /// Base64 otherwise.
+    pub(crate) is_hex: bool,
     /// The run, with its padding and the breaks of its lines.
     place: Range<usize>,
     /// The letters before the first that counts, where a `/` may separate words rather than stand for six bits.
@@ -61,18 +55,18 @@ pub(crate) fn decode(text: &[u8], mut found: impl FnMut(&Decoded)) {
         for first in alignments(&letters) {
             let skipped = has_words.then_some(first);
             let plain = from_base64(&letters[first..]);
-            found(Decoded { plain, coding: Coding::Base64, place: place.clone(), skipped });
+            found(Decoded { plain, is_hex: false, place: place.clone(), skipped });
         }
         for place in pieces(text, &run, |byte| byte != b'/').filter(|_| has_words) {
             for first in alignments(&text[place.clone()]) {
                 let plain = from_base64(&text[place.start + first..place.end]);
-                found(Decoded { plain, coding: Coding::Base64, place: place.clone(), skipped: None });
+                found(Decoded { plain, is_hex: false, place: place.clone(), skipped: None });
             }
         }
         for place in pieces(text, &run, |byte| byte.is_ascii_hexdigit()) {
             for first in 0..2 {
                 let plain = from_hex(&text[place.start + first..place.end]);
-                found(Decoded { plain, coding: Coding::Hex, place: place.clone(), skipped: None });
+                found(Decoded { plain, is_hex: true, place: place.clone(), skipped: None });
             }
         }
     }

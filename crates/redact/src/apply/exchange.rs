@@ -47,12 +47,13 @@ impl Redactor {
 
     /// Recognises the secrets of an exchange that is not recorded, so that they are replaced wherever they come again.
     pub fn recognise(&self, exchange: &Exchange) {
-        Redaction::new(self, None).recognise(&exchange.request, exchange.response.as_ref());
+        let (mut request, mut response) = (exchange.request.clone(), exchange.response.clone());
+        Redaction::new(self, None).messages(&mut request, response.as_mut());
     }
 
     /// Recognises the secrets of header fields that are recorded nowhere (an interim answer's).
     pub fn recognise_headers(&self, headers: &Headers) {
-        Redaction::new(self, None).recognise_headers(headers);
+        Redaction::new(self, None).read_head(headers, true);
     }
 
     /// Takes secrets, known ones in any coding and others by shape and name, out of a text for people (an error, a

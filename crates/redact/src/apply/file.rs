@@ -15,7 +15,6 @@ use crate::{
     Bounds, Redacted, Redactor,
     find::{detect::MAX_CODINGS, grammar::Unparsable, walk::Places},
     known::search,
-    label,
     mark::{self, Mark},
 };
 
@@ -62,7 +61,7 @@ impl Redactor {
         let mut marks = Vec::new();
         self.detect_body(&parsed, &body, &mut marks);
         let index = self.memory().index();
-        self.mark_known_body(&index, &parsed, &body, &mut marks);
+        self.mark_known_body(&index, &parsed, content, &mut marks);
         self.cleaned(content, marks, Vec::new(), 0)
     }
 
@@ -72,15 +71,12 @@ impl Redactor {
         let mut edits = Vec::new();
         let sighting = |offset, at, id| {
             let secret = memory.secret(id);
-            let label = label::text(secret.kind, secret.number, Bounds::default());
-            Sighting { offset, at, kind: secret.kind.name(), label }
+            Sighting { offset, at, kind: secret.kind.name(), label: secret.label(false, Bounds::default()) }
         };
         for mark in mark::merge_overlaps(marks) {
-            let secret = memory.secret(mark.secret);
-            let sighting = sighting(mark.range.start, mark.place, mark.secret);
-            let label = if mark.number { secret.number.to_string() } else { sighting.label.clone() };
+            let label = memory.secret(mark.secret).label(mark.number, Bounds::default());
+            sightings.push(sighting(mark.range.start, mark.place, mark.secret));
             edits.push((mark.range, label.into_bytes()));
-            sightings.push(sighting);
         }
         for (range, text, found) in others {
             sightings.extend(found.map(|(place, id)| sighting(range.start, Some(place.into()), id)));

@@ -51,22 +51,6 @@ impl Redaction<'_> {
         }
     }
 
-    /// Recognises the secrets of both messages, and replaces nothing.
-    pub(crate) fn recognise(&mut self, request: &Request, response: Option<&Response>) {
-        self.detect_method(&request.method);
-        self.detect_target(&request.target);
-        self.detect_credential(&request.credential);
-        self.read(&request.headers, &request.body, false);
-        if let Some(response) = response {
-            self.read(&response.headers, &response.body, true);
-        }
-    }
-
-    /// Recognises the secrets of a response's header fields.
-    pub(crate) fn recognise_headers(&mut self, headers: &Headers) {
-        self.read_head(headers, true);
-    }
-
     fn read(&mut self, headers: &Headers, body: &Body, response: bool) -> Noticed {
         let mut reading = Noticed {
             head: self.read_head(headers, response),
@@ -117,7 +101,7 @@ impl Redaction<'_> {
             return;
         }
         let mut marks = reading.body;
-        self.redactor.mark_known_body(index, parsed, body, &mut marks);
+        self.redactor.mark_known_body(index, parsed, &body.content, &mut marks);
         self.remember(&marks, &body.content, response);
         self.remember_pieces(parsed, &marks, &body.content);
         let mut places: Vec<Arc<str>> = marks.iter().filter_map(|mark| mark.place.clone()).collect();

@@ -172,7 +172,7 @@ impl Redactor {
         let body = &coded.body;
         let mut marks = Vec::new();
         self.detect_body(parsed, body, &mut marks);
-        self.mark_known_body(index, parsed, body, &mut marks);
+        self.mark_known_body(index, parsed, &body.content, &mut marks);
         let secret = marks.first()?.secret;
         let new = Redaction::new(self, None).replaced(&body.content, marks, None)?;
         if coded.encoded {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use contrail_exchange::json;
 
 use crate::{
-    Bounds, Redactor, Touched, label,
+    Bounds, Redactor, Touched,
     mark::{self, Mark},
 };
 
@@ -76,11 +76,7 @@ impl<'r> Redaction<'r> {
                     memory.see(mark.secret);
                     memory.secret(mark.secret)
                 };
-                let label = if mark.number {
-                    secret.number.to_string()
-                } else {
-                    label::text(secret.kind, secret.number, self.bounds(&mark, body))
-                };
+                let label = secret.label(mark.number, self.bounds(&mark, body));
                 let label = if mark.quoted { format!("\"{label}\"") } else { label };
                 (mark.range, label.into_bytes())
             })

@@ -140,11 +140,7 @@ impl Redaction<'_> {
                 continue;
             }
             let secret = self.redactor.memory().secret(mark.secret);
-            let label = if mark.number {
-                secret.number.to_string()
-            } else {
-                label::text(secret.kind, secret.number, self.bounds(mark, Some(response)))
-            };
+            let label = secret.label(mark.number, self.bounds(mark, Some(response)));
             self.form_values.push(FormValue { response, place: place.clone(), value: lossy(value), label });
         }
     }

@@ -76,7 +76,7 @@ impl Redactor {
             self.detect_runs(text, depth, out);
         }
         if (depth == 0 || !self.detect_lines(text, depth, out)) && hints.field {
-            named::find(text, &mut |range, kind| self.field(text, range, kind, out));
+            named::find(text, &mut |range, kind| self.shape(text, range, kind, out));
         }
         if depth == 0 {
             return;
@@ -96,10 +96,6 @@ impl Redactor {
             self.learn_basic(value);
         }
         out.extend(self.learn(value, kind).map(|id| Mark::part(range, id)));
-    }
-
-    fn field(&self, text: &[u8], range: Range<usize>, kind: Kind, out: &mut Vec<Mark>) {
-        out.extend(self.learn(&text[range.clone()], kind).map(|id| Mark::part(range, id)));
     }
 
     /// Personal data: counted, and marked where it is to be masked.

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     Redactor,
-    kind::Kind,
+    kind::{self, Kind},
     mark::{Id, Mark},
     runs,
 };
@@ -48,9 +48,7 @@ impl Redactor {
         for word in value.split(is_blank) {
             let unpadded = word.iter().rposition(|byte| *byte != b'=').map_or(0, |last| last + 1);
             let is_parameter = word.iter().take(unpadded).any(|byte| *byte == b'=');
-            let is_key =
-                word.len() >= 12 && word.iter().any(u8::is_ascii_digit) && word.iter().any(u8::is_ascii_alphabetic);
-            if is_key && !is_parameter {
+            if kind::is_opaque(word) && !is_parameter {
                 self.learn(word, kind);
             }
         }

@@ -13,10 +13,8 @@ use Counts::{End, Header, LastWord, Never, NoWord, Parameter, Random, RandomPara
 pub(crate) enum FieldContext {
     /// A form field, a query parameter, a multipart part.
     Parameter,
-    /// A member of a JSON object.
+    /// A member of a JSON object, or `"name": "value"` in a text.
     Member,
-    /// `name=value` or `"name": "value"` in a text.
-    Text,
 }
 
 /// How names count.

@@ -68,7 +68,7 @@ fn find_elements(text: &[u8], contents: &mut Contents<'_>, emit: &mut Emit<'_>) 
         // What is inside of it may be an element, too.
         from = name.end();
         let name = std::str::from_utf8(name.as_bytes()).unwrap_or_default();
-        let Some(kind) = names::by_name(name, FieldContext::Text) else { continue };
+        let Some(kind) = names::by_name(name, FieldContext::Member) else { continue };
         let Some((range, is_section)) = contents.after(tag.end()) else { continue };
         let value = &text[range.clone()];
         let is_closed = is_section || text[range.end..].starts_with(b"</");

@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use contrail_exchange::Body;
-
 use super::{index::Index, search};
 use crate::{
     Redactor,
@@ -17,11 +15,7 @@ use crate::{
 
 impl Redactor {
     /// Known secrets in a body.
-    pub(crate) fn mark_known_body(&self, index: &Index, parsed: &Parsed, body: &Body, out: &mut Vec<Mark>) {
-        self.mark_known_parsed(index, parsed, &body.content, out);
-    }
-
-    fn mark_known_parsed(&self, index: &Index, parsed: &Parsed, content: &[u8], out: &mut Vec<Mark>) {
+    pub(crate) fn mark_known_body(&self, index: &Index, parsed: &Parsed, content: &[u8], out: &mut Vec<Mark>) {
         for grammar in parsed.grammars() {
             match grammar {
                 Grammar::Json(document) => self.mark_known_json(index, document, &Places::of_body(&[]), out),
@@ -38,7 +32,7 @@ impl Redactor {
                         search::find(index, &content[part.head.clone()], false, &mut marks);
                         let heads = marks.len();
                         let place: Arc<str> = field_place(&part.name).into();
-                        self.mark_known_parsed(index, &part.inside, &content[part.body.clone()], &mut marks);
+                        self.mark_known_body(index, &part.inside, &content[part.body.clone()], &mut marks);
                         out.extend(marks.into_iter().enumerate().map(|(at, mark)| {
                             let start = if at < heads { part.head.start } else { part.body.start };
                             Mark { place: Some(Arc::clone(&place)), ..mark.within(start, None) }

@@ -11,8 +11,7 @@ use std::{
 use ahash::{AHashSet, RandomState};
 
 use super::index::{Index, Needle, PREFIX, needles_of};
-
-use crate::{kind::Kind, label, mark::Id, view::View};
+use crate::{Bounds, kind::Kind, label, mark::Id, view::View};
 
 /// What is known of one secret.
 #[derive(Debug, Clone, Copy)]
@@ -24,6 +23,13 @@ pub(crate) struct Secret {
     counted: bool,
     /// When it was last seen, by [`Memory::clock`].
     seen: u64,
+}
+
+impl Secret {
+    /// What stands for it, as a number or as a text.
+    pub(crate) fn label(self, as_number: bool, bounds: Bounds) -> String {
+        if as_number { self.number.to_string() } else { label::text(self.kind, self.number, bounds) }
+    }
 }
 
 #[derive(Default)]

@@ -13,9 +13,8 @@ use crate::{
         walk::{self, Places},
     },
     kind::{self, MatchScope},
-    label,
     mark::Mark,
-    runs::{self, Coding},
+    runs,
     view::View,
 };
 
@@ -59,10 +58,7 @@ fn find_at(index: &Index, text: &[u8], path: bool, depth: usize, out: &mut Vec<K
     runs::decode(text, |decoded| {
         let mut inner = Vec::new();
         find_at(index, &decoded.plain, path, depth - 1, &mut inner);
-        let form = match decoded.coding {
-            Coding::Base64 => Form::Base64,
-            Coding::Hex => Form::Hex,
-        };
+        let form = if decoded.is_hex { Form::Hex } else { Form::Base64 };
         let outer = |found: KnownMatch| KnownMatch { range: decoded.source(text, &found.range), form, ..found };
         out.extend(inner.into_iter().map(outer));
     });
@@ -111,7 +107,7 @@ impl Redactor {
                     offset: found.range.start,
                     kind: secret.kind.name(),
                     form: found.form.name(),
-                    label: label::text(secret.kind, secret.number, Bounds::default()),
+                    label: secret.label(false, Bounds::default()),
                 }
             })
             .collect();

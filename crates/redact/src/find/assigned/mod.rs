@@ -242,7 +242,7 @@ impl<'t> Reading<'t> {
         let run = std::str::from_utf8(&self.text[name.clone()]).unwrap_or_default();
         // `.` joins names in properties files (`app.client.secret=`); the last one counts.
         let last = run.rsplit('.').next().unwrap_or_default();
-        let place = if sign.written == b"=" { FieldContext::Parameter } else { FieldContext::Text };
+        let place = if sign.written == b"=" { FieldContext::Parameter } else { FieldContext::Member };
         let by_name = |name: &str| {
             if self.nearly.is_some_and(|named| named.contains(&name)) {
                 return Some(Kind::Custom);

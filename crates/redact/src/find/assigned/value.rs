@@ -106,7 +106,7 @@ impl Reading<'_> {
         let end = self.looked(at, skip(text, at, |byte| byte.is_ascii_alphanumeric() || b"_$.".contains(&byte)));
         let path = std::str::from_utf8(&text[at..end]).unwrap_or_default();
         let is_path = path.contains('.') && !path.starts_with('.');
-        let names = || path.split('.').any(|name| names::by_name(name, FieldContext::Text).is_some());
+        let names = || path.split('.').any(|name| names::by_name(name, FieldContext::Member).is_some());
         match text.get(end) {
             Some(b'(') if !kind::is_opaque(path.as_bytes()) && !path.is_empty() => {
                 // A text is the name of something (`getItem("token")`), or a secret itself.
