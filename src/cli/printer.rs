@@ -5,9 +5,10 @@
 
 use std::{
     env,
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     fs::{self, File, OpenOptions, TryLockError},
     io::{self, BufWriter, IsTerminal as _, Stdout, Write},
+    os::unix::fs::DirBuilderExt as _,
     path::{Path, PathBuf},
 };
 
@@ -25,6 +26,15 @@ pub(super) fn private_file(path: &Path, empty: bool) -> io::Result<File> {
     let mut options = OpenOptions::new();
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options.write(true).create(true).truncate(empty).open(path)
+}
+
+/// Makes a folder and those above it, for the owner only.
+///
+/// # Errors
+///
+/// The system's.
+pub(super) fn make_folder(folder: &Path) -> io::Result<()> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
 /// Writes such a file by rename, so that it is either the old one, whose permissions it keeps, or the new one. A link
@@ -57,17 +67,20 @@ pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// A file that takes the place of another once it is whole. One that a killed process left is used again.
-struct Beside {
+#[derive(Debug)]
+pub(super) struct Beside {
     path: PathBuf,
     file: File,
 }
 
 impl Beside {
-    fn begin(target: &Path) -> io::Result<Self> {
-        let mut name = OsString::from(".");
-        name.push(target.file_name().unwrap_or_default());
-        name.push(".contrail-new");
-        let path = target.with_file_name(name);
+    /// The name of the one for a file of this name.
+    pub(super) fn name(target: &OsStr) -> OsString {
+        [OsStr::new("."), target, OsStr::new(".contrail-new")].into_iter().collect()
+    }
+
+    pub(super) fn begin(target: &Path) -> io::Result<Self> {
+        let path = target.with_file_name(Self::name(target.file_name().unwrap_or_default()));
         loop {
             let file = private_file(&path, false)?;
             match file.try_lock() {
@@ -83,7 +96,12 @@ impl Beside {
         }
     }
 
-    fn finish(self, target: &Path) -> io::Result<()> {
+    /// The file, for a writer of its own.
+    pub(super) fn file(&self) -> io::Result<File> {
+        self.file.try_clone()
+    }
+
+    pub(super) fn finish(self, target: &Path) -> io::Result<()> {
         self.file.sync_all()?;
         fs::rename(&self.path, target)
     }
