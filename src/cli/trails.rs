@@ -77,7 +77,7 @@ pub(super) fn inspect(named: &[PathBuf], heads: &[PathBuf]) -> Result<Vec<Inspec
         }
     }
     let readable = trails().filter(|(trail, _)| !trail.segments.is_empty());
-    let own = Own::of(&heads, &readable.map(|(trail, id)| (trail.whole, id.as_deref())))?;
+    let own = Own::of(&heads, &readable.map(|(_, id)| id.as_deref()).collect::<Vec<_>>())?;
     let mut seen = HashSet::new();
     // An earlier argument can name some of them, too.
     let mut is_new = |source: &Source| File::of(&source.path).is_none_or(|file| seen.insert(file));
@@ -186,38 +186,20 @@ struct Own {
 }
 
 impl Own {
-    /// Those of these files, for trails of which all segments were named or not, and which have these ids.
-    fn of<'a>(
-        kept: &[KeptHeads],
-        trails: &(impl Iterator<Item = (bool, Option<&'a str>)> + Clone),
-    ) -> Result<Self, Failure> {
+    /// Those of these files, for trails that have these ids.
+    fn of(kept: &[KeptHeads], ids: &[Option<&str>]) -> Result<Self, Failure> {
         let mut own = Self::default();
-        let ids: Vec<&str> = trails.clone().filter_map(|(_, id)| id).collect();
-        let several = trails.clone().filter(|(whole, _)| *whole).count() > 1;
         for file in kept {
             for head in &file.heads {
-                match &head.trail {
-                    Some(trail) if !ids.contains(&trail.as_str()) => {
-                        own.orphan.get_or_insert_with(|| (trail.clone(), file.file.clone()));
-                    }
-                    None if several => {
-                        return Err(format!(
-                            "`{}` keeps heads that do not name their trail (an earlier version wrote them); \
-                             check their trail by itself",
-                            file.file.display()
-                        )
-                        .into());
-                    }
-                    _ => {}
+                if own.orphan.is_none() && !ids.contains(&Some(head.trail.as_str())) {
+                    own.orphan = Some((head.trail.clone(), file.file.clone()));
                 }
+                own.heads.push(head.clone());
             }
-            own.heads.extend(file.heads.iter().cloned());
         }
-        // Heads of a trail that is not there accuse a trail that has none: it may have been put in its place.
-        let has_head =
-            |id: Option<&str>| own.heads.iter().any(|head| head.trail.is_some() && head.trail.as_deref() == id);
+        // If heads exist for a trail that is missing, one without heads is suspect: it may have been put in its place.
         match &own.orphan {
-            Some((trail, file)) if trails.clone().all(|(_, id)| has_head(id)) => Err(format!(
+            Some((trail, file)) if ids.iter().all(|id| !own.of_trail(*id).is_empty()) => Err(format!(
                 "`{}` keeps heads of the trail {trail}, which was not named; name that trail too",
                 file.display()
             )
@@ -226,15 +208,14 @@ impl Own {
         }
     }
 
-    /// The heads of the trail with this id. Those that name no trail are of the only one.
-    fn heads(&self, id: Option<&str>) -> Vec<ChainHead> {
-        self.heads.iter().filter(|head| head.trail.is_none() || head.trail.as_deref() == id).cloned().collect()
+    /// The heads of the trail with this id.
+    fn of_trail(&self, id: Option<&str>) -> Vec<ChainHead> {
+        self.heads.iter().filter(|head| Some(head.trail.as_str()) == id).cloned().collect()
     }
 
     /// What is wrong with a trail that has no head, where another trail with heads was not named.
-    fn accusation(&self, whole: bool, id: Option<&str>) -> Option<String> {
-        // A segment of an earlier version does not name its trail.
-        let (orphan, file) = self.orphan.as_ref().filter(|_| whole || id.is_some())?;
+    fn suspicion(&self, id: Option<&str>) -> Option<String> {
+        let (orphan, file) = self.orphan.as_ref().filter(|_| id.is_some())?;
         Some(format!(
             "no kept head belongs to this trail; `{}` keeps heads of the trail {orphan}: this trail was rewritten, or \
              replaced it",
@@ -253,13 +234,13 @@ fn by_url(mut checked: Checked) -> Checked {
 
 /// Checks one trail.
 fn check(trail: &TrailFiles, id: Option<&str>, own: &Own) -> Result<Option<Checked>, Failure> {
-    let heads = own.heads(id);
+    let heads = own.of_trail(id);
     let checked = recording::check_chain(&trail.segments, &heads, trail.whole);
     let mut checked = checked.map_err(|error| unreadable(&trail.name, &error))?;
     let Some(found) = checked.as_mut().filter(|found| found.broken.is_none() && heads.is_empty()) else {
         return Ok(checked);
     };
-    if let Some(reason) = own.accusation(trail.whole, id) {
+    if let Some(reason) = own.suspicion(id) {
         let segment = trail.segments.first().cloned().unwrap_or_default();
         found.broken = Some(Broken { segment, line: 1, reason });
     }

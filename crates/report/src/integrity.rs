@@ -18,7 +18,7 @@ pub struct Integrity {
     pub trail: String,
     /// Entries that its chain covers; `None` where it has no chain.
     pub entries: Option<u64>,
-    /// The trail's id; `None` for a trail of an earlier version.
+    /// The trail's id, as far as it is known.
     pub id: Option<String>,
     /// Whole lines after the chain's last link.
     pub unsealed: u64,
@@ -76,7 +76,7 @@ impl Integrity {
         Self {
             trail,
             entries: checked.map(|checked| checked.entries),
-            id: checked.and_then(|checked| checked.head.trail.clone()),
+            id: checked.map(|checked| checked.head.trail.clone()).filter(|id| !id.is_empty()),
             unsealed: checked.map_or(0, |checked| checked.unsealed),
             head: checked.map(|checked| checked.head.hash.clone()),
             part: checked.is_some_and(|checked| checked.part),

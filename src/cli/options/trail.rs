@@ -155,7 +155,7 @@ impl TrailArgs {
         let buffer = Buffer {
             url: url.clone(),
             folder,
-            trail: head.and_then(|head| head.trail.clone()).unwrap_or_default(),
+            trail: head.map(|head| head.trail.clone()).unwrap_or_default(),
             limit: self.trail_buffer_size,
             full: journal.full().unwrap_or_default(),
             held_by,

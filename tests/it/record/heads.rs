@@ -312,7 +312,9 @@ fn a_start_on_a_trail_whose_earlier_segments_are_elsewhere_or_that_was_killed_is
     let text = workspace.read("trail/trail-00000001.journal");
     let link = text.lines().filter(|line| line.starts_with("{\"_chain")).nth(3).unwrap();
     let link = &serde_json::from_str::<serde_json::Value>(link).unwrap()["_chain"];
-    fs::write(workspace.path().join("heads"), format!("{{\"seq\":4,\"hash\":{}}}\n", link["hash"])).unwrap();
+    let id = &serde_json::from_str::<serde_json::Value>(text.lines().next().unwrap()).unwrap()["_chain"]["trail"];
+    let head = format!("{{\"seq\":4,\"hash\":{},\"trail\":{id}}}\n", link["hash"]);
+    fs::write(workspace.path().join("heads"), head).unwrap();
     assert_output("record/heads/a_head_in_the_middle_of_a_segment", &start(&workspace, &SMALL));
 }
 
@@ -326,51 +328,14 @@ fn heads_that_cover_no_entry_prove_nothing_and_none_before_the_first_link_is_one
         "the chain of `trail` is intact: 0 entries, 0 lines after its last link, head HASH, through 0 kept heads",
     );
     assert!(status == 2, "nothing was read: {said}");
-    fs::write(workspace.path().join("zero"), format!("{{\"seq\":0,\"hash\":\"{}\"}}", "0".repeat(64))).unwrap();
+    let zero = format!("{{\"seq\":0,\"hash\":\"{}\",\"trail\":\"{}\"}}", "0".repeat(64), "0".repeat(32));
+    fs::write(workspace.path().join("zero"), zero).unwrap();
     let (status, said) = check(&workspace, &["trail", "--head", "zero"]);
     assert_line(
         &said,
         "contrail: `zero` holds no head, so no trail can be compared with it; name the file of `--head-to`",
     );
     assert!(status == 2, "{said}");
-}
-
-#[test]
-fn a_trail_of_an_earlier_version_keeps_its_heads_and_gets_an_id_at_its_next_start() {
-    let workspace = Workspace::new();
-    copy("tests/data/trail-without-id", workspace.path());
-    let heads = workspace.read("heads");
-    assert!(!heads.contains("trail") && !workspace.read("trail/trail-00000001.journal").contains("\"trail\":"));
-    let (status, said) = check(&workspace, &["trail", "--head", "heads"]);
-    assert_line(
-        &said,
-        "the chain of `trail` is intact: 2 entries, 0 lines after its last link, head HASH, through 1 kept head",
-    );
-    assert!(status == 0, "{said}");
-    watch(&workspace, &["--trail", "trail", "--head-to", "heads"], || {});
-    assert!(workspace.read("heads").contains("\"trail\":"));
-    assert!(workspace.read("heads").starts_with(&heads));
-    let (status, said) = check(&workspace, &["trail", "--head", "heads"]);
-    assert_line(
-        &said,
-        "the chain of `trail` is intact: 8 entries, 0 lines after its last link, head HASH, through 3 kept heads",
-    );
-    assert!(status == 0, "{said}");
-    named(&workspace, "two");
-    let (status, said) = check(&workspace, &["trail", "two", "--head", "heads"]);
-    assert_line(
-        &said,
-        "contrail: `heads` keeps heads that do not name their trail (an earlier version wrote them); check their \
-         trail by itself",
-    );
-    assert!(status == 2, "{said}");
-}
-
-fn copy(from: &str, to: &std::path::Path) {
-    fs::create_dir(to.join("trail")).unwrap();
-    for file in ["heads", "trail/trail-00000001.journal"] {
-        fs::copy(std::path::Path::new(from).join(file), to.join(file)).unwrap();
-    }
 }
 
 #[test]

@@ -117,7 +117,7 @@ impl Tail {
             self.at = Position { segment: number, offset: 0 };
         }
         let path = self.folder.join(segment_name(number));
-        let Some(trail) = begin_of(&path)?.and_then(|head| head.trail).filter(|trail| is_trail(trail)) else {
+        let Some(trail) = begin_of(&path)?.map(|head| head.trail).filter(|trail| is_trail(trail)) else {
             // One that a process was killed at the start of, or the newest, whose first line is being written.
             let is_last = segments(&self.folder)?.into_iter().max() == Some(number);
             self.at = if is_last { self.at } else { Position { segment: number + 1, offset: 0 } };

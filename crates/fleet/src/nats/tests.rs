@@ -25,7 +25,7 @@ struct Written {
 
 impl Written {
     fn new() -> Self {
-        let head = ChainHead { trail: Some(TRAIL.to_owned()), ..ChainHead::default() };
+        let head = ChainHead { trail: TRAIL.to_owned(), ..ChainHead::default() };
         let mut written = Self { folder: tempfile::tempdir().unwrap(), head, segment: 0 };
         written.next_segment();
         written

@@ -29,7 +29,7 @@ struct Head {
     /// The last hash.
     hash: String,
     /// The trail's id.
-    trail: Option<String>,
+    trail: String,
     /// Bytes of the segment.
     size: u64,
 }

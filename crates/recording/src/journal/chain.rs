@@ -11,7 +11,7 @@
 //! `contrail chain 1`, `seq`, `prev`, where there is one `trail ID`, for `"adopted":true` the word `adopted`, and the
 //! digests, each followed by a line feed.
 //! `prev` of the first line is 64 zeros. A segment begins with a line that holds no digests, and in `trail` the trail's
-//! id: a random number, so that no two trails have a hash in common. Trails of earlier versions have no id.
+//! id: a random number, so that no two trails have a hash in common.
 //!
 //! What a chain cannot prove: that nothing was cut off at its end, or that all of it was not rewritten by somebody
 //! who can write to the trail. Keep the head hash elsewhere for that ([`super::check`] compares it).
@@ -43,13 +43,13 @@ pub struct ChainHead {
     pub seq: u64,
     /// The last hash; hexadecimal.
     pub hash: String,
-    /// The trail's id; trails of earlier versions have none.
-    pub trail: Option<String>,
+    /// The trail's id; empty where no first line of a segment was read.
+    pub trail: String,
 }
 
 impl Default for ChainHead {
     fn default() -> Self {
-        Self { seq: 0, hash: GENESIS.to_owned(), trail: None }
+        Self { seq: 0, hash: GENESIS.to_owned(), trail: String::new() }
     }
 }
 
@@ -57,7 +57,7 @@ impl ChainHead {
     /// Writes the line that keeps this head elsewhere.
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(format!("{{\"seq\":{},\"hash\":\"{}\"", self.seq, self.hash).as_bytes());
-        write_id(self.trail.as_deref(), out);
+        write_id(&self.trail, out);
         out.extend_from_slice(b"}\n");
     }
 
@@ -68,15 +68,15 @@ impl ChainHead {
 
     /// Gives the trail an id if it has none.
     pub(crate) fn identify(&mut self) -> io::Result<()> {
-        if self.trail.is_none() {
-            self.trail = Some(random_id()?);
+        if self.trail.is_empty() {
+            self.trail = random_id()?;
         }
         Ok(())
     }
 
     /// Appends the first line of a segment, which names the trail, and steps on.
     pub fn begin(&mut self, out: &mut Vec<u8>) {
-        self.step(Link { trail: self.trail.clone(), ..Link::default() }, out);
+        self.step(Link { trail: Some(self.trail.clone()), ..Link::default() }, out);
     }
 
     /// Appends the chain line for `batch` (whole lines) and steps on; `adopted` if this process did not write them.
@@ -108,11 +108,9 @@ pub(super) fn line_digest(line: &[u8]) -> String {
 }
 
 /// Writes the member that names the trail.
-fn write_id(trail: Option<&str>, out: &mut Vec<u8>) {
-    if let Some(trail) = trail {
-        out.extend_from_slice(b",\"trail\":");
-        string(trail, out);
-    }
+fn write_id(trail: &str, out: &mut Vec<u8>) {
+    out.extend_from_slice(b",\"trail\":");
+    string(trail, out);
 }
 
 /// A chain line.
@@ -141,7 +139,7 @@ impl Link {
         out.extend_from_slice(CHAIN);
         out.extend_from_slice(format!(":{{\"seq\":{},\"prev\":\"{}\",\"lines\":", self.seq, self.prev).as_bytes());
         strings(self.lines.iter().map(String::as_str), out);
-        write_id(self.trail.as_deref(), out);
+        self.trail.iter().for_each(|trail| write_id(trail, out));
         if self.adopted {
             out.extend_from_slice(b",\"adopted\":true");
         }
@@ -166,26 +164,27 @@ impl Link {
     }
 
     /// The head of a chain that ends with this link, in a trail of this id.
-    pub(super) fn head(self, trail: Option<String>) -> ChainHead {
-        ChainHead { seq: self.seq.saturating_add(1), hash: self.hash, trail: self.trail.or(trail) }
+    pub(super) fn head(self, trail: String) -> ChainHead {
+        ChainHead { seq: self.seq.saturating_add(1), hash: self.hash, trail: self.trail.unwrap_or(trail) }
     }
 }
 
-/// The head before a segment, with the trail's id. `None` if the segment does not begin with a chain line.
+/// The head before a segment, with the trail's id. `None` if the segment does not begin with a chain line that has it.
 pub fn begin_of(segment: &Path) -> io::Result<Option<ChainHead>> {
     Ok(first_heads(segment)?.map(|[before, _]| before))
 }
 
-/// The heads before and after the first chain line of a segment. `None` if the segment does not begin with one.
+/// The heads before and after the first chain line of a segment. `None` if the segment does not begin with one that
+/// names the trail.
 pub(super) fn first_heads(segment: &Path) -> io::Result<Option<[ChainHead; 2]>> {
     let mut line = Vec::new();
     // The first line of a segment holds no digests.
     let file = File::open(segment).map_err(named(segment))?;
     BufReader::new(file).take(MAX_FIRST_LINE).read_until(b'\n', &mut line).map_err(named(segment))?;
     let link = serde_json::from_slice::<Line>(&line).ok().map(|line| line.chain);
-    Ok(link.map(|link| {
-        let before = ChainHead { seq: link.seq, hash: link.prev.clone(), trail: link.trail.clone() };
-        [before, link.head(None)]
+    Ok(link.and_then(|link| {
+        let before = ChainHead { seq: link.seq, hash: link.prev.clone(), trail: link.trail.clone()? };
+        Some([before, link.head(String::new())])
     }))
 }
 
@@ -208,7 +207,7 @@ pub fn end_of(segment: &Path) -> io::Result<(Option<ChainHead>, Vec<u8>)> {
 pub(super) fn pass(segment: &Path, mut each: impl FnMut(&ChainHead)) -> io::Result<Vec<u8>> {
     let mut input = BufReader::with_capacity(256 << 10, File::open(segment).map_err(named(segment))?);
     let mut buffer = Vec::new();
-    let mut trail = None;
+    let mut trail = String::new();
     let mut unsealed = Vec::new();
     loop {
         buffer.clear();
@@ -218,7 +217,7 @@ pub(super) fn pass(segment: &Path, mut each: impl FnMut(&ChainHead)) -> io::Resu
         if buffer.starts_with(CHAIN) {
             unsealed.clear();
             if let Ok(Line { chain }) = serde_json::from_slice(&buffer) {
-                let head = chain.head(trail.take());
+                let head = chain.head(std::mem::take(&mut trail));
                 each(&head);
                 trail = head.trail;
             }

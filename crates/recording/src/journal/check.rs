@@ -307,9 +307,13 @@ impl Check {
             Content::Link { link, .. } => link,
         };
         self.chained = true;
+        if number == 1 && link.trail.is_none() {
+            return broken("the first line of a segment names its trail, and this one does not");
+        }
         if any && number == 1 {
             self.covers = link.seq > 0;
-            self.checked.head = ChainHead { seq: link.seq, hash: link.prev.clone(), trail: link.trail.clone() };
+            let trail = link.trail.clone().unwrap_or_default();
+            self.checked.head = ChainHead { seq: link.seq, hash: link.prev.clone(), trail };
         }
         compare(&link, &self.checked.head, &self.pending, segment, number).or_else(|| {
             let held = self.step(link);
@@ -334,7 +338,7 @@ impl Check {
             self.checked.adopted += u64::from(link.adopted);
         }
         self.covers |= self.checked.entries > 0;
-        self.checked.head = link.head(self.checked.head.trail.take());
+        self.checked.head = link.head(std::mem::take(&mut self.checked.head.trail));
         let head = &self.checked.head;
         let first = self.kept.partition_point(|kept| kept.seq < head.seq);
         for kept in self.kept[first..].iter().take_while(|kept| kept.seq == head.seq) {
@@ -355,7 +359,7 @@ fn is_link(line: &[u8]) -> bool {
 /// The first line at which a batch differs from its chain line, if any.
 fn compare(link: &Link, head: &ChainHead, pending: &[Pending], segment: &Path, line: usize) -> Option<Broken> {
     let here = |reason: String| Some(Broken { segment: segment.to_path_buf(), line, reason });
-    if link.trail.is_some() && head.trail.is_some() && link.trail != head.trail {
+    if link.trail.as_ref().is_some_and(|trail| !head.trail.is_empty() && *trail != head.trail) {
         return here("this segment belongs to another trail".to_owned());
     }
     if link.seq != head.seq || link.prev != head.hash {

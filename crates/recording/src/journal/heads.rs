@@ -41,8 +41,9 @@ impl KeptHeads {
 
     /// Refuses to add the heads of this trail where those of another one are.
     pub(super) fn refuse_other(&self, own: &ChainHead) -> Result<(), WriteError> {
-        let other = self.heads.iter().find_map(|head| head.trail.as_ref().filter(|_| head.trail != own.trail));
-        let Some(other) = other else { return Ok(()) };
+        let Some(other) = self.heads.iter().map(|head| &head.trail).find(|trail| **trail != own.trail) else {
+            return Ok(());
+        };
         let reason = format!(
             "it keeps heads of another trail ({other}); name another file for `--head-to`. If the trail's folder was \
              emptied, keep this file: it proves what was removed"
@@ -191,7 +192,7 @@ mod tests {
 
     fn line(seq: u64) -> String {
         let mut line = Vec::new();
-        ChainHead { seq, hash: "ab".repeat(32), trail: Some("cd".repeat(16)) }.write(&mut line);
+        ChainHead { seq, hash: "ab".repeat(32), trail: "cd".repeat(16) }.write(&mut line);
         String::from_utf8(line).unwrap()
     }
 
@@ -238,7 +239,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("heads");
         let (mut file, _) = HeadFile::open(&path).unwrap();
-        let head = |seq| ChainHead { seq, hash: "ab".repeat(32), trail: Some("cd".repeat(16)) };
+        let head = |seq| ChainHead { seq, hash: "ab".repeat(32), trail: "cd".repeat(16) };
         file.add(&head(1)).unwrap();
         let full = File::options().write(true).open("/dev/full").unwrap();
         let own = std::mem::replace(&mut file.file, full);

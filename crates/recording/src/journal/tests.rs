@@ -221,6 +221,23 @@ fn a_plain_journal_has_no_chain_and_one_link_anywhere_makes_it_a_trail_whatever_
 }
 
 #[test]
+fn a_trail_without_an_id_is_altered_for_a_check_and_is_not_continued() {
+    let folder = TempDir::new().unwrap();
+    let mut link = chain::Link { prev: ChainHead::default().hash, ..chain::Link::default() };
+    link.hash = link.computed_hash();
+    let mut line = Vec::new();
+    link.write(&mut line);
+    let segment = folder.path().join("trail-00000001.journal");
+    fs::write(&segment, line).unwrap();
+    let checked = check::check_chain(&[segment], &[], true).unwrap().unwrap();
+    let reason = "the first line of a segment names its trail, and this one does not";
+    assert_eq!(checked.broken.unwrap().reason, reason);
+    let refused = Journal::open_trail(folder.path(), context(), &TrailOptions::default()).map(drop).unwrap_err();
+    let said = "its trail has no id, so nothing can be added to it; name another folder";
+    assert_eq!(refused.to_string(), format!("`{}`: {said}", folder.path().display()));
+}
+
+#[test]
 fn the_first_line_that_was_altered_is_named() {
     let folder = TempDir::new().unwrap();
     let (first, _) = trail(folder.path(), &[&["{1}", "{2}", "{3}"], &["{4}"]]);

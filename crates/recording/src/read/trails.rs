@@ -38,15 +38,15 @@ pub struct TrailFiles {
 }
 
 impl TrailFiles {
-    /// The trail's id; `None` for a trail of an earlier version and for a plain journal.
+    /// The trail's id; `None` for a plain journal.
     ///
     /// # Errors
     ///
     /// A segment cannot be read.
     pub fn id(&self) -> io::Result<Option<String>> {
         for segment in &self.segments {
-            if let Some(id) = chain::begin_of(segment)?.and_then(|head| head.trail) {
-                return Ok(Some(id));
+            if let Some(head) = chain::begin_of(segment)? {
+                return Ok(Some(head.trail));
             }
         }
         Ok(None)
