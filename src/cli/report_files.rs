@@ -4,7 +4,6 @@
 use std::{
     fs,
     io::{self, Write as _},
-    os::unix::fs::DirBuilderExt as _,
     path::{Path, PathBuf},
 };
 
@@ -17,7 +16,7 @@ use super::{
     ContractArgs, Failure, Format, Outcome,
     kinds::FileKind,
     messages::error_chain,
-    printer::{Printer, private_file, write_whole},
+    printer::{Printer, make_folder, private_file, write_whole},
 };
 use crate::config;
 
@@ -95,16 +94,16 @@ impl Used {
     /// Which one it is.
     pub(super) fn spare(&mut self, option: &str, path: &Path) -> Result<(), Failure> {
         self.file("settings file", config::FILE.as_ref());
-        let Some((what, place)) = self.holder(&Identity::of(path)) else { return Ok(()) };
+        let Some((what, place)) = self.holder(&resolved(path)) else { return Ok(()) };
         let (shown, place) = (path.display(), place.display());
         Err(format!("{option}: {shown} belongs to the {what} `{place}`, and would be replaced; name another file")
             .into())
     }
 
-    /// The place that a file belongs to, and what it is called.
-    fn holder(&self, file: &Identity) -> Option<(&'static str, &Path)> {
+    /// The place that a file, without links, belongs to, and what it is called.
+    fn holder(&self, file: &Path) -> Option<(&'static str, &Path)> {
         let mut places = self.places.iter();
-        places.find(|(_, place, extent)| file.is_in(place, *extent)).map(|(what, place, _)| (*what, place.as_path()))
+        places.find(|(_, place, extent)| is_in(file, place, *extent)).map(|(what, place, _)| (*what, place.as_path()))
     }
 }
 
@@ -117,14 +116,14 @@ impl Used {
 pub(super) fn check(reports: &[Request], used: &mut Used) -> Result<(), Failure> {
     used.file("settings file", config::FILE.as_ref());
     let mut checked = Vec::new();
-    let mut earlier: Vec<Identity> = Vec::new();
+    let mut earlier: Vec<PathBuf> = Vec::new();
     for request in reports {
         let Some(path) = request.file.as_deref() else { continue };
         // A terminal or a pipe takes any number of reports, and probing it would write to its reader.
         if fs::metadata(path).is_ok_and(|file| !file.is_file() && !file.is_dir()) {
             continue;
         }
-        let report = Identity::of(path);
+        let report = resolved(path);
         let shown = path.display();
         if let Some((what, place)) = used.holder(&report) {
             return Err(format!(
@@ -139,7 +138,7 @@ pub(super) fn check(reports: &[Request], used: &mut Used) -> Result<(), Failure>
                 format!("--report: {shown} is {kind}, and the report would replace it; name another file").into()
             );
         }
-        if earlier.iter().any(|earlier| earlier.is(&report)) {
+        if earlier.contains(&report) {
             return Err(format!("--report: two reports go to {shown}; give each a file of its own").into());
         }
         earlier.push(report);
@@ -250,11 +249,6 @@ fn write_failure(requests: &[Request], reason: Reason) -> Vec<Reason> {
     write(requests, |kind, to| collector.write(kind, &redactor, to, false))
 }
 
-/// Makes a folder for its owner only, as reports are.
-fn make_folder(folder: &Path) -> io::Result<()> {
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
-}
-
 /// Finds out whether a file can be written, and leaves it as it is; none is left where there was none. Its folder is
 /// made.
 fn probe(path: &Path) -> io::Result<()> {
@@ -267,68 +261,19 @@ fn probe(path: &Path) -> io::Result<()> {
     if is_new { fs::remove_file(target) } else { Ok(()) }
 }
 
-/// A file, whatever name it goes by.
-#[derive(Debug)]
-struct Identity {
-    /// Device and inode of a file that exists.
-    node: Option<(u64, u64)>,
-    /// Its path without links.
-    path: PathBuf,
-}
-
-impl Identity {
-    fn of(path: &Path) -> Self {
-        let node = fs::metadata(path).ok().map(|file| {
-            use std::os::unix::fs::MetadataExt as _;
-            (file.dev(), file.ino())
-        });
-        Self { node, path: resolved(path) }
+/// Whether a file, without links, belongs to a place.
+fn is_in(file: &Path, place: &Path, extent: Extent) -> bool {
+    let at = resolved(place);
+    if *file == at {
+        return true;
     }
-
-    fn is(&self, other: &Self) -> bool {
-        self.node.is_some() && self.node == other.node || self.path == other.path
-    }
-
-    fn is_in(&self, place: &Path, extent: Extent) -> bool {
-        let other = Self::of(place);
-        if self.is(&other) {
-            return true;
-        }
-        match extent {
-            Extent::File => false,
-            Extent::Tree => self.path.starts_with(&other.path) || self.is_among(files_below(place)),
-            Extent::Recording => {
-                let folder = if place.is_dir() { Some(other.path.as_path()) } else { other.path.parent() };
-                let inside = folder.is_some_and(|folder| self.path.starts_with(folder));
-                let body = inside && recording::is_body_file(&self.path);
-                let source = place.is_dir() && inside && recording::is_recording_name(&self.path);
-                body || source
-                    || place.is_dir()
-                        && self.is_among(
-                            files_below(place)
-                                .into_iter()
-                                .filter(|file| recording::is_recording_name(file) || recording::is_body_file(file)),
-                        )
-            }
+    match extent {
+        Extent::File => false,
+        Extent::Tree => file.starts_with(&at),
+        Extent::Recording => {
+            let folder = if place.is_dir() { Some(at.as_path()) } else { at.parent() };
+            let is_part = recording::is_body_file(file) || place.is_dir() && recording::is_recording_name(file);
+            is_part && folder.is_some_and(|folder| file.starts_with(folder))
         }
     }
-
-    /// Whether one of these files is this one under another name: a hard link.
-    fn is_among(&self, files: impl IntoIterator<Item = PathBuf>) -> bool {
-        self.node.is_some() && files.into_iter().any(|file| Self::of(&file).node == self.node)
-    }
-}
-
-/// The files in a folder and below it.
-fn files_below(folder: &Path) -> Vec<PathBuf> {
-    let (mut files, mut folders) = (Vec::new(), vec![folder.to_owned()]);
-    while let Some(folder) = folders.pop() {
-        for item in fs::read_dir(folder).into_iter().flatten().flatten() {
-            match item.file_type() {
-                Ok(kind) if kind.is_dir() => folders.push(item.path()),
-                _ => files.push(item.path()),
-            }
-        }
-    }
-    files
 }
