@@ -2,15 +2,18 @@
 
 use std::{
     ffi::OsString,
-    io,
+    fs::Permissions,
+    io::{self, Write as _},
     net::{IpAddr, SocketAddr},
+    os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
 };
 
 use contrail_proxy::{HostPort, entry::authority::pem, upstream::no_proxy::covers};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use tempfile::TempDir;
 
-use super::{Format, bundle_folder::BundleFolder, listeners::Listeners, summary};
+use super::{Format, listeners::Listeners, printer::private_file, summary};
 
 /// Bundles that hold public roots as well as contrail's; each runtime reads another variable.
 const BUNDLES: &[&str] =
@@ -32,7 +35,7 @@ pub(super) struct Environment {
     /// Entries of the user's `NO_PROXY` that the command does not get, since requests to them would pass around a
     /// replay.
     dropped: Vec<String>,
-    _files: Option<BundleFolder>,
+    _files: Option<TempDir>,
 }
 
 impl Environment {
@@ -80,8 +83,15 @@ impl Environment {
                     ),
                 )
             };
-            let folder = BundleFolder::new().map_err(cannot)?;
-            let write = |name: &str, parts: &[&[u8]]| folder.write(name, parts).map_err(cannot);
+            // A user who can write here can make CMD trust any certificate authority.
+            let private = Permissions::from_mode(0o700);
+            let folder = tempfile::Builder::new().prefix("contrail-").permissions(private).tempdir().map_err(cannot)?;
+            let write = |name: &str, parts: &[&[u8]]| {
+                let path = folder.path().join(name);
+                let lines: Vec<u8> = parts.iter().flat_map(|part| [*part, b"\n"].concat()).collect();
+                private_file(&path, true).and_then(|mut file| file.write_all(&lines)).map_err(cannot)?;
+                Ok::<_, io::Error>(path)
+            };
             let own: String = listeners.authorities.iter().map(|authority| authority.certificate_pem()).collect();
             let own = own.as_bytes();
             let path = |name: &str| inherited(name).filter(|path| !path.is_empty()).map(PathBuf::from);

@@ -19,7 +19,6 @@ pub use self::{
 use crate::config::Sources;
 
 pub mod audit;
-mod bundle_folder;
 pub mod ca;
 pub mod contract;
 pub mod coverage;

@@ -2,11 +2,10 @@
 
 use std::{
     fs,
-    os::unix::fs::DirBuilderExt as _,
     path::{Path, PathBuf},
 };
 
-use crate::cli::{ContractArgs, Failure};
+use crate::cli::{ContractArgs, Failure, printer::make_folder};
 
 /// Run record, verify and replay end to end offline, against the sandbox tenant
 #[derive(Debug, clap::Args)]
@@ -24,7 +23,7 @@ pub(super) fn folder(asked: Option<&Path>) -> Result<PathBuf, Failure> {
         return Ok(tempfile::Builder::new().prefix("contrail-demo-").tempdir()?.keep());
     };
     let cannot = |error| format!("cannot use {} for --out: {error}", folder.display());
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(cannot)?;
+    make_folder(folder).map_err(cannot)?;
     if fs::read_dir(folder).map_err(cannot)?.next().is_some() {
         return Err(format!("{} is not empty; name a new folder with --out", folder.display()).into());
     }

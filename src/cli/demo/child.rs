@@ -19,7 +19,7 @@ use tokio::{
 };
 
 use super::line::Line;
-use crate::cli::{Failure, bundle_folder::private_file};
+use crate::cli::{Failure, printer::private_file};
 
 /// The name of the fixture in the demo's folder.
 pub(super) const FIXTURE: &str = "tenant";
@@ -70,7 +70,7 @@ impl Server {
         let name = name(arguments);
         let mut child = command(folder)?.args(arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
         let stderr = child.stderr.take().ok_or("a child without standard error")?;
-        let log = private_file(log)?;
+        let log = private_file(log, true)?;
         let mut server = Self { child, lines: BufReader::new(stderr).lines(), log, address: String::new() };
         let mut lines = Vec::new();
         loop {

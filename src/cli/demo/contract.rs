@@ -22,7 +22,7 @@ use super::{
     child::{self, FIXTURE, Server, next_exchange, shown},
     screen::Screen,
 };
-use crate::cli::{ContractArgs, Failure, bundle_folder::private_file};
+use crate::cli::{ContractArgs, Failure, printer::private_file};
 
 /// An answer: status and body.
 type Reply = (u16, Bytes);
@@ -129,7 +129,7 @@ async fn verify(folder: &Path, options: &[OsString], count: usize, screen: &mut 
     screen.print(&format!("\n$ contrail verify {FIXTURE} --contract …\n"))?;
     let arguments = arguments(&["verify", FIXTURE, "--format", "json"], options);
     let output = child::run(folder, &arguments).await?;
-    private_file(&folder.join("verify.json"))?.write_all(&output.stdout)?;
+    private_file(&folder.join("verify.json"), true)?.write_all(&output.stdout)?;
     let report: Value = serde_json::from_slice(&output.stdout).map_err(|error| {
         format!("`contrail verify` gave no report ({error}): {}", String::from_utf8_lossy(&output.stderr))
     })?;

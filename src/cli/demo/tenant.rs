@@ -20,7 +20,7 @@ use super::{
     screen::Screen,
     script::{self, Act, Step},
 };
-use crate::cli::{Failure, bundle_folder::private_file};
+use crate::cli::{Failure, printer::private_file};
 
 /// A step's expected result, and its real one.
 #[derive(Debug)]
@@ -135,7 +135,7 @@ fn exposed(folder: &Path, secrets: &[String]) -> Result<Option<PathBuf>, Failure
 async fn verify(folder: &Path, results: &[StepResult], screen: &mut Screen) -> Result<(), Failure> {
     screen.print(&format!("\n$ contrail verify {FIXTURE}\n"))?;
     let output = child::run(folder, &["verify", FIXTURE, "--format", "json"]).await?;
-    private_file(&folder.join("verify.json"))?.write_all(&output.stdout)?;
+    private_file(&folder.join("verify.json"), true)?.write_all(&output.stdout)?;
     let report: Value = serde_json::from_slice(&output.stdout).map_err(|error| {
         format!("`contrail verify` gave no report ({error}): {}", String::from_utf8_lossy(&output.stderr))
     })?;
