@@ -7,10 +7,9 @@ use std::{
 };
 
 use super::{
+    account::{self, Account, Leftover, cut},
     file::JournalFile,
-    fold_log::{self, FoldLog},
     pending,
-    recovery::{Leftover, recover},
     writer::{Journal, JournalKind},
 };
 use crate::{JournalContext, Renew, Renewal, WriteError, disk::failed_to, read};
@@ -40,19 +39,19 @@ impl Journal {
             let reason = "its path is not UTF-8, and a journal states the path of its fixture; name another";
             return Err(WriteError::Unwritable { path: path.to_path_buf(), reason: reason.to_owned() });
         }
-        let mut file = JournalFile::open(path)?;
-        let (mut leftover, length) = recover(&mut file).map_err(failed_to("read", path))?;
-        let file = JournalFile::new(path, file, length);
+        let file = JournalFile::open(path)?;
+        let account = cut(path, &file)?;
+        let is_folded = account.is_folded();
+        let Account { entries, whole, torn, segments, renewal, .. } = account;
+        let file = JournalFile::new(path, file, whole);
         let mut journal = Self::new(file, JournalKind::Fixture { pending: Vec::new() }, context);
-        let log = FoldLog::read(path).map_err(failed_to("read", path))?;
-        if log.is_folded() {
+        if is_folded {
             journal.discard()?;
             return Ok((journal, Leftover::default()));
         }
-        let (pending, entries) = pending::named_in(path)?;
-        journal.kind = JournalKind::Fixture { pending };
-        leftover.entries += entries;
-        leftover.renewal = log.renewal;
+        let entries = entries + pending::entries_in(&segments)?;
+        journal.kind = JournalKind::Fixture { pending: segments };
+        let mut leftover = Leftover { entries, renewal, torn, adopted: 0 };
         if leftover.entries == 0 {
             // What a killed run without entries was to replace says nothing of the next one.
             journal.discard()?;
@@ -67,7 +66,8 @@ impl Journal {
     ///
     /// One of them cannot be read.
     pub fn sources(path: &Path) -> Result<Vec<PathBuf>, WriteError> {
-        let (mut sources, _) = pending::named_in(path)?;
+        let mut sources = Account::read(path).map_err(failed_to("read", path))?.segments;
+        pending::entries_in(&sources)?;
         sources.insert(0, path.to_path_buf());
         Ok(sources)
     }
@@ -75,19 +75,20 @@ impl Journal {
     /// Whether the journal at `path` says that its entries are in a fixture, and that is so.
     #[must_use]
     pub fn is_folded(path: &Path) -> bool {
-        FoldLog::read(path).is_ok_and(|log| log.is_folded())
+        Account::read(path).is_ok_and(|account| account.is_folded())
     }
 
     /// The journal beside the fixture at `path`, if it holds exchanges that are in no fixture.
     #[must_use]
     pub fn left_beside(path: &Path) -> Option<PathBuf> {
         let journal = Self::path_for(path);
-        if !journal.is_file() || Self::is_folded(&journal) {
+        if !journal.is_file() {
             return None;
         }
-        let names = pending::named_in(&journal).is_ok_and(|(segments, _)| !segments.is_empty());
-        let holds = names || read::open(&journal).is_ok_and(|mut recording| recording.next().is_some());
-        holds.then_some(journal)
+        let account = Account::read(&journal).unwrap_or_default();
+        let holds =
+            !account.segments.is_empty() || read::open(&journal).is_ok_and(|mut recording| recording.next().is_some());
+        (holds && !account.is_folded()).then_some(journal)
     }
 
     /// Which entries of its fixture the recording in the journal at `path` was to replace; `None` if it only adds.
@@ -96,7 +97,7 @@ impl Journal {
     ///
     /// It cannot be read.
     pub fn renewal(path: &Path) -> Result<Option<Renewal>, WriteError> {
-        Ok(FoldLog::read(path).map_err(failed_to("read", path))?.renewal)
+        Ok(Account::read(path).map_err(failed_to("read", path))?.renewal)
     }
 
     /// Records, before the first entry, which entries of its fixture this recording replaces.
@@ -105,7 +106,7 @@ impl Journal {
     ///
     /// [`WriteError::Io`].
     pub fn renews(&mut self, renew: Renew<'_>) -> Result<(), WriteError> {
-        let Some(line) = fold_log::renews(renew).map_err(failed_to("write", self.path()))? else { return Ok(()) };
+        let Some(line) = account::renews(renew).map_err(failed_to("write", self.path()))? else { return Ok(()) };
         let appended = self.file.append(&line);
         appended.map_err(failed_to("write", self.path()))
     }
@@ -116,19 +117,19 @@ impl Journal {
     ///
     /// [`WriteError::Io`].
     pub fn ended(&self) -> Result<(), WriteError> {
-        self.account_for(fold_log::ended())
+        self.account_for(account::ended())
     }
 
     /// Records that the fixture `har` is about to be replaced by one of this digest, which holds the journal's entries.
     pub(crate) fn folding(&self, har: &Path, sha256: &str) -> Result<(), WriteError> {
-        self.account_for(fold_log::folding(har, sha256))?;
+        self.account_for(account::folding(har, sha256))?;
         // Were it not on the disk when the fixture is, the next start would fold the entries a second time.
         self.account().unwrap_or(&self.file).sync()
     }
 
     /// Records that this was done.
     pub(crate) fn folded(&self) -> Result<(), WriteError> {
-        self.account_for(fold_log::done())
+        self.account_for(account::done())
     }
 
     fn account_for(&self, line: io::Result<Vec<u8>>) -> Result<(), WriteError> {

@@ -3,6 +3,7 @@
 //! A killed process loses at most the torn last line; the next start drops it. One process at a time: the file (of a
 //! trail, the folder) is locked as long as the journal is open.
 
+pub(super) mod account;
 mod batch;
 pub(super) mod chain;
 pub(super) mod check;
@@ -11,11 +12,9 @@ pub(super) mod destination;
 mod doubt;
 mod file;
 mod fixture;
-pub(super) mod fold_log;
 pub(super) mod heads;
 pub(super) mod lines;
 mod pending;
-mod recovery;
 pub(super) mod segments;
 pub(super) mod set_aside;
 #[cfg(test)]
@@ -24,7 +23,7 @@ pub(super) mod trail;
 pub(super) mod unrecorded;
 mod writer;
 
+pub use account::Leftover;
 pub use batch::{Encoder, EntryBatch};
 pub use file::Unsynced;
-pub use recovery::Leftover;
 pub use writer::Journal;

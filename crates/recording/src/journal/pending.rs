@@ -37,28 +37,24 @@ fn line(segment: &Path) -> io::Result<Vec<u8>> {
     Ok(line)
 }
 
-/// The segments that the journal at `path` names, and how many entries are in them.
-pub(crate) fn named_in(path: &Path) -> Result<(Vec<PathBuf>, usize), WriteError> {
-    let mut segments = Vec::new();
-    for line in lines(path)? {
-        let line = line.map_err(failed_to("read", path))?;
-        if line.starts_with(SEGMENT) {
-            let Line { segment } = serde_json::from_slice(&line)
-                .map_err(|error| failed_to("read what a killed recording noted in", path)(error.into()))?;
-            segments.push(segment);
-        }
-    }
+/// The segment that a line names.
+pub(crate) fn named_in(line: &[u8]) -> io::Result<PathBuf> {
+    serde_json::from_slice(line).map(|Line { segment }| segment).map_err(io::Error::from)
+}
+
+/// How many entries are in these segments, which a journal names.
+pub(super) fn entries_in(segments: &[PathBuf]) -> Result<usize, WriteError> {
     let mut entries = 0;
-    for segment in &segments {
+    for segment in segments {
         let there =
             opened(segment).map_err(failed_to("find what a killed recording wrote, the trail's segment", segment))?;
-        for line in lines_of(there) {
+        for line in BufReader::with_capacity(256 << 10, there).split(b'\n') {
             let line = line.map_err(failed_to("read", segment))?;
             // Of a torn line nothing is taken.
             entries += usize::from(is_entry(&line) && line.ends_with(b"}"));
         }
     }
-    Ok((segments, entries))
+    Ok(entries)
 }
 
 /// Opens a segment that a journal names. A journal may come from somebody else, so nothing but a segment is opened.
@@ -71,14 +67,6 @@ fn opened(segment: &Path) -> io::Result<File> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, reason))
 }
 
-fn lines(path: &Path) -> Result<impl Iterator<Item = io::Result<Vec<u8>>>, WriteError> {
-    Ok(lines_of(File::open(path).map_err(failed_to("read", path))?))
-}
-
-fn lines_of(file: File) -> impl Iterator<Item = io::Result<Vec<u8>>> {
-    BufReader::with_capacity(256 << 10, file).split(b'\n')
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -86,20 +74,19 @@ mod tests {
     #[test]
     fn a_journal_that_names_anything_but_a_segment_opens_nothing() {
         let folder = tempfile::tempdir().unwrap();
-        let (journal, other) = (folder.path().join("x.journal"), folder.path().join("other"));
+        let other = folder.path().join("other");
         let link = folder.path().join("trail-00000002.journal");
         fs::write(&other, "{\"startedDateTime\":1}\n").unwrap();
         std::os::unix::fs::symlink(&other, &link).unwrap();
         for (named, said) in [(&other, "its name is none of a segment"), (&link, "it is not a regular file")] {
-            fs::write(&journal, line(named).unwrap()).unwrap();
-            let error = named_in(&journal).unwrap_err();
+            let named = named_in(&line(named).unwrap()).unwrap();
+            let error = entries_in(&[named]).unwrap_err();
             assert_eq!(std::error::Error::source(&error).unwrap().to_string(), said);
         }
         let segment = folder.path().join("trail-00000001.journal");
         fs::write(&segment, "{\"startedDateTime\":1}\n{\"torn").unwrap();
-        fs::write(&journal, line(&segment).unwrap()).unwrap();
-        assert_eq!(named_in(&journal).unwrap(), (vec![segment], 1));
-        fs::write(&journal, "{\"_trail\":1}\n").unwrap();
-        assert!(named_in(&journal).is_err());
+        assert_eq!(named_in(&line(&segment).unwrap()).unwrap(), segment);
+        assert_eq!(entries_in(&[segment]).unwrap(), 1);
+        assert!(named_in(b"{\"_trail\":1}\n").is_err());
     }
 }

@@ -12,12 +12,12 @@ use std::{
 };
 
 use super::{
+    account::{Leftover, cut},
     chain::{self, ChainHead},
     destination::refuse_other,
     doubt::doubt,
     file::JournalFile,
     heads::HeadFile,
-    recovery::{Leftover, recover},
     segments::{LOCK, segment_name, segment_number},
 };
 use crate::{
@@ -78,6 +78,10 @@ impl Trail {
         }
         numbers.sort_unstable();
         let (mut head, leftover) = recovered(folder, &numbers)?;
+        if head.seq > 0 && head.trail.is_empty() {
+            let reason = "its trail has no id, so nothing can be added to it; name another folder".to_owned();
+            return Err(WriteError::Unwritable { path: folder.to_path_buf(), reason });
+        }
         head.identify().map_err(failed_to("make an id for the trail", folder))?;
         let mut found = None;
         if let Some(kept) = kept {
@@ -190,8 +194,7 @@ fn recovered(folder: &Path, numbers: &[u64]) -> Result<(ChainHead, Leftover), Wr
     for number in numbers.iter().rev() {
         let path = folder.join(segment_name(*number));
         let mut file = private().read(true).append(true).open(&path).map_err(failed_to("open", &path))?;
-        let (found, _) = recover(&mut file).map_err(failed_to("read", &path))?;
-        leftover.torn += found.torn;
+        leftover.torn += cut(&path, &file)?.torn;
         let (head, unsealed) = chain::end_of(&path).map_err(failed_to("read", &path))?;
         let Some(mut head) = head else { continue };
         if !unsealed.is_empty() {

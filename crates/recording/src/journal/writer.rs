@@ -9,11 +9,11 @@ use std::{
 use contrail_redact::{JudgedExchange, Redacted};
 
 use super::{
+    account::Leftover,
     batch::{Encoder, EntryBatch},
     chain::{ChainHead, line_digest},
     file::{JournalFile, Unsynced},
     pending,
-    recovery::Leftover,
     trail::{Trail, TrailOptions},
     unrecorded::{self, Unrecorded},
 };

@@ -1,6 +1,7 @@
-//! What a journal records of its own fold, in lines among its entries.
+//! What a fixture's journal holds: entries, at most one torn line of a killed process, and lines about its own fold.
 //!
 //! ```text
+//! {"_trail":"…/trail-00000001.journal"}        the fixture is to be folded from this segment of a trail, too
 //! {"_fold":{"renews":"everything"}}            first: the recording replaces entries of the fixture
 //! {"_fold":{"ended":true}}                     the recording is whole
 //! {"_fold":{"har":"…","sha256":"…"}}           the fixture is about to be replaced by this one
@@ -15,8 +16,15 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::lines::FOLD;
-use crate::{Renew, disk::file_digest, fixture::commit};
+use super::{
+    lines::{FOLD, SEGMENT, is_entry},
+    pending,
+};
+use crate::{
+    Renew, WriteError,
+    disk::{failed_to, file_digest},
+    fixture::commit,
+};
 
 /// Which entries of a fixture a killed recording was to replace.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,12 +43,41 @@ impl Renewal {
     }
 }
 
-/// What these lines of a journal say together.
+/// What a journal holds.
 #[derive(Debug, Default)]
-pub(crate) struct FoldLog {
-    pub(crate) renewal: Option<Renewal>,
+pub(crate) struct Account {
+    /// Whole entries.
+    pub(super) entries: usize,
+    /// Bytes of its whole lines, and of a torn one behind them.
+    pub(super) whole: u64,
+    pub(super) torn: u64,
+    /// The segments that it names.
+    pub(super) segments: Vec<PathBuf>,
+    pub(super) renewal: Option<Renewal>,
     /// The journal's last line.
     last: Option<Fold>,
+}
+
+/// What was in a journal already when it was opened.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Leftover {
+    /// Whole entries that are in no fixture.
+    pub entries: usize,
+    /// Entries of the fixture that they were to replace; `None` if they are only added.
+    pub renewal: Option<Renewal>,
+    /// Bytes of a torn last line, dropped.
+    pub torn: u64,
+    /// Lines of a trail behind its last link, which now covers them.
+    pub adopted: usize,
+}
+
+/// What the journal at `path` holds, after a torn last line of the open `file` was cut off.
+pub(super) fn cut(path: &Path, file: &File) -> Result<Account, WriteError> {
+    let account = Account::read(path).map_err(failed_to("read", path))?;
+    if account.torn > 0 {
+        file.set_len(account.whole).map_err(failed_to("read", path))?;
+    }
+    Ok(account)
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -103,24 +140,31 @@ fn line(fold: Fold) -> io::Result<Vec<u8>> {
     Ok(line)
 }
 
-impl FoldLog {
-    /// Reads the whole lines of the journal at `path`.
+impl Account {
+    /// Reads the journal at `path`.
     pub(crate) fn read(path: &Path) -> io::Result<Self> {
         let mut input = BufReader::with_capacity(256 << 10, File::open(path)?);
-        let (mut log, mut line) = (Self::default(), Vec::new());
+        let (mut account, mut line) = (Self::default(), Vec::new());
         loop {
             line.clear();
-            if input.read_until(b'\n', &mut line)? == 0 || !line.ends_with(b"\n") {
-                return Ok(log);
+            let bytes = input.read_until(b'\n', &mut line)? as u64;
+            if bytes == 0 || !line.ends_with(b"\n") {
+                account.torn = bytes;
+                return Ok(account);
             }
-            log.last = if line.starts_with(FOLD) { serde_json::from_slice::<Line>(&line).ok() } else { None }
-                .map(|line| line.fold);
-            let Some(fold) = &mut log.last else { continue };
+            account.whole += bytes;
+            account.entries += usize::from(is_entry(&line));
+            if line.starts_with(SEGMENT) {
+                account.segments.push(pending::named_in(&line)?);
+            }
+            let fold = if line.starts_with(FOLD) { serde_json::from_slice::<Line>(&line).ok() } else { None };
+            account.last = fold.map(|line| line.fold);
+            let Some(fold) = &mut account.last else { continue };
             if let Some(renews) = fold.renews.take() {
                 let operations = if let Renews::Operations(list) = renews { Some(list) } else { None };
-                log.renewal = Some(Renewal { operations, ended: false });
+                account.renewal = Some(Renewal { operations, ended: false });
             }
-            if let Some(renewal) = log.renewal.as_mut().filter(|_| fold.ended) {
+            if let Some(renewal) = account.renewal.as_mut().filter(|_| fold.ended) {
                 renewal.ended = true;
             }
         }
