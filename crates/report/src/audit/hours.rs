@@ -1,8 +1,7 @@
 //! The clock hours in which the trails of a fleet have exchanges, and those that one of them lacks.
 //!
-//! A trail is one instance: segments and copies with one id count together. An hour (UTC) that a trail lacks is one in
-//! which another trail has an exchange that started, and this one has none. It may have had no traffic, so this is no
-//! finding. Hours in which no trail has an exchange show nowhere.
+//! An hour (UTC) that a trail lacks is one in which another trail has an exchange that started, and this one has none.
+//! It may have had no traffic, so this is no finding. Hours in which no trail has an exchange show nowhere.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -20,31 +19,24 @@ const MAX_HOURS: usize = 100_000;
 
 /// Compares the trails with a chain, if they are several.
 pub(super) fn compare(trails: &mut [Integrity]) {
-    // By the first index of each trail.
-    let mut instances: BTreeMap<usize, BTreeSet<u64>> = BTreeMap::new();
-    let is_compared =
-        |trail: &Integrity| trail.entries.is_some() && trail.link.as_ref().is_some_and(|link| !link.more_hours);
-    for (at, trail) in trails.iter().enumerate().filter(|(_, trail)| is_compared(trail)) {
-        let is_same = |other: &Integrity| trail.id.is_some() && other.id == trail.id;
-        let first = trails[..at].iter().position(is_same).unwrap_or(at);
-        let hours = trail.link.iter().flat_map(|link| link.hours.iter().copied());
-        instances.entry(first).or_default().extend(hours);
-    }
     let mut all: BTreeMap<u64, BTreeSet<usize>> = BTreeMap::new();
-    for (instance, hours) in &instances {
-        for hour in hours {
-            all.entry(*hour).or_default().insert(*instance);
+    let mut compared = Vec::new();
+    for (at, trail) in trails.iter().enumerate().filter(|(_, trail)| trail.entries.is_some()) {
+        let Some(link) = trail.link.as_deref().filter(|link| !link.more_hours) else { continue };
+        compared.push(at);
+        for hour in &link.hours {
+            all.entry(*hour).or_default().insert(at);
         }
     }
-    for instance in instances.keys() {
-        trails[*instance].not_recorded = lacking(&all, *instance);
+    for at in compared {
+        trails[at].not_recorded = lacking(&all, at);
     }
 }
 
 /// The spans of hours that others have and this one lacks.
-fn lacking(all: &BTreeMap<u64, BTreeSet<usize>>, instance: usize) -> Vec<NotRecorded> {
+fn lacking(all: &BTreeMap<u64, BTreeSet<usize>>, trail: usize) -> Vec<NotRecorded> {
     let mut spans: Vec<(u64, u64, BTreeSet<usize>)> = Vec::new();
-    for (hour, others) in all.iter().filter(|(_, held)| !held.contains(&instance)) {
+    for (hour, others) in all.iter().filter(|(_, held)| !held.contains(&trail)) {
         match spans.last_mut().filter(|(_, to, _)| to == hour) {
             Some((_, to, seen)) => {
                 *to = to.saturating_add(1);
