@@ -1,26 +1,37 @@
 //! `contrail explain`: what a rule means.
 //!
-//! The tables in `rules` and `aspects` are the one place where rules are explained; `docs/rules.md` is written from
-//! them ([`markdown`]), and a test holds it to that.
+//! The tables in `rules` and `aspects` are the one place where rules are explained; a test writes `docs/rules.md` from
+//! them, and holds it to that.
 
-mod args;
 mod aspects;
 mod explained;
 mod name;
-mod page;
 mod rules;
 mod show;
+#[cfg(test)]
+mod tests;
 
 use std::io::Write as _;
 
-pub use args::Args;
 use contrail_exchange::finding::Unchecked;
 use explained::InForce;
 use name::{Name, UnknownName, nearest};
-pub use page::markdown;
 use show::{list, one};
 
-use super::{Failure, Outcome, printer::Printer};
+use super::{ContractArgs, Failure, Format, Outcome, printer::Printer};
+
+/// Explain a rule: its meaning, its source in the contract or an RFC, and what to do
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Rule (`request.body`) or name from `unchecked` (`required-scope`) [default: list all]
+    #[arg(value_name = "RULE")]
+    pub(super) rule: Option<String>,
+    /// Output format
+    #[arg(long, value_enum, default_value_t)]
+    pub(super) format: Format,
+    #[command(flatten)]
+    pub(super) contract: ContractArgs,
+}
 
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let in_force = if args.contract.is_built_in() { None } else { Some(args.contract.load()?) };

@@ -16,8 +16,7 @@ fn page_lines(text: &str) -> String {
 }
 
 /// `docs/rules.md`.
-#[must_use]
-pub fn markdown() -> String {
+fn markdown() -> String {
     let mut out = String::from(
         "# Rules\n\n\
          A finding is a *violation* if the documentation states something and the exchange contradicts it,\n\
@@ -46,17 +45,12 @@ pub fn markdown() -> String {
     out
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_rules_page_holds_what_explain_prints() {
-        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/rules.md");
-        if std::env::var_os("UPDATE_GOLDENS").is_some() {
-            std::fs::write(file, markdown()).unwrap();
-        }
-        let page = std::fs::read_to_string(file).unwrap();
-        assert!(page == markdown(), "docs/rules.md is out of date; run with UPDATE_GOLDENS=1 and review the change");
+#[test]
+fn the_rules_page_holds_what_explain_prints() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/rules.md");
+    if std::env::var_os("UPDATE_GOLDENS").is_some() {
+        std::fs::write(file, markdown()).unwrap();
     }
+    let page = std::fs::read_to_string(file).unwrap();
+    assert!(page == markdown(), "docs/rules.md is out of date; run with UPDATE_GOLDENS=1 and review the change");
 }
