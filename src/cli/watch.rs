@@ -9,8 +9,7 @@ use super::{
     metrics::Monitoring,
     nothing,
     options::{
-        Network,
-        filter::FilterArgs,
+        FilterArgs, Network,
         judge::{JudgeArgs, Setup},
         limits::ProxyArgs,
         trail::TrailArgs,

@@ -14,7 +14,7 @@ use contrail_report::{
     contracts::{Changes, Failing},
 };
 
-use super::args::Args;
+use super::Args;
 use crate::cli::{
     ContractArgs, Failure, Outcome,
     options::contract::{plan, title, with_facts},

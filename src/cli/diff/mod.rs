@@ -1,25 +1,56 @@
 //! `contrail diff`: what changed between two recordings, or between two contracts.
 
-mod args;
 mod contracts;
 
-use std::{fs, path::Path, sync::Arc};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use contrail_contract::Contract;
 use contrail_exchange::finding::Verdict;
 use contrail_recording::{self as recording, without_run};
 use contrail_redact::{JudgedExchange, Redactor};
-use contrail_replay::IgnoreSet;
+use contrail_replay::{Ignore, IgnoreSet};
 use contrail_report::diff::{self as compared, Item};
 
-pub use self::args::Args;
 use super::{
-    Failure, Outcome,
-    options::contract::plan,
+    ContractArgs, Failure, Outcome,
+    options::{OutputArgs, contract::plan},
     printer::warn,
     report_files::{self, Used},
     sources, survey, trails,
 };
+
+use crate::config::Sources;
+
+/// Compare two recordings, or two contracts (--contract OLD --contract NEW) and what they make of recordings
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The old and the new recording to compare: fixtures, journals, HAR files of any tool, or folders of them; with
+    /// two `--contract` options, any number of recordings to judge under both contracts
+    #[arg(value_name = "FILE")]
+    pub(in crate::cli) recordings: Vec<PathBuf>,
+    /// The command line names the old contract and the new one.
+    #[arg(skip)]
+    pub(super) contracts: bool,
+    /// Ignore this part of bodies: `pointer:/a/b` (`*` for any one member or item) or `body`, optionally after
+    /// `OPERATION=`; repeatable
+    #[arg(long, value_name = "[OPERATION=]WHAT")]
+    pub(super) ignore: Vec<Ignore>,
+    #[command(flatten)]
+    pub(super) output: OutputArgs,
+    #[command(flatten)]
+    pub(super) contract: ContractArgs,
+}
+
+impl Args {
+    /// Two contracts are compared if the command line names them; those of a variable or of the file judge together.
+    pub(in crate::cli) fn set_mode(&mut self, sources: &Sources) {
+        self.contracts = self.contract.contract.len() == 2 && sources.is_flag("contract");
+    }
+}
 
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let mut used = Used::default();

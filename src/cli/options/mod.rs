@@ -1,22 +1,114 @@
 //! Groups of options that several commands share.
 
 pub mod contract;
-pub mod filter;
-mod format;
 pub mod judge;
 pub mod limits;
 pub mod listen;
-mod network;
-mod output;
 pub mod policy;
-mod secrets;
 mod selection;
 pub mod telemetry;
 pub mod trail;
 pub mod upstream;
 pub(super) mod values;
 
-pub(super) use self::network::Network;
-pub use self::{
-    contract::ContractArgs, format::Format, output::OutputArgs, secrets::SecretArgs, selection::SelectionArgs,
+use std::sync::Arc;
+
+use contrail_contract::{CheckOptions, Contract};
+use contrail_pipeline::Enforce;
+use contrail_redact::Redactor;
+use contrail_report::Request;
+
+pub use self::{contract::ContractArgs, selection::SelectionArgs};
+use self::{
+    contract::plan, judge::Setup, limits::ProxyArgs, trail::TrailArgs, upstream::UpstreamArgs, values::positive,
 };
+use crate::cli::Failure;
+
+/// The format of a command's output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+pub enum Format {
+    /// For people
+    #[default]
+    Text,
+    /// For programs
+    Json,
+}
+
+/// Output and reports of a command that only reads recordings.
+#[derive(Debug, clap::Args)]
+pub struct OutputArgs {
+    /// Output format
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+    /// Write a report as text, json, html, markdown, junit, sarif, github or csv to FILE, or to standard output
+    /// instead of the usual output; repeatable
+    #[arg(long, value_name = "FORMAT[=FILE]")]
+    pub report: Vec<Request>,
+}
+
+/// How many secrets are remembered
+#[derive(Debug, Clone, clap::Args)]
+pub struct SecretArgs {
+    /// Maximum number of known secrets; beyond it, the least recently seen are evicted, and their later copies are
+    /// found only by field, header or format
+    #[arg(long, help_heading = "Redaction", value_name = "N", default_value_t = 10_000, value_parser = positive)]
+    pub max_secrets: usize,
+}
+
+impl SecretArgs {
+    /// The redactor of a command that reads recordings.
+    ///
+    /// # Errors
+    ///
+    /// As [`plan`], without a rule.
+    pub fn redactor(&self, contract: &Arc<Contract>) -> Result<Redactor, Failure> {
+        Ok(Redactor::new(plan(contract, &[])?).with_bound(self.max_secrets))
+    }
+}
+
+/// The options of a proxy that may need each other.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::cli) struct Network<'a> {
+    pub(in crate::cli) proxy: &'a ProxyArgs,
+    pub(in crate::cli) upstream: &'a UpstreamArgs,
+    pub(in crate::cli) trail: Option<&'a TrailArgs>,
+}
+
+impl Network<'_> {
+    /// What is wrong with an option that was `typed` and lacks another one, if one was.
+    pub(in crate::cli) fn lacking(self, typed: &dyn Fn(&str) -> bool) -> Option<String> {
+        let around_command = !self.proxy.command.is_empty();
+        let listeners = self.proxy.listeners.misplaced(around_command, typed);
+        listeners
+            .or_else(|| self.upstream.lacking(typed))
+            .or_else(|| self.trail.and_then(|trail| trail.lacking(typed)))
+            .or_else(|| self.proxy.telemetry.lacking(typed))
+    }
+}
+
+/// Which exchanges count, and which may pass
+#[derive(Debug, Clone, clap::Args)]
+#[command(next_help_heading = "Selection")]
+pub struct FilterArgs {
+    /// Judge and record only this operation; other requests are still forwarded; repeatable
+    #[arg(long, value_name = "OPERATION")]
+    pub only: Vec<String>,
+    /// Neither judge nor record requests with this path, as sent; a trailing `*` matches any suffix; repeatable
+    #[arg(long, value_name = "PATH", value_parser = values::excluded)]
+    pub exclude: Vec<String>,
+    /// Hold messages until they are judged, and replace those that violate the contract with errors
+    #[arg(long, value_enum)]
+    pub enforce: Option<Enforce>,
+}
+
+impl FilterArgs {
+    pub(in crate::cli) fn setup(&self, origin: &str) -> Setup {
+        Setup {
+            options: CheckOptions { tenant_origins: vec![origin.to_owned()], ..CheckOptions::default() },
+            only: self.only.clone(),
+            exclude: self.exclude.clone(),
+            enforce: self.enforce.unwrap_or_default(),
+            ..Setup::default()
+        }
+    }
+}

@@ -7,9 +7,7 @@ use contrail_recording::{self as recording, FixturePath, Keep, Renew};
 use crate::cli::{
     Failure,
     kinds::{self, FileKind},
-    options::{
-        Network, filter::FilterArgs, judge::JudgeArgs, limits::ProxyArgs, trail::TrailArgs, upstream::UpstreamArgs,
-    },
+    options::{FilterArgs, Network, judge::JudgeArgs, limits::ProxyArgs, trail::TrailArgs, upstream::UpstreamArgs},
 };
 
 /// Proxy and check traffic, and record it as a fixture

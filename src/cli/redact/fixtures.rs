@@ -16,7 +16,7 @@ use contrail_recording::{
 };
 use contrail_redact::Redactor;
 
-use super::{args::Args, summary::Summary};
+use super::{Args, summary::Summary};
 use crate::cli::{
     ContractArgs, Failure,
     printer::{Printer, line},

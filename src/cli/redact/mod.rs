@@ -4,9 +4,7 @@
 //! the messages survives byte for byte. All files are searched once before anything is written, so that a secret that
 //! one of them shows is taken out of all. Journals and trails are refused.
 
-mod args;
 mod fixtures;
-mod item;
 mod summary;
 
 use std::{
@@ -22,20 +20,55 @@ use contrail_exchange::plural::plural;
 use contrail_recording::{self as recording, Changes, Head, ReadError, ReadFault, Recording};
 use contrail_redact::Redactor;
 
-pub use self::args::Args;
-use self::{
-    fixtures::Own,
-    item::{Destination, Item},
-    summary::Summary,
-};
+use self::{fixtures::Own, summary::Summary};
 use super::{
-    Failure, Outcome,
+    ContractArgs, Failure, Outcome,
     kinds::{self, FileKind},
     options::contract::plan,
-    printer::{Printer, write_whole},
+    printer::{Printer, make_folder, write_whole},
     scan::{Content, expand, unsearched},
     sources,
 };
+
+/// Remove the secrets from existing recordings
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// HAR files of any tool, or whole folders; `-` reads standard input
+    #[arg(value_name = "FILE", required = true)]
+    pub(in crate::cli) files: Vec<PathBuf>,
+    /// Output path; a folder if the input is a folder [default for one file: standard output]
+    #[arg(long, value_name = "PATH", conflicts_with = "in_place")]
+    pub(super) out: Option<PathBuf>,
+    /// Redact the files in place
+    #[arg(long)]
+    pub(in crate::cli) in_place: bool,
+    /// Replace what exists at the output path; in a folder, the files of the same names
+    #[arg(long)]
+    pub(super) overwrite: bool,
+    /// Write nothing; exit with status 1 if anything needs redaction
+    #[arg(long, conflicts_with_all = ["in_place", "out"])]
+    pub(super) check: bool,
+    /// Redact this in addition to the built-in plan: `pointer:/a`, `header:NAME`, `regex:…` or `personal`; repeatable
+    #[arg(long, value_name = "WHAT")]
+    pub(super) redact: Vec<String>,
+    #[command(flatten)]
+    pub(super) contract: ContractArgs,
+}
+
+/// A file to clean.
+pub(super) struct Item {
+    pub(super) path: PathBuf,
+    pub(super) content: Content,
+    pub(super) target: Destination,
+}
+
+/// Where a cleaned file goes.
+pub(super) enum Destination {
+    /// It is only searched, or belongs to no copy.
+    Nowhere,
+    Output,
+    File(PathBuf),
+}
 
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let redactor = Redactor::new(plan(&args.contract.load_quietly()?, &args.redact)?);
@@ -324,10 +357,4 @@ fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     make_folder(folder).map_err(failed)?;
     write_whole(path, bytes).map_err(failed)?;
     Ok(())
-}
-
-fn make_folder(folder: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.recursive(true).create(folder)
 }
