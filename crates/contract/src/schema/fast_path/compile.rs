@@ -5,7 +5,7 @@
 //! itself, for the gap walker, which asks whether it holds.
 
 use std::{
-    collections::{BTreeMap, HashMap, HashSet, VecDeque},
+    collections::{HashMap, HashSet, VecDeque},
     sync::Arc,
 };
 
@@ -17,10 +17,7 @@ use serde_json::{Map, Value, json};
 use super::{
     constants::Constants,
     kinds::Kinds,
-    table::{
-        Branch, Choice, DecidingMember, FEW, FastPath, Holding, Members, NamedMember, Others, Plain, Select, Shape,
-        TextCheck,
-    },
+    table::{Branch, Choice, FEW, FastPath, Holding, Members, NamedMember, Others, Plain, Select, Shape, TextCheck},
 };
 use crate::{
     refs::{self, below},
@@ -74,9 +71,6 @@ struct Compiler<'a> {
     /// The values of open sets, by the pointer of the schema.
     known_values: HashMap<String, Arc<KnownValues>>,
 }
-
-/// By the name of a member, branches with the values that they list for it.
-type Deciding = BTreeMap<String, Vec<(usize, Arc<Constants>)>>;
 
 /// The set states something that the fast path does not decide.
 struct Unknown;
@@ -349,12 +343,8 @@ impl<'a> Compiler<'a> {
         if count > Choice::MAX_BRANCHES {
             return Err(Unknown);
         }
-        let mut deciding = Deciding::new();
-        let branches = (0..count).map(|index| self.branch(set, &list, index, &mut deciding));
+        let branches = (0..count).map(|index| self.branch(set, &list, index));
         let mut branches = branches.collect::<Result<Vec<_>, _>>()?;
-        let deciding = deciding.into_iter().map(|(name, values)| DecidingMember { name: name.into(), values });
-        let mut deciding: Vec<_> = deciding.collect();
-        deciding.sort_by_key(|member| std::cmp::Reverse(member.values.len()));
         // What every branch requires excludes none of them more than another.
         let [first, others @ ..] = &branches[..] else { return Err(Unknown) };
         let mut common = first.required.clone();
@@ -368,10 +358,10 @@ impl<'a> Compiler<'a> {
             _ => Holding::Any,
         };
         let decision = self.changes.decisions.get(&part.pointer).filter(|held| held.keyword == keyword).cloned();
-        Ok(Choice { holding, nullable, branches, deciding, decision })
+        Ok(Choice { holding, nullable, branches, decision })
     }
 
-    fn branch(&mut self, set: &Set, list: &str, index: usize, deciding: &mut Deciding) -> Result<Branch, Unknown> {
+    fn branch(&mut self, set: &Set, list: &str, index: usize) -> Result<Branch, Unknown> {
         let pointer = below(list, &[&index.to_string()]);
         let parts = self.parts(std::slice::from_ref(&pointer))?;
         let mut set = set.clone();
@@ -384,12 +374,6 @@ impl<'a> Compiler<'a> {
                 branch.kinds.0 &= Kinds::named(types).ok_or(Unknown)?.0.0;
             }
             branch.required.extend(required(part)?.into_iter().map(Box::from));
-            for name in part.schema.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::keys) {
-                // What it does not know decides nothing.
-                let member = self.parts(&[below(&part.pointer, &["properties", name])]).unwrap_or_default();
-                let Some(values) = self.constants(&member) else { continue };
-                deciding.entry(name.clone()).or_default().push((index, values));
-            }
         }
         if parts.iter().any(Part::is_nullable) {
             branch.kinds.0 |= Kinds::of(Kind::Null).0;

@@ -12,7 +12,7 @@ use jsonschema::Validator;
 
 use super::{
     constants::{Constants, integer},
-    table::{Branch, Choice, DecidingMember, FastPath, Holding, Items, Members, Others, Plain, Select, Shape, Text},
+    table::{Branch, Choice, FastPath, Holding, Items, Members, Others, Plain, Select, Shape, Text},
 };
 use crate::schema::decision::Decided;
 
@@ -318,7 +318,6 @@ impl Choice {
         if kind != Kind::Object {
             return likely;
         }
-        likely = self.by_members(likely, value);
         if likely.count_ones() < 2 {
             return likely;
         }
@@ -327,20 +326,6 @@ impl Choice {
             likely &= !(u128::from(!has_all) << index);
         }
         likely
-    }
-
-    /// Those of the branches that no deciding member of an object excludes, as long as there are several.
-    fn by_members(&self, mut branches: u128, value: Node<'_>) -> u128 {
-        for DecidingMember { name, values } in &self.deciding {
-            if branches.count_ones() < 2 {
-                break;
-            }
-            let Some(member) = value.get(name) else { continue };
-            for (index, constants) in values {
-                branches &= !(u128::from(!constants.has(member)) << index);
-            }
-        }
-        branches
     }
 }
 

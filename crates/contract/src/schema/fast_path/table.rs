@@ -40,8 +40,6 @@ pub(super) struct Choice {
     pub(super) nullable: bool,
     /// At most [`Choice::MAX_BRANCHES`].
     pub(super) branches: Vec<Branch>,
-    /// Members that exclude branches, first those of most branches.
-    pub(super) deciding: Vec<DecidingMember>,
     /// A member that selects a branch.
     pub(super) decision: Option<Arc<Decision>>,
 }
@@ -49,13 +47,6 @@ pub(super) struct Choice {
 impl Choice {
     /// Maximum branches: one bit for each of those that may hold.
     pub(super) const MAX_BRANCHES: usize = 128;
-}
-
-/// A member that has one of a few documented values, if it is present.
-pub(super) struct DecidingMember {
-    pub(super) name: Box<str>,
-    /// Branches, by index, with those values.
-    pub(super) values: Vec<(usize, Arc<Constants>)>,
 }
 
 /// How many branches hold.
