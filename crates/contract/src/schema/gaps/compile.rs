@@ -27,9 +27,6 @@ use crate::{
 const MAX_CLOSURE: usize = 64;
 
 struct Compiler<'c> {
-    document: &'c Value,
-    /// Schemas with an unusable place, and why.
-    broken: &'c HashMap<String, String>,
     changes: &'c Changes,
     entries: Vec<SchemaEntry>,
     /// Index of each schema by its pointer, so that references may lead in circles.
@@ -49,8 +46,6 @@ impl Coverage {
         changes: &Changes,
     ) -> (Self, Vec<usize>) {
         let mut compiler = Compiler {
-            document,
-            broken,
             changes,
             entries: Vec::new(),
             known: HashMap::new(),
@@ -102,34 +97,13 @@ impl Coverage {
 impl Compiler<'_> {
     /// The index of the schema at a pointer.
     fn at(&mut self, pointer: String) -> usize {
-        if let Some(index) = self.known.get(&pointer) {
-            return *index;
-        }
-        let mut meant = pointer.clone();
-        for _ in 0..refs::MAX_CHAIN {
-            let Some(next) = self.meant(&meant) else { break };
-            meant = next;
-        }
         let next = self.entries.len();
-        let index = *self.known.entry(meant.clone()).or_insert(next);
+        let index = *self.known.entry(pointer.clone()).or_insert(next);
         if index == next {
             self.entries.push(SchemaEntry::default());
-            self.todo.push_back(meant);
+            self.todo.push_back(pointer);
         }
-        self.known.insert(pointer, index);
         index
-    }
-
-    /// The schema that stands for one which only refers to it. A silent one does not: where it is a branch, it frees
-    /// the content, and one that refers to it frees nothing.
-    fn meant(&self, pointer: &str) -> Option<String> {
-        let says = |schema: &Map<String, Value>| schema.keys().any(|keyword| says_something(keyword));
-        let schema = refs::at(self.document, pointer)?.as_object()?;
-        let refers = |keyword: &String| keyword == "$ref" || !(says_something(keyword) || keyword == NULLABLE);
-        let target = refs::target(schema.get("$ref")?.as_str()?)?;
-        let meant = refs::at(self.document, &target)?.as_object()?;
-        let stands = schema.keys().all(refers) && !self.broken.contains_key(pointer) && says(meant);
-        stands.then_some(target)
     }
 
     fn entry(&mut self, pointer: &str, schema: &Map<String, Value>) -> SchemaEntry {
