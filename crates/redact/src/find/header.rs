@@ -5,16 +5,11 @@ use std::ops::Range;
 use contrail_exchange::token::known_scheme;
 use http::{HeaderName, header};
 
-use super::{
-    fields::fields,
-    header_names,
-    names::{self, FieldContext},
-};
+use super::{fields::fields, header_names};
 use crate::{
     Redactor,
     kind::{self, Kind},
     mark::{Id, Mark},
-    runs,
 };
 
 impl Redactor {
@@ -67,8 +62,6 @@ impl Redactor {
 
     /// Credentials among the names of protocols, where browsers have no other place for them: `bearer, …`.
     fn detect_protocols(&self, value: &[u8], marks: &mut Vec<Mark>) {
-        /// What Kubernetes has before a bearer in base64.
-        const BEARER: &[u8] = b"base64url.bearer.authorization.k8s.io.";
         self.detect_text(value, 2, marks);
         let mut announced = None;
         let mut start = 0;
@@ -78,17 +71,10 @@ impl Redactor {
             let range = start + blank..start + blank + text.len();
             start += member.len() + 1;
             let name = std::str::from_utf8(text).unwrap_or_default();
-            if let Some(encoded) = text.strip_prefix(BEARER) {
-                if let Some(plain) = runs::base64(encoded) {
-                    self.learn(&plain, Kind::Token);
-                }
-                let id = self.learn(encoded, Kind::Token);
-                marks.extend(id.map(|id| Mark::part(range.start + BEARER.len()..range.end, id)));
-            } else if let Some(kind) = announced.take() {
+            if let Some(kind) = announced.take() {
                 marks.extend(self.learn(text, kind).map(|id| Mark::part(range, id)));
             } else {
-                announced = names::by_name(name, FieldContext::Member)
-                    .or_else(|| header_names::by_header(&name.to_ascii_lowercase()));
+                announced = header_names::by_header(&name.to_ascii_lowercase());
             }
         }
     }
@@ -120,7 +106,7 @@ impl Redactor {
                 .map_or(value.len(), |end| start + end);
             let query = &value[start..end];
             let mut inner = Vec::new();
-            self.detect_fields(query, &fields(query).unwrap_or_default(), false, &mut inner);
+            self.detect_fields(query, &fields(query), false, &mut inner);
             let part = |mark: Mark| Mark { whole: false, place: None, ..mark.within(start, None) };
             marks.extend(inner.into_iter().map(part));
             at = end;

@@ -129,7 +129,6 @@ fn a_secret_is_masked_in_a_header_field_that_names_it() {
         ("x-pwd", "@"),
         ("sec-websocket-protocol", "bearer, @"),
         ("sec-websocket-protocol", "v1.x, access_token,@"),
-        ("sec-websocket-protocol", "base64url.bearer.authorization.k8s.io.@, v4.channel.k8s.io"),
         ("www-authenticate", "Negotiate @"),
         ("x-ctx", "v1 eyJwYXNzd29yZCI6IlMzY3IzdFZhbHVlN1F4SzRtWiJ9"),
     ] {
