@@ -44,51 +44,34 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Every kind.
-    pub const ALL: [Self; 16] = [
-        Self::Token,
-        Self::ClientSecret,
-        Self::Password,
-        Self::Cookie,
-        Self::Assertion,
-        Self::Code,
-        Self::PrivateKey,
-        Self::ApiKey,
-        Self::Basic,
-        Self::Credential,
-        Self::Secret,
-        Self::Custom,
-        Self::Email,
-        Self::Phone,
-        Self::Person,
-        Self::Card,
+    /// Every kind with its name, in the order of their declaration.
+    pub const NAMES: [(Self, &'static str); 16] = [
+        (Self::Token, "token"),
+        (Self::ClientSecret, "client-secret"),
+        (Self::Password, "password"),
+        (Self::Cookie, "cookie"),
+        (Self::Assertion, "assertion"),
+        (Self::Code, "code"),
+        (Self::PrivateKey, "private-key"),
+        (Self::ApiKey, "api-key"),
+        (Self::Basic, "basic"),
+        (Self::Credential, "credential"),
+        (Self::Secret, "secret"),
+        (Self::Custom, "custom"),
+        (Self::Email, "email"),
+        (Self::Phone, "phone"),
+        (Self::Person, "person"),
+        (Self::Card, "card"),
     ];
 
     /// The word in a label.
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::Token => "token",
-            Self::ClientSecret => "client-secret",
-            Self::Password => "password",
-            Self::Cookie => "cookie",
-            Self::Assertion => "assertion",
-            Self::Code => "code",
-            Self::PrivateKey => "private-key",
-            Self::ApiKey => "api-key",
-            Self::Basic => "basic",
-            Self::Credential => "credential",
-            Self::Secret => "secret",
-            Self::Custom => "custom",
-            Self::Email => "email",
-            Self::Phone => "phone",
-            Self::Person => "person",
-            Self::Card => "card",
-        }
+        Self::NAMES[self as usize].1
     }
 
     /// The kind that a label names.
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name)
+        Self::NAMES.into_iter().find(|(_, held)| *held == name).map(|(kind, _)| kind)
     }
 
     /// Personal data, which is masked only under `--redact personal`.
