@@ -46,14 +46,9 @@ impl Redaction<'_> {
     /// A name out of a message, or another text of it that stands by itself, without its secrets; `None` if it has
     /// none.
     fn name(&self, index: &Index, name: &str) -> Option<String> {
-        /// No shape of a secret is shorter than this without a sign of punctuation.
-        const MAX_BARE: usize = 14;
         let text = name.as_bytes();
-        let is_bare = text.len() <= MAX_BARE && text.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
         let mut marks = Vec::new();
-        if !is_bare || self.redactor.plan.is_extended() {
-            self.redactor.detect_text(text, MAX_CODINGS - 1, &mut marks);
-        }
+        self.redactor.detect_text(text, MAX_CODINGS - 1, &mut marks);
         search::find(index, text, false, &mut marks);
         self.replaced(text, marks, None).map(|new| lossy(&new))
     }
@@ -161,7 +156,7 @@ impl Redaction<'_> {
                 let new = self.replaced(raw, inside.collect(), None);
                 lossy(&media::decoded(new.as_deref().unwrap_or(raw)))
             };
-            let redacted = (fields::field_place(&left(&field.name.range())), left(&field.value.range()));
+            let redacted = (fields::field_place(&left(&field.name.range)), left(&field.value.range));
             let value = lossy(field.value.decoded(text));
             let place = fields::field_place(&fields::name_of(field, text));
             if redacted.0 != place || redacted.1 != value {
