@@ -36,7 +36,7 @@ impl Redaction<'_> {
         let (mut path, mut query) = (Vec::new(), Vec::new());
         self.redactor.detect_text(target.path().as_bytes(), 2, &mut path);
         if let Some(text) = target.query() {
-            let fields = fields::fields(text.as_bytes()).unwrap_or_default();
+            let fields = fields::fields(text.as_bytes());
             self.redactor.detect_fields(text.as_bytes(), &fields, false, &mut query);
         }
         (path, query)
@@ -65,7 +65,7 @@ impl Redaction<'_> {
             text.insert(0, '/');
         }
         if let Some(raw) = target.query() {
-            let fields = fields::fields(raw.as_bytes()).unwrap_or_default();
+            let fields = fields::fields(raw.as_bytes());
             mark_known_fields(index, raw.as_bytes(), &fields, &mut query);
             self.remember(&query, raw.as_bytes(), false);
             let new = self.replaced(raw.as_bytes(), query, None);

@@ -22,7 +22,7 @@ impl Redactor {
         {
             self.detect_json(&document, &Places::of_body(&[]), depth, out);
         } else if looks_like_form(plain) {
-            self.detect_fields(plain, &fields(plain).unwrap_or_default(), false, out);
+            self.detect_fields(plain, &fields(plain), false, out);
         } else {
             self.detect_text(plain, depth, out);
         }

@@ -146,7 +146,7 @@ fn is_wide(declared: &[u8], content: &[u8]) -> bool {
 pub(super) fn declared_as(declared: &[u8], content: &[u8], nested: usize) -> Result<Parsed, Unparsable> {
     let essence = media::essence(declared);
     if essence == media::FORM {
-        let Some(fields) = fields(content) else { return Err(Unparsable(Grammar::Bytes.into())) };
+        let fields = fields(content);
         let sound = fields.iter().all(|field| is_sound(field, content));
         let parsed = Parsed { grammar: Grammar::Form(fields), beside: beside_form(content, nested), malformed: false };
         // What is something else need not be a sound form.
@@ -185,7 +185,7 @@ pub(super) fn bytes(content: &[u8], nested: usize) -> Parsed {
             Document::parse(content.to_vec()).ok().map(|document| Grammar::Json(document.into()))
         }
         Some(b'-') => multipart::by_itself(content, nested),
-        _ if looks_like_form(text) => fields(content).map(Grammar::Form),
+        _ if looks_like_form(text) => Some(Grammar::Form(fields(content))),
         _ => None,
     };
     Parsed { grammar: Grammar::Bytes, beside: beside.into_iter().collect(), malformed: false }

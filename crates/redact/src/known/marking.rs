@@ -56,7 +56,7 @@ pub(crate) fn mark_known_fields(index: &Index, text: &[u8], fields: &[Field], ou
     }
     for field in fields {
         for (part, is_name) in [(&field.name, true), (&field.value, false)] {
-            let (raw, range) = (part.raw(text), part.range());
+            let (raw, range) = (part.raw(text), part.range.clone());
             if part.view.as_ref().is_some_and(|view| !search::is_worth_decoded(index, raw, view)) {
                 continue;
             }
