@@ -118,10 +118,15 @@ fn parse(headers: &Headers, body: &Body) -> Result<Parsed, Unparsable> {
     if is_wide(declared, content) {
         return Err(Unparsable(Grammar::Bytes.into()));
     }
-    declared_as(declared, content, MAX_NESTED).or_else(|Unparsable(parsed)| match parsed.grammar {
-        Grammar::Form(_) => Ok(Parsed { malformed: true, ..parsed }),
-        // Readers differ on where the parts of a broken multipart body end.
-        _ => Err(Unparsable(parsed)),
+    declared_as(declared, content, MAX_NESTED).or_else(|Unparsable(parsed)| {
+        let has_no_boundary = || media::every_parameter(declared, "boundary").is_some_and(|all| all.is_empty());
+        let is_read = match (&parsed.grammar, parsed.beside.as_slice()) {
+            (Grammar::Form(_), _) => true,
+            (_, [Grammar::Multipart(_)]) => has_no_boundary(),
+            // Readers differ on where the parts of a broken multipart body end.
+            _ => false,
+        };
+        if is_read { Ok(Parsed { malformed: true, ..parsed }) } else { Err(Unparsable(parsed)) }
     })
 }
 

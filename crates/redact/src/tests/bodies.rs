@@ -131,6 +131,11 @@ fn a_body_that_does_not_match_its_type_is_kept_without_its_secrets_and_marked_ma
         ("application/json", b"ok", ""),
         ("application/x-www-form-urlencoded", b"a=%zz&password=s3cr3t-value%zz", "#"),
         ("application/x-www-form-urlencoded", b"%ff=1&password=s3cr3t-value", "#"),
+        (
+            "multipart/form-data",
+            b"--b\r\nContent-Disposition: form-data; name=\"password\"\r\n\r\ns3cr3t-value\r\n--b--\r\n",
+            "#",
+        ),
     ] {
         let redactor = Redactor::default();
         let mut exchange = exchange("/x", (&[], ""), (&[("content-type", media), ("content-length", "7")], ""));
