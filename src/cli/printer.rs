@@ -5,7 +5,7 @@
 
 use std::{
     env,
-    ffi::{OsStr, OsString},
+    ffi::OsString,
     fs::{self, File, OpenOptions, TryLockError},
     io::{self, BufWriter, IsTerminal as _, Stdout, Write},
     os::unix::fs::DirBuilderExt as _,
@@ -67,20 +67,17 @@ pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// A file that takes the place of another once it is whole. One that a killed process left is used again.
-#[derive(Debug)]
-pub(super) struct Beside {
+struct Beside {
     path: PathBuf,
     file: File,
 }
 
 impl Beside {
-    /// The name of the one for a file of this name.
-    pub(super) fn name(target: &OsStr) -> OsString {
-        [OsStr::new("."), target, OsStr::new(".contrail-new")].into_iter().collect()
-    }
-
-    pub(super) fn begin(target: &Path) -> io::Result<Self> {
-        let path = target.with_file_name(Self::name(target.file_name().unwrap_or_default()));
+    fn begin(target: &Path) -> io::Result<Self> {
+        let mut name = OsString::from(".");
+        name.push(target.file_name().unwrap_or_default());
+        name.push(".contrail-new");
+        let path = target.with_file_name(name);
         loop {
             let file = private_file(&path, false)?;
             match file.try_lock() {
@@ -96,12 +93,7 @@ impl Beside {
         }
     }
 
-    /// The file, for a writer of its own.
-    pub(super) fn file(&self) -> io::Result<File> {
-        self.file.try_clone()
-    }
-
-    pub(super) fn finish(self, target: &Path) -> io::Result<()> {
+    fn finish(self, target: &Path) -> io::Result<()> {
         self.file.sync_all()?;
         fs::rename(&self.path, target)
     }

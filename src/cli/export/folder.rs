@@ -1,26 +1,32 @@
-//! The files of an export's tables: each is written beside its place, and all take their places once they are whole.
+//! The folder of an export: all of its tables, or none of them.
+//!
+//! They are written into `.NAME.contrail-new` beside it, which is renamed to its name once they are on the disk. With
+//! `--overwrite`, the old folder is `.NAME.contrail-old` for a moment. Where a killed process left only that, the next
+//! export puts it back first.
 
 use std::{
     ffi::OsString,
-    fs::{self, File},
+    fs::{self, File, TryLockError},
     io::{self, BufWriter, ErrorKind},
+    os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
 };
 
 use contrail_fleet::parquet::TABLES;
+use contrail_recording::{is_at, resolved};
 
 use crate::cli::{
     Failure,
-    printer::{Beside, make_folder},
+    printer::{make_folder, private_file},
 };
 
-/// Tables that are being written.
+/// A folder that is being written.
 pub(super) struct Staged {
+    /// Where it goes.
+    target: PathBuf,
     folder: PathBuf,
-    /// Each with its name.
-    tables: Vec<(&'static str, Beside)>,
-    /// The folder was made for them.
-    is_new: bool,
+    /// The folder itself, locked.
+    lock: File,
 }
 
 /// The file of a table.
@@ -29,7 +35,7 @@ pub(super) fn file_name(table: &str) -> String {
 }
 
 impl Staged {
-    /// Begins those that are to be in the folder `out`.
+    /// Begins one, which is to be at `out`.
     ///
     /// # Errors
     ///
@@ -37,7 +43,15 @@ impl Staged {
     pub(super) fn begin(out: &Path, overwrite: bool) -> Result<Self, Failure> {
         let shown = out.display();
         let failed = |error: io::Error| format!("--parquet: cannot write to {shown}: {error}; name another folder");
-        match holds(out) {
+        let target = resolved(out);
+        let (folder, old) = (beside(&target, "new"), beside(&target, "old"));
+        if let Some(parent) = target.parent() {
+            make_folder(parent).map_err(failed)?;
+        }
+        if !target.exists() && old.exists() {
+            fs::rename(&old, &target).map_err(failed)?;
+        }
+        match holds(&target) {
             Ok(Holds::Nothing) => {}
             Ok(Holds::Tables) if overwrite => {}
             Ok(Holds::Tables) => {
@@ -49,42 +63,65 @@ impl Staged {
             }
             Err(error) => return Err(failed(error).into()),
         }
-        let mut staged = Self { folder: out.to_path_buf(), tables: Vec::new(), is_new: !out.exists() };
-        make_folder(out).map_err(failed)?;
-        for (table, _) in TABLES {
-            staged.tables.push((table, Beside::begin(&out.join(file_name(table))).map_err(failed)?));
+        // The folder is replaced whole, which a mount point cannot be.
+        let device = |path: &Path| fs::metadata(path).map(|metadata| metadata.dev()).ok();
+        if target.parent().is_some_and(|parent| target.exists() && device(parent) != device(&target)) {
+            return Err(format!("`{shown}` is a mount point, which cannot be replaced; name a folder inside it").into());
         }
+        let lock = locked(&folder).map_err(failed)?;
+        let staged = Self { target, folder, lock };
+        staged.clear().map_err(failed)?;
         Ok(staged)
     }
 
-    /// The file that a table is written to.
+    /// A new file in it.
     ///
     /// # Errors
     ///
     /// The system's.
-    pub(super) fn file(&self, table: &str) -> io::Result<BufWriter<File>> {
-        let (_, beside) = self.tables.iter().find(|(name, _)| *name == table).ok_or(ErrorKind::NotFound)?;
-        beside.file().map(BufWriter::new)
+    pub(super) fn file(&self, table: &str) -> Result<BufWriter<File>, Failure> {
+        let path = self.folder.join(file_name(table));
+        let file = private_file(&path, true).map_err(|error| format!("cannot write `{}`: {error}", path.display()))?;
+        Ok(BufWriter::new(file))
     }
 
-    /// Puts them in their places.
+    /// Puts it in its place, once its files are on the disk.
     ///
     /// # Errors
     ///
-    /// The system's.
-    pub(super) fn commit(mut self) -> io::Result<()> {
-        self.is_new = false;
-        let mut tables = std::mem::take(&mut self.tables).into_iter();
-        tables.try_for_each(|(table, beside)| beside.finish(&self.folder.join(file_name(table))))?;
-        File::open(&self.folder)?.sync_all()
+    /// The system's; what was there before is there again.
+    pub(super) fn commit(self) -> io::Result<()> {
+        self.lock.sync_all()?;
+        let old = beside(&self.target, "old");
+        // What is left of an earlier one that was replaced.
+        remove(&old)?;
+        match fs::rename(&self.target, &old) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        if let Err(error) = fs::rename(&self.folder, &self.target) {
+            let _ = fs::rename(&old, &self.target);
+            return Err(error);
+        }
+        if let Some(parent) = self.target.parent() {
+            File::open(parent)?.sync_all()?;
+        }
+        remove(&old)
+    }
+
+    fn clear(&self) -> io::Result<()> {
+        for left in fs::read_dir(&self.folder)? {
+            fs::remove_file(left?.path())?;
+        }
+        Ok(())
     }
 }
 
 impl Drop for Staged {
     fn drop(&mut self) {
-        self.tables.clear();
-        if self.is_new {
-            let _ = fs::remove_dir(&self.folder);
+        // After the commit there is none, or another process's.
+        if is_at(&self.lock, &self.folder) {
+            let _ = fs::remove_dir_all(&self.folder);
         }
     }
 }
@@ -105,13 +142,43 @@ fn holds(folder: &Path) -> io::Result<Holds> {
     let mut holds = Holds::Nothing;
     for item in inside {
         let name = item?.file_name();
-        if TABLES.iter().any(|(table, _)| name == Beside::name(file_name(table).as_ref())) {
-            continue;
-        }
         if !TABLES.iter().any(|(table, _)| *name == *file_name(table)) {
             return Ok(Holds::Other(name));
         }
         holds = Holds::Tables;
     }
     Ok(holds)
+}
+
+/// `.NAME.contrail-new` beside `NAME`.
+fn beside(target: &Path, end: &str) -> PathBuf {
+    let mut name = OsString::from(".");
+    name.push(target.file_name().unwrap_or_default());
+    name.push(".contrail-");
+    name.push(end);
+    target.with_file_name(name)
+}
+
+/// A folder that no other process writes. One that a killed process left is used again.
+fn locked(folder: &Path) -> io::Result<File> {
+    loop {
+        make_folder(folder)?;
+        let lock = File::open(folder)?;
+        match lock.try_lock() {
+            Err(TryLockError::WouldBlock) => return Err(io::Error::other("another process is writing it")),
+            // Some file systems know no locks.
+            Err(TryLockError::Error(_)) | Ok(()) => {}
+        }
+        // The process that held the lock may have put the folder into its place since it was opened here.
+        if is_at(&lock, folder) {
+            return Ok(lock);
+        }
+    }
+}
+
+fn remove(folder: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
 }

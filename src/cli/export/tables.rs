@@ -55,7 +55,9 @@ pub(super) fn write(args: &Args) -> Result<Outcome, Failure> {
         return Err(format!("there was no exchange to export, so no table is written: {why}").into());
     }
     let out = args.parquet.display();
-    staged.commit().map_err(|error| format!("cannot put the tables into `{out}`: {error}; name another folder"))?;
+    staged.commit().map_err(|error| {
+        format!("cannot put the tables into `{out}`: {error}; name another folder, or one inside it")
+    })?;
     let printed = Printed {
         contract: Contract { title: &title.title, version: &title.version, hash: &title.hash },
         contrail: env!("CARGO_PKG_VERSION"),

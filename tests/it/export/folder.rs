@@ -1,4 +1,4 @@
-//! The folder of the tables.
+//! The folder of the tables: all of them, or none.
 
 use std::{fs, os::unix::fs::PermissionsExt as _, path::Path};
 
@@ -76,13 +76,21 @@ fn a_full_disk_leaves_the_earlier_tables_and_nothing_else() {
 }
 
 #[test]
-fn what_a_killed_export_left_is_used_again() {
+fn what_a_killed_export_left_is_used_again_or_put_back() {
     let folder = recorded();
-    let out = folder.path().join("out");
-    fs::create_dir(&out).unwrap();
-    fs::write(out.join(".exchanges.parquet.contrail-new"), "PAR1 and no more").unwrap();
     assert_eq!(export(folder.path(), &["a.har"]).status, 0);
-    assert_eq!(names(&out), ["exchanges.parquet", "findings.parquet", "tokens.parquet"]);
+    let before = bytes(&folder.path().join("out"));
+    let left = folder.path().join(".out.contrail-new");
+    fs::create_dir(&left).unwrap();
+    fs::write(left.join("exchanges.parquet"), "PAR1 and no more").unwrap();
+    // It was killed while it replaced the folder.
+    fs::rename(folder.path().join("out"), folder.path().join(".out.contrail-old")).unwrap();
+    let ran = export(folder.path(), &["a.har"]);
+    assert_error(&ran, 2, "contrail: `out` exists already; add --overwrite to replace its tables");
+    assert_eq!(bytes(&folder.path().join("out")), before);
+    assert_eq!(export(folder.path(), &["a.har", "--overwrite"]).status, 0);
+    assert_eq!(bytes(&folder.path().join("out")), before);
+    assert_eq!(names(folder.path()), ["a.har", "out"]);
 }
 
 #[test]
