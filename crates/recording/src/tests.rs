@@ -15,8 +15,7 @@ use super::{
     Attested, Entry, JournalContext, LaidOut, Recording,
     entry::{
         encode,
-        encode_note::Tokens,
-        style::{BodyLocation, Style},
+        encode_note::{BodyLocation, Style, Tokens},
     },
 };
 

@@ -14,8 +14,8 @@ use contrail_redact::is_label;
 use http::{HeaderName, HeaderValue, Method, Version};
 
 use super::{
+    EntryFault,
     decode_body::{form, in_its_charset, missing, present, stored},
-    fault::EntryFault,
     files::{BodyFiles, Expecting},
     har::{self, Text},
     note::{self, HeadTokens, Record},

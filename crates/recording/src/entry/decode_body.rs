@@ -9,7 +9,7 @@ use contrail_exchange::{
 };
 
 use super::{
-    fault::EntryFault,
+    EntryFault,
     files::Expecting,
     har::{self, Text},
 };

@@ -13,8 +13,7 @@ use http::Version;
 
 use super::{
     decode::NO_INSTANT,
-    encode_note::{Tokens, note},
-    style::{BodyLocation, JournalContext, Style},
+    encode_note::{BodyLocation, JournalContext, Style, Tokens, note},
 };
 use crate::Attested;
 

@@ -6,7 +6,7 @@ use contrail_exchange::{
 };
 use http::{HeaderName, HeaderValue};
 
-use super::text::Text;
+use super::Text;
 
 /// `headers[]`
 #[derive(Debug, Default)]

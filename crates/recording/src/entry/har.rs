@@ -7,7 +7,7 @@ use contrail_exchange::{
     json::lenient::{LenientError, LenientFault, Quoted, Raw, Read as _, Reader, object, read_by, read_objects},
 };
 
-pub(crate) use super::text::Text;
+pub(crate) use super::Text;
 use super::{
     fields,
     note::{self, Record},

@@ -11,7 +11,7 @@ use contrail_exchange::{
     json::lenient::{self, LenientError, LenientFault, Raw, Read, Reader, read_by, read_objects},
 };
 
-use super::fault::EntryFault;
+use super::EntryFault;
 use crate::{Attested, LaidOut, Note};
 
 /// `_contrail`

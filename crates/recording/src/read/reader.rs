@@ -7,8 +7,8 @@ use contrail_exchange::{Exchange, digest::Digests};
 use crate::{
     Entry, ReadError, ReadFault,
     entry::{
+        EntryFault,
         decode::{self, Converted, Extent, Shared},
-        fault::EntryFault,
     },
     read::entry_texts::EntryPosition,
 };
