@@ -28,6 +28,7 @@ impl<'a> Suspects<'a> {
     }
 
     /// Those that reach into a range.
+    #[must_use]
     pub fn within(self, range: &Range<usize>) -> Self {
         Self(self.0.map(|places| {
             let places = &places[places.partition_point(|place| place.end <= range.start)..];
@@ -37,6 +38,7 @@ impl<'a> Suspects<'a> {
 
     /// The same without those that end before a place.
     #[inline]
+    #[must_use]
     pub fn after(self, start: usize) -> Self {
         let Some(mut places) = self.0 else { return self };
         while let [first, rest @ ..] = places
