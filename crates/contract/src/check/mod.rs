@@ -17,7 +17,6 @@ use std::sync::Arc;
 use contrail_exchange::{
     Body, Exchange,
     finding::{Blame, Finding, Kind, Rule, Unchecked, UncheckedSet, Verdict},
-    json::work,
 };
 
 pub use self::security::Demand;
@@ -25,6 +24,7 @@ use self::state::Check;
 use super::{
     CheckOptions,
     model::{Matched, Model},
+    schema::work,
 };
 
 /// Bound on the steps of judging one message, and what each byte of its body adds.

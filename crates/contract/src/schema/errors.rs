@@ -34,7 +34,7 @@ enum Clause {
     Other(String),
 }
 
-/// What the judge's errors show. `under` is the member that selected the schema ([`contrail_exchange::json::TapeNode::Under`]),
+/// What the judge's errors show. `under` is the member that selected the schema ([`super::represent::TapeNode::Under`]),
 /// which no pointer shows; `written` are patterns as the document has them, by the form that the judge runs.
 ///
 /// # Errors

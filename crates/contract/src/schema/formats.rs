@@ -8,7 +8,7 @@ use std::{
 
 use jsonschema::{Retrieve, ValidationOptions};
 
-use contrail_exchange::json::Tape;
+use crate::schema::represent::Tape;
 
 /// Formats that are asserted: those of Draft 2020-12, OpenAPI's integers and base64, and the tenant's. Any other is an
 /// annotation.
@@ -131,7 +131,7 @@ mod tests {
 
     use super::{ASSERTED_FORMATS, is_base64, is_https_uri, look};
     use crate::schema::judge;
-    use contrail_exchange::json::TapeNode;
+    use crate::schema::represent::TapeNode;
 
     proptest! {
         #[test]

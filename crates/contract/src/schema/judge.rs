@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use contrail_exchange::json::{Leaf, Tape, TapeNode};
+use contrail_exchange::json::Node;
 use jsonschema::{Draft, Registry, ValidationOptions, Validator};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value, json};
@@ -11,6 +11,7 @@ use super::{
     Indeterminate,
     errors::{self, Violations},
     formats, pattern,
+    represent::{Tape, TapeNode},
 };
 
 /// The document's address while it is compiled. contrail fetches nothing.
@@ -93,13 +94,13 @@ impl Judge {
     /// # Errors
     ///
     /// [`Indeterminate`] where the schema is unusable.
-    pub(super) fn is_valid(&self, place: usize, value: Leaf<'_>) -> Result<bool, Indeterminate> {
+    pub(super) fn is_valid(&self, place: usize, value: Node<'_>) -> Result<bool, Indeterminate> {
         let (validator, member) = self.selected(place)?;
         Ok(validator.is_valid(TapeNode::Under(member, value)))
     }
 
     /// Whether a branch holds for a value. One that is unusable does.
-    pub(super) fn holds(&self, branch: usize, value: Leaf<'_>) -> bool {
+    pub(super) fn holds(&self, branch: usize, value: Node<'_>) -> bool {
         self.is_valid(self.places + branch, value).unwrap_or(true)
     }
 
@@ -108,7 +109,7 @@ impl Judge {
     /// # Errors
     ///
     /// [`Indeterminate`] where the schema is unusable or a pattern is too costly to match.
-    pub(super) fn violations(&self, place: usize, value: Leaf<'_>) -> Result<Violations, Indeterminate> {
+    pub(super) fn violations(&self, place: usize, value: Node<'_>) -> Result<Violations, Indeterminate> {
         let (validator, member) = self.selected(place)?;
         let value = TapeNode::Under(member, value);
         if validator.is_valid(value) {

@@ -18,12 +18,14 @@ mod judged;
 mod keywords;
 mod order;
 mod pattern;
+mod represent;
 mod resources;
 mod set;
 #[cfg(test)]
 mod tests;
 mod verdict;
 mod violation;
+pub mod work;
 
 pub(super) use adapt::{Side, parts};
 pub use deep_stack::with_deep_stack;

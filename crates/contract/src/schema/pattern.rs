@@ -399,7 +399,7 @@ mod tests {
 
     use super::{Matcher, differs, foreign, tokens, translated, usable};
     use crate::schema::judge::asserting_formats;
-    use contrail_exchange::json::TapeNode;
+    use crate::schema::represent::TapeNode;
 
     #[test]
     fn loose_forms_of_annex_b_become_strict_ones() {

@@ -2,7 +2,9 @@
 
 use std::{fmt, sync::Arc};
 
-use contrail_exchange::json::{Document, Leaf, Node, work};
+use contrail_exchange::json::{Document, Node};
+
+use crate::schema::work;
 
 use super::{
     Applicable, Gap, Indeterminate, Open, SchemaViolation, Types,
@@ -143,7 +145,7 @@ impl Schema {
             let holds = |branch: usize, value: Node<'_>| match outcome(branch, value) {
                 Some(Outcome::Conforms | Outcome::Valid) => true,
                 Some(Outcome::Violates) => false,
-                Some(Outcome::Doubt) | None => build.judge.holds(branch, Leaf::Value(value)),
+                Some(Outcome::Doubt) | None => build.judge.holds(branch, value),
             };
             let (gaps, mut open) = build.coverage.walk(entry, document.root(), &holds, is_origin);
             if violations.cut {
@@ -194,7 +196,7 @@ impl Schema {
     }
 
     fn violations(build: &Build, place: usize, document: &Document) -> Result<Violations, Indeterminate> {
-        let value = Leaf::Value(document.root());
+        let value = document.root();
         // To find every place takes more steps than to find whether there is one: where a schema refers to itself from
         // within a choice, each level multiplies them by the number of branches.
         let (violations, taken) = work::bounded(work::left() / 4 * 3, || build.judge.violations(place, value));
@@ -210,11 +212,13 @@ impl Schema {
         Ok(Violations { found: vec![everywhere], cut: true })
     }
 
-    /// The violations of a text outside of any document, by the judge alone.
+    /// The violations of a text, by the judge alone.
     #[cfg(test)]
     pub fn violations_of_text(&self, text: &str) -> Result<Vec<SchemaViolation>, Indeterminate> {
         let (build, place) = self.build();
-        let (judged, _) = work::bounded(steps(text.len()), || build.judge.violations(place, Leaf::Text(text)));
+        let document = Document::parse(serde_json::to_vec(text).unwrap()).unwrap();
+        let judge = || build.judge.violations(place, document.root());
+        let (judged, _) = work::bounded(steps(text.len()), judge);
         Ok(judged.ok_or(Indeterminate::STEPS)??.found)
     }
 

@@ -56,7 +56,7 @@ impl<'a> Node<'a> {
     }
 
     /// The identity of this value among all that are alive: its document and its place on the tape.
-    pub(super) fn identity(self) -> (usize, u32) {
+    pub fn identity(self) -> (usize, u32) {
         (std::ptr::from_ref(self.document) as usize, self.index)
     }
 
@@ -85,7 +85,8 @@ impl<'a> Node<'a> {
         std::str::from_utf8(self.raw_bytes()).unwrap_or_default()
     }
 
-    pub(super) fn raw_bytes(self) -> &'a [u8] {
+    /// [`raw`](Self::raw) as bytes.
+    pub fn raw_bytes(self) -> &'a [u8] {
         &self.document.source[self.span()]
     }
 
@@ -252,15 +253,16 @@ impl<'a> Node<'a> {
 
 /// Members by the tape index of their name.
 #[derive(Debug, Clone)]
-pub(super) struct Members<'a> {
+pub struct Members<'a> {
     document: &'a Document,
     at: u32,
     end: u32,
 }
 
 impl<'a> Members<'a> {
+    /// Those of an object; none of another value.
     #[inline]
-    pub(super) fn of(node: Node<'a>) -> Self {
+    pub fn of(node: Node<'a>) -> Self {
         let slot = node.slot();
         let end = if slot.kind() == Kind::Object { slot.next } else { node.index + 1 };
         Self { document: node.document, at: node.index + 1, end }
@@ -270,7 +272,8 @@ impl<'a> Members<'a> {
         Node::new(self.document, index).as_str().unwrap_or_default().into_owned()
     }
 
-    pub(super) fn name_ref(&self, index: u32) -> Cow<'a, str> {
+    /// The name at an index that the iterator gave.
+    pub fn name_ref(&self, index: u32) -> Cow<'a, str> {
         Node::new(self.document, index).as_str().unwrap_or_default()
     }
 }
@@ -313,8 +316,9 @@ pub struct Items<'a> {
 }
 
 impl<'a> Items<'a> {
+    /// Those of an array; none of another value.
     #[inline]
-    pub(super) fn of(node: Node<'a>) -> Self {
+    pub fn of(node: Node<'a>) -> Self {
         let slot = node.slot();
         let end = if slot.kind() == Kind::Array { slot.next } else { node.index + 1 };
         Self { document: node.document, at: node.index + 1, end }

@@ -2,10 +2,15 @@
 
 use std::{borrow::Cow, ops::Range};
 
-use contrail_contract::{below, model::response_keys, most_specific, schema::Schema};
+use contrail_contract::{
+    below,
+    model::response_keys,
+    most_specific,
+    schema::{Schema, work},
+};
 use contrail_exchange::{
     Body, Exchange, Headers, Pointer, is_at_or_below, is_redacted,
-    json::{Document, Kind, Node, push_pointer, work},
+    json::{Document, Kind, Node, push_pointer},
     media,
 };
 use contrail_redact::{JudgedExchange, Redacted};

@@ -9,8 +9,10 @@ use std::{
     sync::Arc,
 };
 
+use contrail_exchange::json::Kind;
+
+use crate::schema::represent::Tape;
 use ahash::AHashMap;
-use contrail_exchange::json::{Kind, Tape};
 use jsonschema::Validator;
 use serde_json::{Map, Value, json};
 

@@ -1,6 +1,8 @@
 //! The values that `const` and `enum` allow.
 
-use contrail_exchange::json::{ByValue, Kind, Node, Number, work};
+use contrail_exchange::json::{ByValue, Kind, Node, Number};
+
+use crate::schema::work;
 use serde_json::{Map, Value};
 
 use crate::schema::{gaps, order::shorter_first};

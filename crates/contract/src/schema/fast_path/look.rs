@@ -6,8 +6,13 @@ use std::{
     sync::Arc,
 };
 
+use contrail_exchange::json::{Kind, Node};
+
+use crate::schema::{
+    represent::{Tape, TapeNode},
+    work,
+};
 use ahash::AHashMap;
-use contrail_exchange::json::{Kind, Node, Tape, TapeNode, work};
 use jsonschema::Validator;
 
 use super::{

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use contrail_exchange::json::Kind;
+
+use crate::schema::represent::{Tape, TapeNode};
 use ahash::AHashMap;
-use contrail_exchange::json::{Kind, Tape, TapeNode};
 use jsonschema::Validator;
 
 use super::{constants::Constants, kinds::Kinds};

@@ -3,7 +3,7 @@
 use ahash::AHashSet;
 use serde_json::Value;
 
-use contrail_exchange::json::work;
+use crate::schema::work;
 
 /// Bytes of a text that are compared in a step.
 const STEP_BYTES: usize = 64;

@@ -1,6 +1,6 @@
 //! What the schemas of a container say about its members and items.
 
-use contrail_exchange::json::work;
+use crate::schema::work;
 
 use super::table::{Additional, Coverage};
 

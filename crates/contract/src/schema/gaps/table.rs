@@ -7,8 +7,8 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
+use crate::schema::represent::{Tape, TapeNode};
 use ahash::AHashMap;
-use contrail_exchange::json::{Tape, TapeNode};
 use jsonschema::Validator;
 use serde_json::json;
 

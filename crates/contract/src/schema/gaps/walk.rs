@@ -6,7 +6,9 @@ use std::{
     collections::HashSet,
 };
 
-use contrail_exchange::json::{Document, Entries, Items, Kind, Node, push_pointer, work};
+use contrail_exchange::json::{Document, Entries, Items, Kind, Node, push_pointer};
+
+use crate::schema::work;
 
 use super::{
     members::MemberCoverage,

@@ -1,6 +1,8 @@
 //! No document makes the judging of a value unbounded. What a bound cuts off is left unjudged.
 
-use contrail_exchange::json::{Document, work};
+use contrail_exchange::json::Document;
+
+use crate::schema::work;
 use serde_json::{Map, Value, json};
 
 use super::{found, schema};

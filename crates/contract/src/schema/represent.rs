@@ -2,6 +2,7 @@
 
 use std::{borrow::Cow, sync::OnceLock};
 
+use contrail_exchange::json::{Items, Kind, Members, Node, Number};
 use jsonschema::{
     JsonType,
     json::{Array, Json, JsonNumber, Node as Judged, NodeIdentity, Object},
@@ -9,11 +10,7 @@ use jsonschema::{
 use jsonschema_value::LazyInstance;
 use serde_json::{Map, Value};
 
-use super::{
-    Kind, Node, Number,
-    node::{Items, Members},
-    work,
-};
+use super::work;
 
 /// Steps that count for an error: its memory is that of many steps.
 const ERROR_STEPS: u64 = 64;
@@ -22,76 +19,58 @@ const STEP_BYTES: usize = 64;
 /// Names that a search compares in a step.
 const STEP_NAMES: usize = 8;
 
-/// The representation: `jsonschema::options_for::<Tape>()` gives validators that walk a [`super::Document`].
+/// The representation: `jsonschema::options_for::<Tape>()` gives validators that walk a [`Document`](contrail_exchange::json::Document).
 #[derive(Debug, Clone, Copy)]
-pub struct Tape;
+pub(super) struct Tape;
 
 /// A value to judge.
 #[derive(Debug, Clone, Copy)]
-pub enum TapeNode<'a> {
+pub(super) enum TapeNode<'a> {
     /// A value of a document.
     Value(Node<'a>),
     /// A string that stands in no document: a member's name, a path or query parameter.
     Text(&'a str),
     /// An object with this one member. It selects one of the schemas that were compiled together, each under a property
     /// of its own.
-    Under(&'a str, Leaf<'a>),
-}
-
-/// A value to judge, or a text that stands in no document.
-#[derive(Debug, Clone, Copy)]
-pub enum Leaf<'a> {
-    /// A value of a document.
-    Value(Node<'a>),
-    /// A string that stands in no document.
-    Text(&'a str),
-}
-
-impl<'a> From<Leaf<'a>> for TapeNode<'a> {
-    fn from(leaf: Leaf<'a>) -> Self {
-        match leaf {
-            Leaf::Value(node) => Self::Value(node),
-            Leaf::Text(text) => Self::Text(text),
-        }
-    }
+    Under(&'a str, Node<'a>),
 }
 
 /// A number by its text.
 #[derive(Debug, Clone, Copy)]
-pub struct TapeNumber<'a> {
+pub(super) struct TapeNumber<'a> {
     text: &'a str,
     plain: bool,
 }
 
 /// An object's members.
 #[derive(Debug, Clone, Copy)]
-pub struct TapeObject<'a>(ObjectOf<'a>);
+pub(super) struct TapeObject<'a>(ObjectOf<'a>);
 
 #[derive(Debug, Clone, Copy)]
 enum ObjectOf<'a> {
     Document(Node<'a>),
     /// See [`TapeNode::Under`].
-    Under(&'a str, Leaf<'a>),
+    Under(&'a str, Node<'a>),
 }
 
 /// An array's items.
 #[derive(Debug, Clone, Copy)]
-pub struct TapeArray<'a>(Node<'a>);
+pub(super) struct TapeArray<'a>(Node<'a>);
 
 /// See [`Object::members`].
 #[derive(Debug)]
-pub struct TapeMembers<'a>(MembersOf<'a>);
+pub(super) struct TapeMembers<'a>(MembersOf<'a>);
 
 #[derive(Debug)]
 enum MembersOf<'a> {
     Document(Members<'a>),
     /// See [`TapeNode::Under`].
-    Under(Option<(&'a str, Leaf<'a>)>),
+    Under(Option<(&'a str, Node<'a>)>),
 }
 
 /// See [`Array::elements`].
 #[derive(Debug)]
-pub struct TapeItems<'a>(Items<'a>);
+pub(super) struct TapeItems<'a>(Items<'a>);
 
 impl Json for Tape {
     type Node<'a> = TapeNode<'a>;
@@ -133,7 +112,7 @@ impl<'a> Judged<'a, Tape> for TapeNode<'a> {
             return None;
         }
         match self {
-            Self::Under(name, leaf) => Some(TapeObject(ObjectOf::Under(name, *leaf))),
+            Self::Under(name, value) => Some(TapeObject(ObjectOf::Under(name, *value))),
             _ => self.of_kind(Kind::Object).map(|node| TapeObject(ObjectOf::Document(node))),
         }
     }
@@ -195,9 +174,9 @@ impl<'a> Judged<'a, Tape> for TapeNode<'a> {
         }
         match (self, expected) {
             (Self::Text(text), Value::String(expected)) => text == expected,
-            (Self::Under(name, leaf), Value::Object(expected)) => {
+            (Self::Under(name, value), Value::Object(expected)) => {
                 expected.len() == 1
-                    && expected.get(*name).is_some_and(|expected| Self::from(*leaf).equals_value(expected))
+                    && expected.get(*name).is_some_and(|expected| Self::Value(*value).equals_value(expected))
             }
             (Self::Text(_) | Self::Under(..), _) => false,
             (Self::Value(node), Value::String(expected)) => node.is_str(expected),
@@ -227,8 +206,8 @@ impl<'a> Judged<'a, Tape> for TapeNode<'a> {
         Cow::Owned(match self {
             Self::Value(node) => node.to_value(),
             Self::Text(text) => Value::String((*text).to_owned()),
-            Self::Under(name, leaf) => {
-                Value::Object([((*name).to_owned(), Self::from(*leaf).to_value().into_owned())].into_iter().collect())
+            Self::Under(name, value) => {
+                Value::Object([((*name).to_owned(), Self::Value(*value).to_value().into_owned())].into_iter().collect())
             }
         })
     }
@@ -280,14 +259,14 @@ impl<'a> Object<'a, Tape> for TapeObject<'a> {
         work::take(1 + (self.len() / STEP_NAMES) as u64);
         match self.0 {
             ObjectOf::Document(node) => node.get(key).map(TapeNode::Value),
-            ObjectOf::Under(name, leaf) => (name == key).then_some(leaf.into()),
+            ObjectOf::Under(name, value) => (name == key).then_some(TapeNode::Value(value)),
         }
     }
 
     fn members(&self) -> TapeMembers<'a> {
         TapeMembers(match self.0 {
             ObjectOf::Document(node) => MembersOf::Document(Members::of(node)),
-            ObjectOf::Under(name, leaf) => MembersOf::Under(Some((name, leaf))),
+            ObjectOf::Under(name, value) => MembersOf::Under(Some((name, value))),
         })
     }
 }
@@ -304,7 +283,7 @@ impl<'a> Iterator for TapeMembers<'a> {
                 let (name, value) = members.next()?;
                 Some((members.name_ref(name), TapeNode::Value(value)))
             }
-            MembersOf::Under(one) => one.take().map(|(name, leaf)| (Cow::Borrowed(name), leaf.into())),
+            MembersOf::Under(one) => one.take().map(|(name, value)| (Cow::Borrowed(name), TapeNode::Value(value))),
         }
     }
 }
@@ -367,5 +346,70 @@ impl JsonNumber for TapeNumber<'_> {
 
     fn is_written_as_integer(&self) -> bool {
         self.plain
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use contrail_exchange::json::Document;
+    use jsonschema::Validator;
+
+    use super::*;
+
+    fn schema(text: &str) -> Validator<Tape> {
+        jsonschema::options_for::<Tape>().build(&serde_json::from_str::<Value>(text).unwrap()).unwrap()
+    }
+
+    fn valid(schema: &Validator<Tape>, text: &str) -> bool {
+        schema.is_valid(TapeNode::Value(Document::parse(text.to_owned().into_bytes()).unwrap().root()))
+    }
+
+    #[test]
+    fn bounds_are_exact() {
+        let bounded = schema(r#"{"type":"integer","minimum":0,"maximum":10000}"#);
+        for good in ["0", "-0", "10000", "1e4", "10000.0", "5.0", "1e3", "0e999", "0.0"] {
+            assert!(valid(&bounded, good), "{good}");
+        }
+        for bad in
+            ["-1", "10001", "10000.0000000000000000001", "1e400", "1e999999999", "5.5", "1e-400", "\"5\"", "-1e400"]
+        {
+            assert!(!valid(&bounded, bad), "{bad}");
+        }
+        let number = schema(r#"{"type":"number","exclusiveMinimum":0,"maximum":10000}"#);
+        assert!(valid(&number, "1e-400"));
+        assert!(!valid(&number, "10000.0000000000000000001"));
+        assert!(!valid(&number, "1e400"));
+        assert!(!valid(&number, "0.0"));
+        assert!(valid(&schema(r#"{"multipleOf":0.1}"#), "0.3"));
+    }
+
+    #[test]
+    fn strings_names_and_containers_are_seen() {
+        let all = schema(
+            r#"{"type":"object","required":["a"],"additionalProperties":false,"propertyNames":{"maxLength":1},
+                "properties":{"a":{"type":"array","uniqueItems":true,"items":{"type":["string","null","boolean"]}},
+                              "b":{"const":{"x":[1,2.0]}},"c":{"maxLength":1,"minLength":1},"d":{"enum":[1,"e",null]}}}"#,
+        );
+        for good in [
+            r#"{"a":[]}"#,
+            r#"{"\u0061":["x",null,true]}"#,
+            r#"{"a":[],"b":{"x":[1.0,2]}}"#,
+            r#"{"a":[],"c":"\ud83d\ude00"}"#,
+            r#"{"a":[],"d":1.0}"#,
+        ] {
+            assert!(valid(&all, good), "{good}");
+        }
+        for bad in [
+            "{}",
+            r#"{"a":[1]}"#,
+            r#"{"a":["x","\u0078"]}"#,
+            r#"{"a":[],"b":{"x":[1,3]}}"#,
+            r#"{"a":[],"c":"ab"}"#,
+            r#"{"a":[],"d":"f"}"#,
+            r#"{"a":[],"zz":1}"#,
+            "[]",
+        ] {
+            assert!(!valid(&all, bad), "{bad}");
+        }
     }
 }
