@@ -1,4 +1,7 @@
-//! The contract: one or more OpenAPI documents, each compiled once, and the check of an exchange against them.
+//! An OpenAPI judge for anyone: [`Contract::check`] compares an HTTP exchange with OpenAPI documents and returns a
+//! verdict. What violates a document, where the document is silent, and what was not checked are listed apart.
+//!
+//! `examples/check_exchange.rs` is a whole program.
 //!
 //! `document` (read, overlay) → `refs` → `compile` ([`Contract`]) → `route`, `schema`, `params` → `check`.
 //! The check is pure: `(&Contract, &Exchange, &CheckOptions) -> Verdict`. It never sees a socket or a file.

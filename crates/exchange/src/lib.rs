@@ -1,6 +1,9 @@
-//! The vocabulary: one [`Exchange`] is a request, its response, its timing and how the transport ended.
+//! What an HTTP exchange is ([`Exchange`]: request, response, timing, how the transport ended), and what a check may
+//! report of it ([`finding`]). The same value comes from a live proxy and from a recording, so everything that works
+//! live works on files too.
 //!
-//! The same value comes from a live proxy and from a recording, so everything that works live works on files too. Bodies are reference-counted slices.
+//! Beside them: [`json`] (values with exact numbers and spans), [`token`] (bearer tokens), [`media`] (media types, forms,
+//! multipart bodies), [`label`] (what stands in place of a secret). Bodies are reference-counted slices.
 //!
 //! Units: [`SystemTime`](std::time::SystemTime) and [`Duration`](std::time::Duration) in memory; sizes in bytes.
 //! Knows nothing of contracts, sockets or files.

@@ -1,5 +1,5 @@
-//! What reaches beyond one machine. URLs, and one sentence for those who built contrail without the feature `fleet`, are
-//! in every build.
+//! Trails and recordings beyond this machine: object stores, NATS JetStream, OpenTelemetry, Parquet tables. Without the
+//! feature `fleet` there are only the URLs, and the sentence that contrail prints where one is used.
 
 mod folders;
 mod forward;

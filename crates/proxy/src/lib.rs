@@ -1,4 +1,5 @@
-//! The proxy: listeners, limits, hop-by-hop headers, the capture of an exchange. It sees neither contracts nor files.
+//! A strict HTTP proxy that reports each exchange to an [`Observer`]. It forwards to any [`upstream`] (the network,
+//! recordings, a tenant in memory), and knows neither contracts nor files.
 //!
 //! `entry` accepts connections and decides where each request goes, `transfer` carries one request and its response,
 //! and `wire` holds the layers around a client's socket. Imports point down that list, and to the files beside them.

@@ -1,4 +1,5 @@
-//! Recordings: exchanges on disk, as a journal (append-only) and as fixtures (HAR 1.2 folded from it).
+//! HTTP exchanges on disk: a journal is appended to while traffic passes, and folded into a fixture (HAR 1.2), which
+//! people commit and replay. Reads the HAR files of other tools, too.
 //!
 //! Journal entries keep the order in which responses finished; a fixture has a canonical order.
 //!

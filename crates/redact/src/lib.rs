@@ -1,5 +1,7 @@
-//! Redaction: an [`Exchange`](contrail_exchange::Exchange) with its [`Verdict`](contrail_exchange::finding::Verdict) goes in, a
-//! [`Redacted`] one comes out, the only type that writers, console and reports accept.
+//! Finds the secrets in an HTTP exchange and replaces each with a label, the same one wherever the secret occurs again. A
+//! [`Redactor`] takes a [`JudgedExchange`] and returns a [`Redacted`] one, the only type that writers and reports accept.
+//!
+//! `examples/redact_text.rs` is a whole program.
 //!
 //! Structural, never a pattern over a finished line. An exchange is read twice: first every secret is recognised, by
 //! the field that it stands in (headers, form fields, JSON members, query parameters), by its shape, and by the rules

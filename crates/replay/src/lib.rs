@@ -1,7 +1,8 @@
-//! Replay: answers from recordings, without a socket.
+//! Answers HTTP requests from recordings, without a socket. A request that no recording answers gets a
+//! [`Miss`](contrail_proxy::upstream::Miss), which names the nearest recording and every difference.
 //!
 //! Recorded entries make a [`Replay`]; a request (with its secrets already replaced by the plan that made the
-//! recording) gets an answer or a [`Miss`](contrail_proxy::upstream::Miss) that explains itself. Matching is by site,
+//! recording) gets an answer or a miss. Matching is by site,
 //! method, raw path, decoded query and body by value, never by headers; among entries of one identity the caller's own
 //! come first, of these the ones with the request's labels, and then those with its header fields;
 //! the same request asked again gets the next recorded answer, counted per request.

@@ -1,5 +1,8 @@
-//! The embedded sandbox tenant: the six operations and the token endpoint, with state, written from the tenant's
-//! document by hand. It imports nothing from [`contrail_contract`], so that the two can disagree.
+//! The embedded tenant: six operations and a token endpoint, with state, in memory. [`mock`] answers for any other
+//! contract.
+//!
+//! The tenant is written from its document by hand and imports nothing from [`contrail_contract`], so that the two can
+//! disagree.
 //!
 //! [`Tenant::answer`] is pure but for the tenant's own state: a whole request in, a whole answer out, no socket. Around
 //! it, [`serve()`] is a small HTTP/1.1 server. What the document leaves open is picked plainly and listed in

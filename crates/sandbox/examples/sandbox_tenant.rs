@@ -1,6 +1,6 @@
 //! Asks the sandbox tenant without a socket, as a unit test of a client could.
 //!
-//! `cargo run --example sandbox_tenant`
+//! `cargo run -p contrail-sandbox --example sandbox_tenant`
 
 #![allow(clippy::print_stdout)] // a program of its own
 

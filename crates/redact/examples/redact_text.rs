@@ -1,6 +1,6 @@
 //! Replaces the secrets in a text with labels: by format, and by value once a secret is known.
 //!
-//! `echo 'password is hunter2-and-more' | cargo run --example redact_text -- hunter2-and-more`
+//! `echo 'password is hunter2-and-more' | cargo run -p contrail-redact --example redact_text -- hunter2-and-more`
 
 #![allow(clippy::print_stdout)] // a program of its own
 
