@@ -21,6 +21,7 @@ fn every_symptom_of_the_troubleshooting_page_is_one_that_contrail_prints() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut printed = String::new();
     text_below(&root.join("src"), "rs", &mut printed);
+    text_below(&root.join("crates"), "rs", &mut printed);
     text_below(&root.join("tests/data"), "txt", &mut printed);
     // Counts, names and what is cut differ from run to run.
     let varies = |c: char| c == '…' || c == '(' || c == ')' || c.is_ascii_digit();
