@@ -115,9 +115,9 @@ fn a_request_that_contradicts_its_media_type_matches_byte_for_byte_but_for_its_s
         ("application/json", b"{'a': [1,],}", b"{'a': [2,],}"),
         ("application/x-www-form-urlencoded", b"a=%zz&password=@", b"a=%zy&password=@"),
         (
-            "multipart/form-data; boundary=b",
-            b"--b\r\nContent-Disposition: form-data; name=\"password\"\r\n\r\n@\r\n",
-            b"--b\r\nContent-Disposition: form-data; name=\"title\"\r\n\r\n@\r\n",
+            "multipart/form-data",
+            b"--b\r\nContent-Disposition: form-data; name=\"password\"\r\n\r\n@\r\n--b--\r\n",
+            b"--b\r\nContent-Disposition: form-data; name=\"title\"\r\n\r\n@\r\n--b--\r\n",
         ),
     ];
     let send = |address: SocketAddr, index: usize, text: &[u8]| {
