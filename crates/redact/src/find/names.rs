@@ -161,8 +161,8 @@ pub(crate) fn by_name(name: &str, place: FieldContext) -> Option<Kind> {
             // The number of a label is none of the name.
             let digits = name.iter().rev().take_while(|byte| byte.is_ascii_digit() && is_numbered).count();
             let name = &name[..name.len() - digits];
-            let mut ends = name.last().into_iter().flat_map(|last| &ENDS[usize::from(*last)]);
-            let end = ends.find(|(end, _)| name.ends_with(end.as_bytes()));
+            let ends = name.last().map(|last| &ENDS[usize::from(*last)]);
+            let end = ends.and_then(|ends| ends.iter().find(|(end, _)| name.ends_with(end.as_bytes())));
             end.or_else(|| WORDS.iter().find(|(word, _)| ends_with_word(written, word))).map(|(_, kind)| *kind)
         }
     }

@@ -91,8 +91,16 @@ pub(crate) struct Word {
 #[derive(Debug)]
 pub(crate) struct Stem {
     word: Word,
-    /// The others, each with where in it the stem begins.
-    longer: Vec<(usize, Word)>,
+    longer: Vec<Longer>,
+}
+
+/// A word that contains a stem.
+#[derive(Debug)]
+struct Longer {
+    word: Word,
+    /// Where in it the stem begins, and what precedes that: a stem may have a hundred of these.
+    before: usize,
+    window: FoldedWindow,
 }
 
 /// A stem, and the pairs that stand for it.
@@ -161,7 +169,7 @@ type Pair = [Option<u8>; 2];
 /// See the module.
 pub(crate) struct Prefilter {
     /// The groups of every pair of bytes, as a first pair and as a second.
-    table: Box<[[Groups; 2]; PAIRS]>,
+    tables: [Box<[Groups; PAIRS]>; 2],
     groups: [Group; WORDS],
 }
 
@@ -176,8 +184,8 @@ type Block = [u8; BLOCK + 2];
 impl Prefilter {
     /// A filter for these words, and for codings.
     pub(crate) fn new(words: Vec<Word>) -> Self {
-        let table = vec![[0; 2]; PAIRS].try_into().unwrap_or_else(|_| unreachable!("it has this length"));
-        let mut filter = Self { table, groups: std::array::from_fn(|_| Group::default()) };
+        let table = || vec![0; PAIRS].try_into().unwrap_or_else(|_| unreachable!("it has this length"));
+        let mut filter = Self { tables: [table(), table()], groups: std::array::from_fn(|_| Group::default()) };
         for &byte in CODINGS {
             for window in [[Some(byte), None, None, None], [None, Some(byte), None, None]] {
                 filter.hold(window, CODED);
@@ -218,7 +226,7 @@ impl Prefilter {
     fn hold_pairs(&mut self, nth: usize, ones: &[u8], twos: &[u8], group: Groups) {
         for one in ones {
             for two in twos {
-                self.table[usize::from(u16::from_le_bytes([*one, *two]))][nth] |= group;
+                self.tables[nth][usize::from(u16::from_le_bytes([*one, *two]))] |= group;
             }
         }
     }
@@ -230,29 +238,32 @@ impl Prefilter {
         mut found: impl FnMut(Range<usize>, Suspect<'f>) -> ControlFlow<B>,
     ) -> ControlFlow<B> {
         looked(text.len());
-        let (mut last, mut seen) = (0, 0);
-        for start in (0..text.len()).step_by(BLOCK) {
-            // The rest, with nothing after it.
-            let mut end = [0; BLOCK + 2];
-            let rest = &text[start..];
-            let block = rest.first_chunk().unwrap_or_else(|| {
-                end[..rest.len()].copy_from_slice(rest);
-                &end
-            });
-            let matched = self.matched(block, &mut last);
-            if matched != 0 {
-                self.look_closer(matched, block, text, start, &mut seen, &mut found)?;
-            }
+        let (mut start, mut last, mut seen) = (0, 0, 0);
+        while let Some(matched) = self.next(text, &mut start, &mut last) {
+            self.look_closer(matched, block(text, start, &mut [0; BLOCK + 2]), text, start, &mut seen, &mut found)?;
+            start += BLOCK;
         }
         ControlFlow::Continue(())
+    }
+
+    /// What the next block matches that matches anything, with `start` moved there; `None` at the end of the text.
+    fn next(&self, text: &[u8], start: &mut usize, last: &mut Groups) -> Option<Groups> {
+        while *start < text.len() {
+            let matched = self.matched(block(text, *start, &mut [0; BLOCK + 2]), last);
+            if matched != 0 {
+                return Some(matched);
+            }
+            *start += BLOCK;
+        }
+        None
     }
 
     /// The groups of which a block may hold a word, and those of runs that two fourth places in a row match; `last` is
     /// what the one before the block matched.
     #[inline]
     fn matched(&self, block: &Block, last: &mut Groups) -> Groups {
-        let pairs = pairs(block);
-        let groups = |at: usize| self.table[pairs[at]][0] & self.table[pairs[at + 1]][1];
+        let (pairs, [first, second]) = (pairs(block), &self.tables);
+        let groups = |at: usize| first[pairs[at]] & second[pairs[at + 1]];
         let (mut matched, mut runs, mut before, mut at) = (0, 0, *last, 0);
         while at + 2 < pairs.len() {
             let fourth = groups(at);
@@ -284,7 +295,7 @@ impl Prefilter {
             return ControlFlow::Continue(());
         }
         for (nth, two) in pairs(block).windows(2).enumerate() {
-            let matched = self.table[two[0]][0] & self.table[two[1]][1] & !RUNS;
+            let matched = self.tables[0][two[0]] & self.tables[1][two[1]] & !RUNS;
             if matched != 0 {
                 self.compare(matched, fold(two[0] | two[1] << 16), text, start + 2 * nth, found)?;
             }
@@ -323,6 +334,16 @@ impl Prefilter {
     }
 }
 
+/// The block of a text that begins here; of its end a copy, with nothing after it.
+#[inline]
+fn block<'t>(text: &'t [u8], start: usize, end: &'t mut Block) -> &'t Block {
+    let rest = &text[start..];
+    rest.first_chunk().unwrap_or_else(|| {
+        end[..rest.len()].copy_from_slice(rest);
+        end
+    })
+}
+
 /// The pairs of a block and the one after it, read two at a time.
 #[inline]
 fn pairs(block: &Block) -> [usize; BLOCK / 2 + 1] {
@@ -344,7 +365,10 @@ pub(super) fn stems(mut words: Vec<Word>) -> Vec<Arc<Stem>> {
         let inside = |stem: &Stem| word.text.find(&stem.word.text).filter(|_| !stem.word.ends && !stem.word.starts);
         match stems.iter_mut().find_map(|stem| Some((inside(stem)?, stem))) {
             Some((before, stem)) => {
-                stem.longer.push((before, word));
+                let bytes = word.text.as_bytes();
+                let preceding = |at: usize| Some(bytes[(before + at).checked_sub(4)?]);
+                let window = FoldedWindow::new(std::array::from_fn(preceding));
+                stem.longer.push(Longer { word, before, window });
             }
             None => stems.push(Stem { word, longer: Vec::new() }),
         }
@@ -365,14 +389,18 @@ fn fold(bytes: usize) -> u32 {
 
 impl Group {
     fn push(&mut self, held: StemWindow) {
-        let bytes = u32::from_le_bytes(held.window.map(Option::unwrap_or_default));
-        let mask = u32::from_le_bytes(held.window.map(|byte| byte.map_or(0, |_| u8::MAX)));
-        self.windows.push(FoldedWindow { bytes: fold(bytes as usize) & mask, mask });
+        self.windows.push(FoldedWindow::new(held.window));
         self.stems.push(held);
     }
 }
 
 impl FoldedWindow {
+    fn new(window: Window) -> Self {
+        let bytes = u32::from_le_bytes(window.map(Option::unwrap_or_default));
+        let mask = u32::from_le_bytes(window.map(|byte| byte.map_or(0, |_| u8::MAX)));
+        Self { bytes: fold(bytes as usize) & mask, mask }
+    }
+
     #[inline]
     fn is(self, folded: u32) -> bool {
         folded & self.mask == self.bytes
@@ -394,12 +422,9 @@ impl StemWindow {
 }
 
 impl Word {
-    #[inline]
     pub(super) fn stands(&self, text: &[u8], start: usize) -> bool {
-        let (word, end) = (self.text.as_bytes(), start + self.text.len());
-        // The first letters of nearly all words differ from the text.
-        text.get(start).is_some_and(|first| first.eq_ignore_ascii_case(&word[0]))
-            && text.get(start..end).is_some_and(|found| found.eq_ignore_ascii_case(word))
+        let end = start + self.text.len();
+        text.get(start..end).is_some_and(|found| found.eq_ignore_ascii_case(self.text.as_bytes()))
             && (!self.ends || text.get(end).is_some_and(|next| ENDINGS.contains(next)))
             && (!self.starts || !goes_on(&text[..start]))
     }
@@ -417,8 +442,11 @@ impl Stem {
     /// What it hints at where it stands in a text, with all that the words around it do.
     pub(crate) fn hints(&self, text: &[u8], start: usize) -> Hints {
         let mut hints = self.word.hints;
-        for (before, word) in &self.longer {
-            if start.checked_sub(*before).is_some_and(|start| word.stands(text, start)) {
+        let (mut four, preceding) = ([0; 4], &text[start.saturating_sub(4)..start]);
+        four[4 - preceding.len()..].copy_from_slice(preceding);
+        let folded = fold(u32::from_le_bytes(four) as usize);
+        for Longer { word, before, window } in &self.longer {
+            if window.is(folded) && start.checked_sub(*before).is_some_and(|start| word.stands(text, start)) {
                 hints |= word.hints;
             }
         }
