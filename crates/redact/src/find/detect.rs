@@ -45,7 +45,7 @@ impl Redactor {
 
     /// Reads a text that has no known structure. Ranges are those of `text`.
     pub(crate) fn detect_text(&self, text: &[u8], depth: usize, out: &mut Vec<Mark>) {
-        if text.len() < 3 {
+        if text.len() < 3 || hints::is_short_word(text) && !self.thorough && !self.plan.is_extended() {
             return;
         }
         let Some(hints) = self.hints(text) else { return };

@@ -77,6 +77,9 @@ pub(crate) const FORMATS: &[Format] = &[
     keys("Telegram", "tokens of bots", ":AA", "[0-9]{8,10}:AA[0-9A-Za-z_-]{33}"),
 ];
 
+/// No key is shorter.
+pub(super) const SHORTEST: usize = 15;
+
 impl Format {
     pub(crate) fn literals(&self) -> impl Iterator<Item = &'static str> {
         self.literals.split(' ')
@@ -171,6 +174,8 @@ mod tests {
     fn every_format_is_found_wherever_a_key_of_it_stands() {
         for (format, (_, examples)) in FORMATS.iter().zip(EXAMPLES) {
             let expression = regex::Regex::new(format.expression).unwrap();
+            let hir = regex_syntax::parse(format.expression).unwrap();
+            assert!(hir.properties().minimum_len().unwrap() >= SHORTEST, "{}", format.expression);
             for example in examples.split(' ').map(|example| example.replace('|', "")) {
                 let hit = expression.captures(&example).unwrap_or_else(|| panic!("{example}"));
                 let secret = hit.get(1).or_else(|| hit.get(0)).unwrap();

@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{
-    formats::FORMATS,
+    formats::{self, FORMATS},
     names::{NAMES, Names, PEOPLE},
     prefilter::{Hints, Prefilter, Suspect, Word},
     shapes,
@@ -120,6 +120,12 @@ pub(crate) fn may_hide(text: &[u8]) -> bool {
         Suspect::Coding | Suspect::Run => ControlFlow::Break(()),
     };
     PREFILTER.scan(text, hides).is_break()
+}
+
+/// Whether a text is a word that is shorter than any key: it is no secret by its shape, and names nothing beside it.
+pub(crate) fn is_short_word(text: &[u8]) -> bool {
+    text.len() < formats::SHORTEST
+        && text.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
 }
 
 /// Whether a text holds an address that may have a user.
