@@ -90,8 +90,8 @@ fn names_upstream(exchange: &Exchange) -> bool {
     let authority = exchange.request.target.authority.as_bytes();
     let is_host = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b':');
     let names = |text: &[u8]| {
-        memchr::memmem::find_iter(text, authority)
-            .any(|at| text[..at].ends_with(b"/") && !text.get(at + authority.len()).is_some_and(is_host))
+        let mut slashes = memchr::memchr_iter(b'/', text).map(|slash| &text[slash + 1..]);
+        slashes.any(|rest| rest.starts_with(authority) && !rest.get(authority.len()).is_some_and(is_host))
     };
     let links = [header::LOCATION, header::LINK, header::CONTENT_LOCATION];
     links.iter().flat_map(|name| response.headers.get_all(name.as_str())).any(|value| names(value.as_ref()))
