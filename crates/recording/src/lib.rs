@@ -30,7 +30,7 @@ pub use fixture::commit::{Changes, Staged};
 pub use fixture::commit::{current, files_of, recover_folder};
 pub use fixture::fold::fold;
 pub use fixture::folded::Folded;
-pub use fixture::host::{HostRename, TENANT_ORIGIN};
+pub use fixture::host::{HostRename, TENANT_ORIGIN, names_tenant};
 pub use fixture::identity::Identity;
 pub use fixture::instants::{date, from_distances, to_distances, wait_until};
 pub use fixture::names::is_body_file;

@@ -19,9 +19,17 @@ pub struct Answer {
     pub headers: Arc<HeaderMap>,
     /// The body; `None` where a response has none by definition (RFC 9110, section 6.4.1).
     pub body: Option<Bytes>,
+    /// Something in it may name the tenant, which the client calls otherwise.
+    pub names_tenant: bool,
 }
 
 impl Answer {
+    pub(super) fn new(status: u16, headers: Arc<HeaderMap>, body: Option<Bytes>) -> Self {
+        let mut texts = headers.values().map(HeaderValue::as_bytes).chain(body.as_deref());
+        let names_tenant = texts.any(recording::names_tenant);
+        Self { status, headers, body, names_tenant }
+    }
+
     /// The header fields as they go out, with a `Content-Length` that is right, where there is a body.
     #[must_use]
     pub fn fields(&self) -> HeaderMap {
@@ -43,7 +51,7 @@ pub(super) struct Plain {
 
 impl Plain {
     pub(super) fn ready(self) -> Answer {
-        Answer { status: self.status, headers: Arc::new(laid_out(&self.headers)), body: self.body }
+        Answer::new(self.status, Arc::new(laid_out(&self.headers)), self.body)
     }
 }
 
@@ -128,7 +136,7 @@ impl KeptAnswers {
             return Some(*id);
         }
         self.bytes += Self::ANSWER;
-        self.answers.push(Answer { status, headers, body });
+        self.answers.push(Answer::new(status, headers, body));
         let id = NonZero::new(u32::try_from(self.answers.len()).ok()?)?;
         self.ids.insert(key, id);
         Some(id)

@@ -250,5 +250,5 @@ fn respond(mut body: Map<String, Value>, token: String, lifetime: Duration, scop
         (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
         (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
     ]);
-    Answer { status: 200, headers: Arc::new(headers), body: Some(Value::Object(body).to_string().into()) }
+    Answer::new(200, Arc::new(headers), Some(Value::Object(body).to_string().into()))
 }

@@ -89,6 +89,7 @@ impl ReplayUpstream {
         let expansion = match called {
             // A part of a body keeps its length.
             _ if served.answer.status == StatusCode::PARTIAL_CONTENT.as_u16() => None,
+            _ if !served.answer.names_tenant => None,
             Some(origin) => HostRename::expanding(origin.scheme, origin.host.to_str().unwrap_or_default()),
             None if self.replay.has_recordings_of(target) => None,
             None => HostRename::restoring(&target.scheme, &target.authority),
