@@ -258,23 +258,20 @@ impl Prefilter {
         None
     }
 
-    /// The groups of which a block may hold a word, and those of runs that two fourth places in a row match; `last` is
-    /// what the one before the block matched.
+    /// The groups of which a block may hold a word, and those of runs that two fourth places match, the one at an even
+    /// and the other at an odd one; `last` is what the last of the block before matched.
     #[inline]
     fn matched(&self, block: &Block, last: &mut Groups) -> Groups {
         let (pairs, [first, second]) = (pairs(block), &self.tables);
         let groups = |at: usize| first[pairs[at]] & second[pairs[at + 1]];
-        let (mut matched, mut runs, mut before, mut at) = (0, 0, *last, 0);
-        while at + 2 < pairs.len() {
-            let fourth = groups(at);
-            matched |= fourth;
-            matched |= groups(at + 1);
-            runs |= before & fourth;
-            before = fourth;
-            at += 2;
+        let (mut between, mut even, mut odd, mut at) = (0, 0, *last & RUNS, 0);
+        while at + 4 < pairs.len() {
+            *last = groups(at + 2);
+            (even, odd) = (even | groups(at), odd | *last);
+            between |= groups(at + 1) | groups(at + 3);
+            at += 4;
         }
-        *last = before;
-        matched & !RUNS | runs & RUNS
+        (between | even | odd) & !RUNS | even & odd & RUNS
     }
 
     #[inline(never)]
