@@ -66,7 +66,7 @@ pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     beside.finish(path)
 }
 
-/// A file that takes the place of another once it is whole. One that a killed process left is used again.
+/// A file that replaces another once it is whole. One that a killed process left is used again.
 struct Beside {
     path: PathBuf,
     file: File,

@@ -1,4 +1,4 @@
-//! The words of README, pages, changelog and help: short lines, plain English, and paths that exist.
+//! The words of README, pages, changelog, help and sources: short lines, plain English, and paths that exist.
 
 use std::{
     fs, mem,
@@ -32,6 +32,9 @@ const BANNED: &[&str] = &[
     "befell",
     "mend the client",
     "never asked for",
+    "speak of",
+    "speaks of",
+    "in vain",
 ];
 
 fn root() -> &'static Path {
@@ -169,6 +172,31 @@ fn the_documentation_the_help_and_the_expected_output_are_in_plain_words() {
         let name = format!("contrail {} --help", command.get_name());
         found.extend(banned_in(&name, &command.render_long_help().to_string()));
     }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// Comments and messages: the lines of a Rust file that hold prose.
+fn prose_of_code(text: &str) -> String {
+    text.lines().filter(|line| line.contains("//") || line.contains('"')).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn comments_and_messages_of_the_sources_are_in_plain_words() {
+    let mut found = Vec::new();
+    let mut folders = vec![root().join("src"), root().join("crates")];
+    let mut files = 0;
+    while let Some(folder) = folders.pop() {
+        for path in fs::read_dir(folder).unwrap().map(|item| item.unwrap().path()) {
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                files += 1;
+                let text = fs::read_to_string(&path).unwrap();
+                found.extend(banned_in(&path.display().to_string(), &prose_of_code(&text)));
+            }
+        }
+    }
+    assert!(files > 300, "only {files} files were read");
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 

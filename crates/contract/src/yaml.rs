@@ -1,6 +1,6 @@
 //! YAML 1.2 (core schema) as JSON values, and back.
 //!
-//! Numbers keep their digits, mappings their order; a key that stands there twice is an error. Keys are the text of
+//! Numbers keep their digits, mappings their order; a key that occurs twice is an error. Keys are the text of
 //! their scalar (`200:` is `"200"`). Aliases are copied, within a bound; merge keys (`<<`) are followed.
 
 use std::{collections::HashMap, fmt::Write as _};
@@ -394,7 +394,7 @@ fn string(text: &str, key: bool, out: &mut String) {
 }
 
 /// What is wrong with the tab that an error is about, with its line and column. The parser names the place where the
-/// value before it starts, or the one behind it, and behind a comment or a block scalar it speaks of no tab.
+/// value before it starts, or the one behind it, and behind a comment or a block scalar it mentions no tab.
 fn indenting_tab<'w>(text: &str, what: &'w str, line: usize) -> Option<(&'w str, (usize, usize))> {
     let lines: Vec<&str> = text.lines().collect();
     let at = line.saturating_sub(1);

@@ -24,7 +24,7 @@ pub(super) fn threads() -> usize {
     available_parallelism().map_or(1, NonZero::get).min(MAX_THREADS)
 }
 
-/// Hands each batch of `next` to a worker, and what it makes of it to `take`, in order. One batch is not worth a
+/// Hands each batch of `next` to a worker, and its result to `take`, in order. One batch is not worth a
 /// thread.
 ///
 /// # Errors

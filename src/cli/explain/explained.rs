@@ -11,7 +11,7 @@ use super::{
     rules::{self, explanation, standard},
 };
 
-/// What explanations speak of: the built-in contract, or the one that the options name.
+/// What explanations refer to: the built-in contract, or the one that the options name.
 pub(super) struct InForce(pub(super) Option<Arc<Contract>>);
 
 /// One explanation.

@@ -56,7 +56,7 @@ impl Check<'_> {
         let mut given = params::pairs(raw.as_bytes()).filter(|pair| pair.name.as_deref() == Ok(parameter));
         let most = match (given.next(), given.next()) {
             (None, _) => default,
-            // What is no number, or stands there twice, asks for nothing that could be held against the tenant.
+            // What is no number, or occurs twice, requires nothing of the tenant.
             (Some(pair), None) => pair.value.ok().filter(|text| is_count(text)).and_then(|text| text.parse().ok()),
             (Some(_), Some(_)) => None,
         };

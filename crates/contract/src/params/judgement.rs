@@ -42,7 +42,7 @@ impl Judgement {
         if is_defined || self.violation.is_none() { self } else { Self::open(UNDEFINED) }
     }
 
-    /// Why not all of it was judged: no rule speaks of what is undocumented below a parameter.
+    /// Why not all of it was judged: no rule covers what is undocumented below a parameter.
     pub(crate) fn why_open(&self) -> Option<Cow<'static, str>> {
         let undocumented = || self.undocumented.first().map(|at| format!("the document does not show `{at}`").into());
         self.open.clone().or_else(undocumented)

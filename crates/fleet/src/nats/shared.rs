@@ -98,7 +98,7 @@ impl Shared {
         }
     }
 
-    /// Nothing can be sent. The first time since something could, it is said.
+    /// Nothing can be sent. The first time since something could, it is logged.
     pub(super) fn fails(&self, reason: &str) {
         self.failures.fetch_add(1, Ordering::Relaxed);
         let mut state = self.lock();

@@ -122,7 +122,7 @@ fn what_no_line_of_the_chain_covers_is_no_message_yet() {
     assert_eq!(rest(&mut tail), []);
     written.append(end);
     assert_eq!(rest(&mut tail).len(), 2);
-    // A later batch, and a segment after it, are found without opening anything anew.
+    // A later batch, and a segment after it, are found without opening anything again.
     written.batch(&["{\"c\":3}"]);
     written.next_segment();
     written.batch(&["{\"d\":4}"]);

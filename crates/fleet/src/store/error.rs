@@ -60,7 +60,7 @@ fn is_of_credentials(code: &str) -> bool {
     S3.contains(&code) || AZURE.contains(&code)
 }
 
-/// Whether the library looked for credentials in vain: the last place is the service of a cloud's machine.
+/// Whether the library found no credentials: the last place is the service of a cloud's machine.
 fn is_without_credentials(text: &str) -> bool {
     ["169.254.169.254", "metadata.google.internal", "MissingAccount", "Account must be specified"]
         .into_iter()

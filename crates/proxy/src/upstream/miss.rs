@@ -16,7 +16,7 @@ pub enum Reason {
     Empty,
     /// No recorded request is the same.
     Unknown,
-    /// No recorded request is the same, and an upstream cannot be asked: a label stands there for a secret.
+    /// No recorded request is the same, and an upstream cannot be asked: it has a label in place of a secret.
     Labelled {
         /// Where in the request.
         place: String,

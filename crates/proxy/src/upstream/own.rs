@@ -45,7 +45,7 @@ impl OwnAddresses {
         })
     }
 
-    /// Of a process in which `look_up` takes the place of the system's resolver.
+    /// Of a process in which `look_up` replaces the system's resolver.
     #[must_use]
     pub fn with_names(look_up: impl Fn(&str, u16) -> io::Result<Vec<SocketAddr>> + Send + Sync + 'static) -> Self {
         Self { addresses: Arc::default(), names: Names::Given(Arc::new(look_up)) }

@@ -31,7 +31,7 @@ pub(crate) enum Extent {
     /// All of it.
     Whole,
     /// The content of a response's body may be left out, which then seems empty: where contrail wrote the entry, the
-    /// method is safe, no body is a file, and this one stands there as text. Nothing can be wrong with such a body.
+    /// method is safe, no body is a file, and this one is text. Nothing can be wrong with such a body.
     NoAnswer,
 }
 

@@ -72,7 +72,7 @@ pub(crate) enum EntryFault {
     BodyFile { file: String, reason: String },
     /// The label of its token, which `log._contrail.tokens` does not list.
     Token(String),
-    /// Its `_contrail.version`, as it stands there.
+    /// Its `_contrail.version`, as it is written.
     Version(String),
 }
 

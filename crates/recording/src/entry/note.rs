@@ -17,9 +17,9 @@ use crate::{Attested, LaidOut, Note};
 /// `_contrail`
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Record {
-    /// As it stands there.
+    /// As it is written.
     pub(crate) version: Option<Box<str>>,
-    /// As it stands there.
+    /// As it is written.
     token: Option<Box<str>>,
     transport: Transport,
     pub(crate) sha256: Digests,

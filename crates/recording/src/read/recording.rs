@@ -89,7 +89,7 @@ struct Opened {
     is_file: bool,
 }
 
-/// Reads a file from its first byte, whoever else reads it.
+/// Reads a file from its first byte, beside any other reader.
 struct FromStart {
     file: Arc<File>,
     at: u64,

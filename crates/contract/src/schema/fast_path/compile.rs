@@ -1,4 +1,4 @@
-//! From the schemas that speak of a value to the shape that they ask for together.
+//! From the schemas that apply to a value to the one shape that they require together.
 //!
 //! A set of schemas is compiled as one: those that lead to a value, and what `$ref` and `allOf` add. Each branch of a
 //! choice is compiled with the rest of its set, so that what any of them documents is accounted for; once more by

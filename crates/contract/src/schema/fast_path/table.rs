@@ -20,7 +20,7 @@ pub(in crate::schema) struct FastPath {
     pub(super) shapes: Vec<Shape>,
 }
 
-/// What is asked of a value by all schemas that speak of it together.
+/// What all schemas that apply to a value require of it together.
 pub(super) enum Shape {
     /// One look decides nothing.
     Doubt,

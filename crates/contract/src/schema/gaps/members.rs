@@ -6,7 +6,7 @@ use super::table::{Additional, Coverage};
 
 /// What the schemas of a container say about one child.
 pub(super) enum MemberCoverage {
-    /// These schemas speak of it.
+    /// These schemas apply to it.
     Schemas(Vec<usize>),
     /// It is covered, and nothing below is looked at.
     Covered,

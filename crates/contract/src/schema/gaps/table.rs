@@ -52,7 +52,7 @@ pub(super) struct SchemaEntry {
     pub(super) condition: Option<Condition>,
     /// `dependentSchemas`.
     pub(super) dependent: Vec<(Box<str>, usize)>,
-    /// All schemas that may speak of a value to which this one leads, unless there are too many.
+    /// All schemas that may apply to a value to which this one leads, unless there are too many.
     pub(super) closure: Option<Box<[usize]>>,
     /// Where null is a gap: the index in [`Coverage::branches`] of the schema without its `nullable`.
     pub(super) nullable: Option<usize>,

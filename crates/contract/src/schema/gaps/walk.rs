@@ -443,7 +443,7 @@ impl<'c> Walk<'c> {
         if choice.children {
             return unclear;
         }
-        // The one that a member selects speaks of the value, as under a discriminator: the judge asks for no other.
+        // The one that a member selects applies, as under a discriminator: the judge reads no other.
         let decided = choice.decision.as_ref().map_or(Decided::Open, |decision| decision.by(value));
         if let Decided::Branch(index) = decided {
             todo.push(choice.branches[index].entry);

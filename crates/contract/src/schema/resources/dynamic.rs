@@ -61,7 +61,7 @@ impl Copies {
         Self { document: Some(copied), originals: copier.originals, of_places }
     }
 
-    /// The schema that takes the place of another.
+    /// The schema that replaces another.
     pub(in crate::schema) fn of_place(&self, place: &str) -> String {
         self.of_places.get(place).map_or(place, String::as_str).to_owned()
     }

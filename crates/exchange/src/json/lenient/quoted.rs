@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::escapes::unescape;
 
-/// The inside of a string, as it stands there. Only a [`Reader`](super::Reader) makes one.
+/// The inside of a string, as it is written. Only a [`Reader`](super::Reader) makes one.
 #[derive(Debug, Clone, Copy)]
 pub enum Quoted<'a> {
     /// Text without escapes.

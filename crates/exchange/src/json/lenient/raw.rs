@@ -2,7 +2,7 @@
 
 use super::{error::LenientError, read::Read, reader::Reader};
 
-/// The text of a value, as it stands there. Only a [`Reader`] makes one.
+/// The text of a value, as it is written. Only a [`Reader`] makes one.
 #[derive(Debug, Clone, Copy)]
 pub struct Raw<'a>(&'a str);
 

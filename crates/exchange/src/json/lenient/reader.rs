@@ -267,7 +267,7 @@ impl<'a> Reader<'a> {
         Ok((start..end, is_escaped))
     }
 
-    /// Checks that what stands there can stand in a string that is text.
+    /// Checks that a string of these bytes is text.
     fn check_controls(&self, inside: Range<usize>) -> Result<(), LenientError> {
         if self.controls && strings::control(&self.text[inside]).is_some() {
             Err(LenientFault::Grammar.into())
@@ -276,7 +276,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What stands there, which has to be text.
+    /// What is written, which has to be text.
     fn unicode(&self, span: Range<usize>) -> Result<&'a str, LenientError> {
         match self.unicode {
             Some(text) => text.get(span).ok_or_else(|| LenientFault::Grammar.into()),

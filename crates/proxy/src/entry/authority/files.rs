@@ -190,7 +190,7 @@ fn place(draft: TempDir, folder: &Path) -> Result<(), AuthorityError> {
 
 /// Takes a folder out of its place, if it is there.
 fn set_aside(base: &Path, folder: &Path) -> Result<Option<PathBuf>, AuthorityError> {
-    // A folder takes the place of an empty one.
+    // A rename replaces an empty folder.
     let aside = hidden(base, REPLACED)?;
     match fs::rename(folder, aside.path()) {
         Ok(()) => Ok(Some(aside.keep())),
