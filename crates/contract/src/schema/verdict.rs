@@ -214,7 +214,7 @@ impl Schema {
 
     /// The violations of a text, by the judge alone.
     #[cfg(test)]
-    pub fn violations_of_text(&self, text: &str) -> Result<Vec<SchemaViolation>, Indeterminate> {
+    pub(crate) fn violations_of_text(&self, text: &str) -> Result<Vec<SchemaViolation>, Indeterminate> {
         let (build, place) = self.build();
         let document = Document::parse(serde_json::to_vec(text).unwrap()).unwrap();
         let judge = || build.judge.violations(place, document.root());
