@@ -143,7 +143,7 @@ impl Redactor {
         let mut suspects = if self.thorough || self.plan.is_extended() {
             hints::Places { listed: None, hide: true }
         } else {
-            hints::suspects(source)
+            hints::suspects(source, |word| is_plain_value(source, word))
         };
         let hide = suspects.hide;
         let suspects = suspects.listed.as_deref_mut().map_or(Suspects::EVERYWHERE, Suspects::of);
@@ -403,6 +403,26 @@ fn means_by_others(name: &[u8]) -> bool {
     const OTHERS: &[&str] = &["input", "data", "stringData"];
     let is = |held: &&str| held.as_bytes().eq_ignore_ascii_case(name);
     JWK_PRIVATE.iter().chain(LISTED_VALUES).chain(OTHERS).any(is)
+}
+
+/// Whether a word of a JSON document stands in a value that is one word, of a member that says nothing about another:
+/// then it shows no secret.
+fn is_plain_value(source: &[u8], word: &Range<usize>) -> bool {
+    let before = |end: usize| source[..end].iter().rposition(|byte| !hints::is_letter(*byte)).map_or(0, |at| at + 1);
+    let ends = |text: &[u8]| matches!(text, [.., b'"']) && !matches!(text, [.., b'\\', b'"']);
+    let (start, end) = (before(word.end), word.end);
+    let rest = &source[end..];
+    let after = rest.iter().position(|byte| !hints::is_letter(*byte));
+    if start > word.start || after.is_none_or(|after| rest[after] != b'"') || !ends(&source[..start]) {
+        return false;
+    }
+    let Some(name) = source[..start - 1].trim_ascii_end().strip_suffix(b":").map(<[u8]>::trim_ascii_end) else {
+        return false;
+    };
+    let Some(end) = ends(name).then(|| name.len() - 1) else { return false };
+    let start = before(end);
+    let name = &source[start..end];
+    ends(&source[..start]) && !is_listed_name(name) && !matches!(name, b"kind" | b"type" | b"Type")
 }
 
 /// An authorization code rather than the name of an error: long, mixed, no words joined by `_`.

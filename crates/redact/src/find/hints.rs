@@ -77,14 +77,18 @@ pub(crate) struct Places {
     pub(crate) hide: bool,
 }
 
-/// The places of a text that may hold a hint or hide one.
-pub(crate) fn suspects(text: &[u8]) -> Places {
+/// The places of a text that may hold a hint or hide one, but for those that `shows_nothing` denies.
+pub(crate) fn suspects(text: &[u8], shows_nothing: impl Fn(&Range<usize>) -> bool) -> Places {
     const MAX_SUSPECTS: usize = 1 << 12;
     let (mut places, mut hide) = (Vec::new(), false);
     let listed = PREFILTER.scan(text, |place, suspect| {
         match suspect {
-            Suspect::Word(stem) if stem.hints(text, place.start) == Hints::NONE => return ControlFlow::Continue(()),
-            Suspect::Word(_) => {}
+            Suspect::Word(stem) => {
+                let hints = stem.hints(text, place.start);
+                if hints == Hints::NONE || !hints.shape && shows_nothing(&place) {
+                    return ControlFlow::Continue(());
+                }
+            }
             Suspect::Coding | Suspect::Run => hide = true,
         }
         places.push(place);
@@ -131,6 +135,21 @@ pub(crate) fn is_short_word(text: &[u8]) -> bool {
 /// Whether a text holds an address that may have a user.
 fn holds_address(text: &[u8]) -> bool {
     memchr::memrchr(b'@', text).is_some_and(|at| memchr::memmem::find(&text[..at], ADDRESS.as_bytes()).is_some())
+}
+
+/// Whether a byte may stand in a word.
+#[inline]
+pub(crate) fn is_letter(byte: u8) -> bool {
+    const LETTERS: [bool; 256] = {
+        let mut letters = [false; 256];
+        let mut byte = 0_u8;
+        while byte < 128 {
+            letters[byte as usize] = byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+            byte += 1;
+        }
+        letters
+    };
+    LETTERS[usize::from(byte)]
 }
 
 #[cfg(test)]
