@@ -8,7 +8,7 @@ use crate::find::{
 };
 
 /// What stands before and behind the tables.
-const MARKERS: [&str; 2] = ["<!-- tables: generated from src/redact/find -->\n", "<!-- end of the tables -->\n"];
+const MARKERS: [&str; 2] = ["<!-- tables: generated from crates/redact/src/find -->\n", "<!-- end of the tables -->\n"];
 
 /// Where a name counts, in words.
 fn place(counts: Counts) -> &'static str {
