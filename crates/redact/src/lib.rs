@@ -3,11 +3,12 @@
 //!
 //! `examples/redact_text.rs` is a whole program.
 //!
-//! Structural, never a pattern over a finished line. An exchange is read twice: first every secret is recognised, by
-//! the field that it stands in (headers, form fields, JSON members, query parameters), by its shape, and by the rules
-//! that `--redact` adds; then every known secret is replaced wherever it stands, by value and in any coding. A body
-//! that is not what its media type says is searched as text and kept; one whose secrets cannot be located is withheld;
-//! of a cut body nothing is kept.
+//! A message is read in one way. A body is parsed by its media type, and header fields, URLs and cookies by their own
+//! syntax. Whatever is text, at any depth, passes one reader of names and values. A run that can be base64, hex,
+//! percent-encoding, JSON escapes or entities is decoded and read again, one inside the other up to four times. Names
+//! select values, formats select tokens, and known secrets select themselves, in all messages from then on. A value
+//! reaches to the end of its longest reading; a body whose secrets cannot be located is withheld, and of a cut body
+//! nothing is kept.
 //!
 //! ```text
 //! detect  (kind, shapes, plan)  ──► memory: secret ──► label ──► index
