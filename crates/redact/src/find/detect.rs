@@ -402,7 +402,8 @@ fn means_by_others(name: &[u8]) -> bool {
     /// Of a list, of a validator's error, of a secret of Kubernetes.
     const OTHERS: &[&str] = &["input", "data", "stringData"];
     let is = |held: &&str| held.as_bytes().eq_ignore_ascii_case(name);
-    JWK_PRIVATE.iter().chain(LISTED_VALUES).chain(OTHERS).any(is)
+    // Every member is asked, and few have such a length.
+    matches!(name.len(), 1 | 2 | 4 | 5 | 6 | 10) && JWK_PRIVATE.iter().chain(LISTED_VALUES).chain(OTHERS).any(is)
 }
 
 /// Whether a word of a JSON document stands in a value that is one word, of a member that says nothing about another:

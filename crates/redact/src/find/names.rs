@@ -274,7 +274,7 @@ pub(crate) const OAUTH: &[&str] = &["grant_type", "redirect_uri", "code_verifier
 
 /// Whether a member or a field may hold the name of an item.
 pub(super) fn is_listed_name(name: &[u8]) -> bool {
-    LISTED_NAMES.split(' ').any(|held| held.as_bytes().eq_ignore_ascii_case(name))
+    LISTED_NAMES.iter().any(|held| held.as_bytes().eq_ignore_ascii_case(name))
 }
 
 /// Whether a member may hold the value of an item with a name beside it.
@@ -282,7 +282,10 @@ pub(crate) fn is_listed_value(name: &str) -> bool {
     LISTED_VALUES.iter().any(|held| held.eq_ignore_ascii_case(name))
 }
 
-const LISTED_NAMES: &str = "name key k header field parameter param attribute property variable path pointer loc";
+#[rustfmt::skip]
+const LISTED_NAMES: &[&str] = &[
+    "name", "key", "k", "header", "field", "parameter", "param", "attribute", "property", "variable", "path", "pointer", "loc",
+];
 
 pub(super) const LISTED_VALUES: &[&str] = &["value", "values", "v"];
 
