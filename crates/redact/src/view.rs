@@ -66,6 +66,10 @@ impl View {
                 at += 1;
                 continue;
             };
+            if copied == 0 {
+                view.text.reserve(source.len());
+                view.origins.reserve(source.len() + 1);
+            }
             view.copy(source, copied..at);
             for byte in &undone.bytes[..usize::from(undone.decoded)] {
                 view.push(*byte, at);

@@ -274,7 +274,8 @@ pub(crate) const OAUTH: &[&str] = &["grant_type", "redirect_uri", "code_verifier
 
 /// Whether a member or a field may hold the name of an item.
 pub(super) fn is_listed_name(name: &[u8]) -> bool {
-    LISTED_NAMES.iter().any(|held| held.as_bytes().eq_ignore_ascii_case(name))
+    // The longest has nine letters, and every member is asked.
+    name.len() < 10 && LISTED_NAMES.iter().any(|held| held.as_bytes().eq_ignore_ascii_case(name))
 }
 
 /// Whether a member may hold the value of an item with a name beside it.
