@@ -124,7 +124,8 @@ fn scan(args: &Args) -> Result<Outcome, Failure> {
         kind: found.sighting.kind,
         label: found.sighting.label,
     });
-    let files = contents.len() - unsearched.len();
+    let is_searched = |content: &&Content| unsearched.iter().all(|(name, _)| *name != content.name);
+    let files = contents.iter().filter(is_searched).count();
     let mut scanned = Scanned { files, hits: hits.collect(), exit: Exit::default() };
     let mut reasons: Vec<Reason> =
         undone.iter().map(|undone| Reason::new("failed", redactor.text(undone).into_inner(), "")).collect();
@@ -171,7 +172,8 @@ fn summarise(scanned: &Scanned, has_journal: bool, refused: impl FnOnce() -> Opt
     };
 }
 
-/// The files whose secrets cannot be found by their places, with the reason. A body file is searched as it is.
+/// The files whose secrets cannot be found by their places, and the body files that are named and cannot be read, with
+/// the reason. A body file is searched as it is.
 pub(super) fn unsearched(contents: &[&Content]) -> Vec<(String, String)> {
     let beside = |content: &Content, name: &str| Path::new(&content.name).with_file_name(name);
     let bodies: HashSet<PathBuf> = contents
@@ -185,6 +187,10 @@ pub(super) fn unsearched(contents: &[&Content]) -> Vec<(String, String)> {
     for content in contents.iter().filter(|content| !bodies.contains(Path::new(&content.name))) {
         let reason = recording::unsearchable(&content.name, &content.bytes);
         unsearched.extend(reason.map(|reason| (content.name.clone(), reason)));
+        if content.name != STANDARD_INPUT {
+            let missing = recording::unreadable_body_files(Path::new(&content.name), &content.bytes);
+            unsearched.extend(missing.into_iter().map(|(file, reason)| (file.display().to_string(), reason)));
+        }
     }
     unsearched
 }
@@ -236,6 +242,9 @@ pub(super) fn expand(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     Ok(files)
 }
 
+/// The name of what standard input brings.
+const STANDARD_INPUT: &str = "standard input";
+
 /// A file that was read.
 pub(super) struct Content {
     pub(super) name: String,
@@ -249,7 +258,7 @@ impl Content {
         let (name, bytes) = if path.as_os_str() == "-" {
             let mut bytes = Vec::new();
             io::stdin().read_to_end(&mut bytes).map_err(|error| format!("cannot read standard input: {error}"))?;
-            ("standard input".to_owned(), bytes)
+            (STANDARD_INPUT.to_owned(), bytes)
         } else {
             let current = recording::current(path).map_err(|reason| {
                 format!("`{}` cannot be used: a change of its folder was interrupted, and {reason}", path.display())

@@ -168,6 +168,29 @@ fn a_recording_that_cannot_be_searched_is_never_called_free_of_secrets() {
 }
 
 #[test]
+fn a_recording_whose_body_file_cannot_be_read_is_never_called_free_of_secrets() {
+    let text = String::from_utf8(har(TEXT)).unwrap();
+    for (file, why) in [
+        ("gone.json", "it is missing; copy it beside the HAR file"),
+        ("../gone.json", "it is refused: it lies outside the recording's folder"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        let named = format!("\"content\":{{\"_file\":\"{file}\",");
+        let named = text.replacen("\"content\":{", &named, 1);
+        assert_ne!(named, text);
+        fs::write(folder.join("a.har"), &named).unwrap();
+        let why = why.strip_prefix("it ").unwrap();
+        let scan = run_in(folder, ["scan", "a.har"]);
+        assert_eq!(scan.status, 2, "{}", scan.stderr);
+        assert!(scan.stderr.contains(&format!("{file}` was not searched: it {why}")), "{}", scan.stderr);
+        let check = run_in(folder, ["redact", "--check", "a.har"]);
+        assert_eq!(check.status, 2, "{}", check.stderr);
+        assert!(check.stderr.contains(why), "{}", check.stderr);
+    }
+}
+
+#[test]
 fn a_body_file_in_a_compressed_form_is_no_fault_of_its_recording() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
