@@ -426,9 +426,10 @@ fn is_plain_value(source: &[u8], word: &Range<usize>) -> bool {
     ends(&source[..start]) && !is_listed_name(name) && !matches!(name, b"kind" | b"type" | b"Type")
 }
 
-/// An authorization code rather than the name of an error: long, mixed, no words joined by `_`.
+/// An authorization code rather than the name of an error: long, mixed, no words in capitals joined by `_`.
 fn is_code(value: Node<'_>) -> bool {
-    value.as_str().is_some_and(|text| text.len() >= 16 && kind::is_opaque(text.as_bytes()) && !text.contains(' '))
+    let is_constant = |text: &str| text.contains('_') && !text.contains(|c: char| c.is_ascii_lowercase());
+    value.as_str().is_some_and(|text| text.len() >= 16 && kind::is_opaque(text.as_bytes()) && !is_constant(&text))
 }
 
 /// Members of an object under a secret's name that hold the secret itself.

@@ -26,7 +26,8 @@ const ANSWERS: [&str; 4] = [
     "token_endpoint_auth_methods_supported":["client_secret_post","client_secret_basic"],"grant_type":"password",
     "cookie_policy":"https://tenant.example/cookies","style":"sk-folding-cube-and-other-spinners","mac":"0A:AA:12:34:56:78",
     "next":"https://tenant.example/services/internal/T1/items?page_token=CigKGjBpNDd2Nmp2Zml2cXRw","path":"/webhooks/wh_1a2b3c4d5e6f7g",
-    "branch":"hf_refactor_re_export_of_everything","reset":"2026-01-02T03:04:05Z","verified":"yes","magic":"8","card":"visa"}"#,
+    "branch":"hf_refactor_re_export_of_everything","reset":"2026-01-02T03:04:05Z","verified":"yes","magic":"8","card":"visa",
+    "error":{"code":"RESOURCE_NOT_FOUND_42"},"errors":[{"code":"INVALID_REQUEST_9"}]}"#,
 ];
 
 /// An image: no text, with runs of equal bytes.
