@@ -1,5 +1,6 @@
 //! Kinds of secrets, and how far a value is searched for.
 
+use contrail_exchange::label;
 pub(crate) use contrail_exchange::label::Kind;
 
 /// Values that are not secret although a field may hold them: to replace them everywhere would spoil everything. They
@@ -46,7 +47,7 @@ pub(crate) fn is_constant(password: &[u8]) -> bool {
 }
 
 /// Whether a value looks drawn at random rather than written: long, without blanks, letters and digits mixed, no instant
-/// (RFC 3339).
+/// (RFC 3339), and no label.
 pub(crate) fn is_opaque(value: &[u8]) -> bool {
     let is_instant = || std::str::from_utf8(value).is_ok_and(|text| text.parse::<jiff::Timestamp>().is_ok());
     value.len() >= 12
@@ -54,6 +55,7 @@ pub(crate) fn is_opaque(value: &[u8]) -> bool {
         && value.iter().any(u8::is_ascii_digit)
         && value.iter().any(u8::is_ascii_alphabetic)
         && !is_instant()
+        && !label::holds(value)
 }
 
 #[cfg(test)]

@@ -109,6 +109,20 @@ fn a_forgotten_secret_is_recognised_by_its_place_and_a_busy_one_is_not_forgotten
 }
 
 #[test]
+fn a_label_is_no_secret_however_random_it_looks() {
+    for text in [
+        "my password is !password-96! ok",
+        "token is !client-secret-12!",
+        "--password !password-100!",
+        "ENV API_TOKEN !api-key-100!",
+        "authorization: Bearer !token-100000!",
+    ] {
+        assert_eq!(Redactor::default().scan(text.as_bytes()), [], "{text}");
+        assert_eq!(&*Redactor::default().text(text), text);
+    }
+}
+
+#[test]
 fn an_exchange_without_secrets_is_not_touched() {
     let before = exchange(
         "/api/v2/x?from=a%2Bb&take=5",

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use contrail_exchange::token::known_scheme;
+use contrail_exchange::{label, token::known_scheme};
 
 use super::{Reading, Sign, is_authorization, is_name, is_quote, skip};
 use crate::{
@@ -215,6 +215,9 @@ impl Reading<'_> {
             return None; // it stands for a value
         }
         let start = at + usize::from(text.get(at) == Some(&b'`') && end > at);
+        if label::begins(&text[start..]) {
+            return None;
+        }
         end = trim(end, b" \t,;:.&\\<>(){}[]|\"'`").max(start);
         if sign.written.is_empty() {
             end = trim(end, b".?!`").max(start);
@@ -265,7 +268,8 @@ impl Reading<'_> {
     fn after_scheme(&self, at: usize, sign: &Sign<'_>) -> usize {
         let scheme = skip(self.text, at, |byte| byte.is_ascii_alphanumeric() || byte == b'-');
         let next = skip(self.text, scheme, |byte| matches!(byte, b' ' | b'\t'));
-        let follows = at < scheme && scheme < next && self.bare(next, sign, true).is_some();
+        let is_credential = || label::begins(&self.text[next..]) || self.bare(next, sign, true).is_some();
+        let follows = at < scheme && scheme < next && is_credential();
         if follows { next } else { at }
     }
 }
