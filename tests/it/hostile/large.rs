@@ -11,7 +11,7 @@ use super::ways::{ProxyUnderTest, Way};
 use crate::proxy::harness::{Wire, status, within};
 
 /// Bytes of each body.
-const LARGE: usize = 100 << 20;
+const LARGE: usize = 40 << 20;
 static PIECE: [u8; 64 << 10] = [b'x'; 64 << 10];
 
 /// An upstream that reads uploads to `/read` whole and answers how much came, and no byte of a body to `/stall`.
@@ -67,7 +67,7 @@ async fn memory_stays_flat_with_large_uploads_and_an_upstream_that_stops_reading
         assert!(status(&answer) == 200 && answer.ends_with(&LARGE.to_string()), "{way:?}: {answer}");
     }
     let peak = super::crowd::memory(proxy.running.id(), "VmHWM");
-    // Twelve bodies of 100 MiB were on their way; 4 MiB of each may be kept.
+    // Twelve bodies of 40 MiB were on their way; 4 MiB of each may be kept.
     assert!(peak < 200 << 10, "{peak} kB");
     for client in &stalled {
         client.abort();
