@@ -2,7 +2,6 @@
 
 use std::{net::SocketAddr, path::Path, sync::Arc, time::Duration};
 
-use contrail_proxy::upstream::masked;
 use contrail_proxy::{
     HostPort, Proxy,
     entry::{
@@ -11,6 +10,7 @@ use contrail_proxy::{
         listener::ListenerKind,
         tls::{CertificateFiles, Certificates},
     },
+    upstream::masked,
 };
 use tokio::net::TcpListener;
 

@@ -2,8 +2,8 @@
 //! report of it ([`finding`]). The same value comes from a live proxy and from a recording, so everything that works
 //! live works on files too.
 //!
-//! Beside them: [`json`] (values with exact numbers and spans), [`token`] (bearer tokens), [`media`] (media types, forms,
-//! multipart bodies), [`label`] (what stands in place of a secret). Bodies are reference-counted slices.
+//! Beside them: [`json`] (values with exact numbers and spans), [`token`] (bearer tokens), [`media`] (media types,
+//! forms, multipart bodies), [`label`] (what replaces a secret). Bodies are reference-counted slices.
 //!
 //! Units: [`SystemTime`](std::time::SystemTime) and [`Duration`](std::time::Duration) in memory; sizes in bytes.
 //! Knows nothing of contracts, sockets or files.

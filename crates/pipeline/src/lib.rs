@@ -1,5 +1,5 @@
-//! Judges, redacts and writes what the proxy reports: capture → decode → credential → check → redact → journal, console,
-//! counters. It is the only crate that knows all stages.
+//! Judges, redacts and writes what the proxy reports: capture → decode → credential → check → redact → journal,
+//! console, counters. It is the only crate that knows all stages.
 //!
 //! A [`Pipeline`] is the proxy's observer. The exchanges that end in one turn of an event loop form a batch, which is
 //! processed at the end of the turn ([`Pipeline::run`]): all are judged, then all are redacted, then their entries and

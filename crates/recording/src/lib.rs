@@ -18,24 +18,21 @@ mod read;
 #[cfg(test)]
 mod tests;
 
-pub use disk::{is_at, resolved};
-pub use disk::{make_folder, private};
+pub use disk::{is_at, make_folder, private, resolved};
 pub use entry::attest::{Attested, attest, reconcile};
 pub use entry::encode::encode;
 pub use entry::encode_note::JournalContext;
 pub use entry::files::{body_file_names, body_files, unreadable_body_files};
 pub use entry::{Entry, LaidOut, Note};
 pub use error::{ReadError, ReadFault, WriteError};
-pub use fixture::commit::{Changes, Staged};
-pub use fixture::commit::{current, files_of, recover_folder};
+pub use fixture::commit::{Changes, Staged, current, files_of, recover_folder};
 pub use fixture::fold::fold;
 pub use fixture::folded::Folded;
 pub use fixture::host::{HostRename, TENANT_ORIGIN, names_tenant};
 pub use fixture::identity::Identity;
 pub use fixture::instants::{date, from_distances, to_distances, wait_until};
 pub use fixture::names::is_body_file;
-pub use fixture::normalize::is_per_run;
-pub use fixture::normalize::{rename_request, without_run};
+pub use fixture::normalize::{is_per_run, rename_request, without_run};
 pub use fixture::options::{Check, FoldOptions, FoldSource, Prove, Take};
 pub use fixture::renew::Renew;
 pub use fixture::stamp::{edited_bodies, restamp};
@@ -49,23 +46,25 @@ pub use journal::heads::KeptHeads;
 pub use journal::set_aside::SetAside;
 pub use journal::trail::TrailOptions;
 pub use journal::unrecorded::Unrecorded;
-pub use journal::{Encoder, EntryBatch, Journal, Leftover, Unsynced};
 pub use journal::{
+    Encoder, EntryBatch, Journal, Leftover, Unsynced,
     chain::{begin_of, end_of as end_of_chain},
     destination::{is_noted as is_noted_destination, note as note_destination},
     lines::CHAIN,
     segments::{HELD, SENT, segment_name, segment_number},
 };
 pub use read::folders::{Folders, links_of};
-pub use read::is_recording_name;
 pub use read::parallel::{ReadEnd, Unreadable};
 pub use read::trails::{Named, TrailFiles, find};
-pub use read::{Recording, open, open_to_judge, open_up_to, sources};
 pub use read::{
+    Recording,
     entry_texts::{Head, unsearchable},
     form::is_journal,
+    is_recording_name, open, open_to_judge, open_up_to,
+    reader::EntryRef,
+    reread::Rereader,
+    sources,
 };
-pub use read::{reader::EntryRef, reread::Rereader};
 
 /// The version of contrail's own members in a file (`_contrail.version`).
 pub const VERSION: u32 = 1;

@@ -1,5 +1,6 @@
-//! Finds the secrets in an HTTP exchange and replaces each with a label, the same one wherever the secret occurs again. A
-//! [`Redactor`] takes a [`JudgedExchange`] and returns a [`Redacted`] one, the only type that writers and reports accept.
+//! Finds the secrets in an HTTP exchange and replaces each with a label, the same one wherever the secret occurs again.
+//! A [`Redactor`] takes a [`JudgedExchange`] and returns a [`Redacted`] one, the only type that writers and reports
+//! accept.
 //!
 //! `examples/redact_text.rs` is a whole program.
 //!

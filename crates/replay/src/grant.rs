@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
-use contrail_exchange::json::Document;
-use contrail_exchange::{Credential, Exchange, Request, Response, TenantFacts, TokenFacts};
+use contrail_exchange::{Credential, Exchange, Request, Response, TenantFacts, TokenFacts, json::Document};
 use serde_json::{Map, Value};
 
 use contrail_recording::fixture::request_parts::{Content, Parts, Value as FieldValue};

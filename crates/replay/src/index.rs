@@ -12,8 +12,7 @@ use std::{
 use ahash::{AHashMap, AHashSet};
 use contrail_exchange::{Credential, Headers, Request};
 use contrail_proxy::upstream::Difference;
-use contrail_recording::fixture::request_parts::Parts;
-use contrail_recording::{self as recording, ReadError, ReadFault, Rereader};
+use contrail_recording::{self as recording, ReadError, ReadFault, Rereader, fixture::request_parts::Parts};
 
 use super::{
     caller::{CallerCache, CallerId, Callers, number_of},

@@ -6,8 +6,7 @@ use std::sync::{
 };
 
 use contrail_exchange::{Credential, Request, TenantFacts, digest::Digests};
-use contrail_recording::fixture::request_parts::Parts;
-use contrail_recording::{self as recording, EntryRef};
+use contrail_recording::{self as recording, EntryRef, fixture::request_parts::Parts};
 use http::{HeaderName, HeaderValue};
 
 use super::{

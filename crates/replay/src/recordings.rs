@@ -9,8 +9,7 @@ use std::{
 
 use contrail_exchange::{Credential, Request, Target};
 use contrail_proxy::upstream::{Difference, Miss, Reason, RequestKey};
-use contrail_recording::fixture::request_parts::Parts;
-use contrail_recording::{Entry, ReadError};
+use contrail_recording::{Entry, ReadError, fixture::request_parts::Parts};
 
 use super::{
     caller::{CallerCache, CallerId},

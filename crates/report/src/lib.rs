@@ -1,6 +1,6 @@
-//! What many verdicts show: reports for people (`text`, `html`, `markdown`), CI systems (`junit`, `sarif`, `github`) and
-//! other programs (`json`, `csv`). [`coverage`] counts which parts of a contract were touched, [`learn`] what recordings
-//! show that the contract does not.
+//! What many verdicts show: reports for people (`text`, `html`, `markdown`), CI systems (`junit`, `sarif`, `github`)
+//! and other programs (`json`, `csv`). [`coverage`] counts which parts of a contract were touched, [`learn`] what
+//! recordings show that the contract does not.
 //!
 //! A [`Collector`] takes one exchange after the other and keeps counts and one sample per group, so its memory does not
 //! grow with the recording; the JSON report, which lists every exchange, is spooled to an anonymous temporary file.

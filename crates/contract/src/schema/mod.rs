@@ -1,7 +1,7 @@
 //! Schemas: JSON Schema Draft 2020-12 as the judge, and the gap walker that reports what no schema documents.
 //!
-//! The judge is the `jsonschema` crate with formats asserted. It walks the tape of [`contrail_exchange::json`], so no value is
-//! copied and no number rounded. The gap walker is compiled from the same schemas: delete a property from the
+//! The judge is the `jsonschema` crate with formats asserted. It walks the tape of [`contrail_exchange::json`], so no
+//! value is copied and no number rounded. The gap walker is compiled from the same schemas: delete a property from the
 //! document, and its traffic turns from conforms to gap. The fast path decides most values before both.
 
 mod adapt;

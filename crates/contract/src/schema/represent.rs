@@ -19,7 +19,8 @@ const STEP_BYTES: usize = 64;
 /// Names that a search compares in a step.
 const STEP_NAMES: usize = 8;
 
-/// The representation: `jsonschema::options_for::<Tape>()` gives validators that walk a [`Document`](contrail_exchange::json::Document).
+/// The representation: `jsonschema::options_for::<Tape>()` gives validators that walk a
+/// [`Document`](contrail_exchange::json::Document).
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Tape;
 

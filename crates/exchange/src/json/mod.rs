@@ -1,8 +1,8 @@
 //! JSON as it was written: one strict pass over the bytes gives a flat tape of spans ([`Document`]).
 //!
 //! Tokens are never re-serialised: numbers keep their digits, objects their order and (reported as an error) their
-//! duplicates. The tape is what the judge walks, what redaction
-//! edits by span, what matching compares by value, and what the pretty layout of fixtures is made from.
+//! duplicates. The tape is what the judge walks, what redaction edits by span, what matching compares by value, and what
+//! the pretty layout of fixtures is made from.
 //!
 //! Strict means RFC 8259 and I-JSON's (RFC 7493) ban on duplicate keys, byte-order marks, lone surrogates and invalid
 //! UTF-8. Any number that the grammar allows is well-formed. Nesting beyond [`MAX_DEPTH`] and sources beyond
@@ -35,8 +35,7 @@ pub use node::{Entries, Items, Members, Node};
 pub use pointer::{pointer_tokens, push_pointer, unescape_pointer};
 pub use slot::Kind;
 pub use suspects::Suspects;
-pub use write::{quote, splice};
-pub use write::{reads_as_another_scalar, second};
+pub use write::{quote, reads_as_another_scalar, second, splice};
 
 #[cfg(test)]
 mod tests;

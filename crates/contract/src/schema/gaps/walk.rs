@@ -343,8 +343,8 @@ impl<'c> Walk<'c> {
     }
 
     /// Whether the schemas document the content of such a container part by part. A value that no schema restricts has
-    /// no gaps below, nor has one of a wrong type, nor one that a schema lists whole. Beside a schema that states something, one that states nothing frees
-    /// nothing.
+    /// no gaps below, nor has one of a wrong type, nor one that a schema lists whole. Beside a schema that states
+    /// something, one that states nothing frees nothing.
     fn documents(&self, found: &AppliedSchemas<'_>, container: Types) -> bool {
         let entries = || found.applicable.iter().map(|index| &self.coverage.entries[*index]);
         let free =
