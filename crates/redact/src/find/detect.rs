@@ -248,7 +248,7 @@ impl<'r, 'd> Reading<'r, 'd, '_> {
                 })
                 .or_else(|| (text == "auth" && is_basic(value)).then_some(Kind::Basic));
             let field = kind.map(|kind| Inherited { kind, all: !names::is_vague(&text), below: false });
-            // The values of a secret of Kubernetes have any name.
+            // The values of a Kubernetes Secret have any name.
             let is_data =
                 matches!(&*text, "data" | "stringData") && *is_secret || is_listed_value(&text) && *is_sensitive;
             let data = is_data.then_some(Inherited { kind: Kind::Secret, all: true, below: true });
@@ -365,15 +365,14 @@ pub(crate) fn listed_kind(node: Node<'_>) -> Option<Kind> {
     })
 }
 
-/// Whether an object is a secret of Kubernetes: its `kind` says so, or its `type`, which alone stands in the items of a
-/// list.
+/// Whether an object is a Kubernetes Secret, by its `kind` or its `type`. Items of a list have the `type` only.
 fn holds_secrets(node: Node<'_>) -> bool {
     let value = |name: &str| node.get(name).and_then(Node::as_str).unwrap_or_default();
     let of_type = value("type");
     value("kind") == "Secret" || of_type == "Opaque" || of_type.starts_with("kubernetes.io/")
 }
 
-/// Whether the value of an object is called a secret beside it: by Terraform, by the Parameter Store of AWS.
+/// Whether an object marks its value as a secret, as Terraform and the Parameter Store of AWS do.
 fn is_sensitive(node: Node<'_>) -> bool {
     node.get("sensitive").and_then(Node::as_bool) == Some(true)
         || node.get("Type").is_some_and(|of| of.is_str("SecureString"))
@@ -399,7 +398,7 @@ fn is_basic(value: Node<'_>) -> bool {
 
 /// Whether the members beside one of this name may show that its value is a secret, where its own name does not.
 fn means_by_others(name: &[u8]) -> bool {
-    /// Of a list, of a validator's error, of a secret of Kubernetes.
+    /// Of a list, of a validator's error, of a Kubernetes Secret.
     const OTHERS: &[&str] = &["input", "data", "stringData"];
     let is = |held: &&str| held.as_bytes().eq_ignore_ascii_case(name);
     // Every member is asked, and few have such a length.

@@ -108,7 +108,7 @@ impl Redactor {
         form: bool,
         out: &mut Vec<Mark>,
     ) {
-        // What the last field that holds a name says of the value that follows: `name=password&value=…`.
+        // The kind of the value that follows a field which holds a name: `name=password&value=…`.
         let mut beside = None;
         for field in fields {
             let name = name_of(field, text);
