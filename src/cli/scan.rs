@@ -175,21 +175,19 @@ fn summarise(scanned: &Scanned, has_journal: bool, refused: impl FnOnce() -> Opt
 /// The files whose secrets cannot be found by their places, and the body files that are named and cannot be read, with
 /// the reason. A body file is searched as it is.
 pub(super) fn unsearched(contents: &[&Content]) -> Vec<(String, String)> {
-    let beside = |content: &Content, name: &str| Path::new(&content.name).with_file_name(name);
-    let bodies: HashSet<PathBuf> = contents
-        .iter()
-        .flat_map(|content| {
-            let names = recording::body_file_names(&content.bytes);
-            names.into_iter().map(|name| beside(content, &name))
-        })
-        .collect();
+    let named = |content: &&Content| recording::named_body_files(Path::new(&content.name), &content.bytes);
+    let named: Vec<Vec<(PathBuf, Option<String>)>> = contents.iter().map(named).collect();
+    let bodies: HashSet<&Path> = named.iter().flatten().map(|(file, _)| file.as_path()).collect();
     let mut unsearched = Vec::new();
-    for content in contents.iter().filter(|content| !bodies.contains(Path::new(&content.name))) {
+    for (content, named) in contents.iter().zip(&named) {
+        if bodies.contains(Path::new(&content.name)) {
+            continue;
+        }
         let reason = recording::unsearchable(&content.name, &content.bytes);
         unsearched.extend(reason.map(|reason| (content.name.clone(), reason)));
         if content.name != STANDARD_INPUT {
-            let missing = recording::unreadable_body_files(Path::new(&content.name), &content.bytes);
-            unsearched.extend(missing.into_iter().map(|(file, reason)| (file.display().to_string(), reason)));
+            let unread = named.iter().filter_map(|(file, fault)| Some((file.display().to_string(), fault.clone()?)));
+            unsearched.extend(unread);
         }
     }
     unsearched

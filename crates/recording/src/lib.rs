@@ -22,7 +22,7 @@ pub use disk::{is_at, make_folder, private, resolved};
 pub use entry::attest::{Attested, attest, reconcile};
 pub use entry::encode::encode;
 pub use entry::encode_note::JournalContext;
-pub use entry::files::{body_file_names, body_files, unreadable_body_files};
+pub use entry::files::{body_file_names, body_files, named_body_files};
 pub use entry::{Entry, LaidOut, Note};
 pub use error::{ReadError, ReadFault, WriteError};
 pub use fixture::commit::{Changes, Staged, current, files_of, recover_folder};

@@ -146,12 +146,11 @@ pub fn body_file_names(har: &Bytes) -> Vec<String> {
     names
 }
 
-/// The body files that a HAR file's text names and that cannot be read beside it, each with the reason, as a clause.
-pub fn unreadable_body_files(har: &Path, text: &Bytes) -> Vec<(PathBuf, String)> {
+/// The body files that a HAR file's text names beside it, each with the reason why it cannot be read, as a clause.
+pub fn named_body_files(har: &Path, text: &Bytes) -> Vec<(PathBuf, Option<String>)> {
     let folder = har.parent().unwrap_or(Path::new(""));
-    let fault =
-        |name: String| find_inside(folder, &name).err().map(|reason| (folder.join(&name), format!("it {reason}")));
-    body_file_names(text).into_iter().filter_map(fault).collect()
+    let fault = |name: &str| find_inside(folder, name).err().map(|reason| format!("it {reason}"));
+    body_file_names(text).into_iter().map(|name| (folder.join(&name), fault(&name))).collect()
 }
 
 /// Reads a regular file below `folder`, following no link on the way.
