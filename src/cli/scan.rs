@@ -26,7 +26,7 @@ use super::{
     printer::warn,
     redact,
     report_files::{self, Used},
-    sources::NamedFiles,
+    sources::{NamedFiles, STANDARD_INPUT},
     trails,
 };
 
@@ -239,9 +239,6 @@ pub(super) fn expand(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     }
     Ok(files)
 }
-
-/// The name of what standard input brings.
-const STANDARD_INPUT: &str = "standard input";
 
 /// A file that was read.
 pub(super) struct Content {

@@ -26,12 +26,15 @@ pub(super) fn recordings(arguments: &[PathBuf]) -> Result<Vec<&Path>, Failure> {
     Ok(named)
 }
 
+/// What `-` is called in output.
+pub(super) const STANDARD_INPUT: &str = "standard input";
+
 /// Refuses what can be read only once: standard input, a pipe.
 pub(super) fn refuse_pipes(named: &[impl AsRef<Path>]) -> Result<(), Failure> {
     let is_pipe = |path: &Path| fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir());
     for path in named.iter().map(AsRef::as_ref) {
         let shown = match path.to_str() {
-            Some("-") => "standard input".to_owned(),
+            Some("-") => STANDARD_INPUT.to_owned(),
             _ if is_pipe(path) => format!("`{}`", path.display()),
             _ => continue,
         };

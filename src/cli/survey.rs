@@ -10,6 +10,7 @@ use super::{
     printer::warn,
     progress::Progress,
     remote::shown,
+    sources::STANDARD_INPUT,
     trails::{self, Inspected, Source},
 };
 
@@ -73,7 +74,7 @@ fn read_one<T: Send>(
     let left_out = report_left_out(source, &end);
     sink.end(source, &end, left_out);
     if taken + left_out == 0 && !source.chained {
-        let name = if source.path.as_os_str() == "-" { "standard input".to_owned() } else { source.name() };
+        let name = if source.path.as_os_str() == "-" { STANDARD_INPUT.to_owned() } else { source.name() };
         warn(&format!("nothing was checked in `{name}`: it holds no exchange"));
     }
     Ok(left_out)
