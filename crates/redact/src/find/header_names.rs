@@ -7,7 +7,6 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use super::names::{Counts, FieldContext, MAX_NAME, NAMES, Names, by_name};
 use crate::{
     kind::{self, Kind},
-    label,
 };
 
 /// Beginnings and parts of names whose values are none, whatever else is in them.
@@ -42,7 +41,7 @@ pub(crate) fn by_listed_name(name: &str) -> Option<Kind> {
 pub(super) fn by_value(name: &str, value: &[u8]) -> Option<Kind> {
     let is_key = name.ends_with("-key") && !HARMLESS.iter().any(|harmless| name.starts_with(harmless));
     let names = || NAMING.split(' ').any(|word| name.contains(word));
-    (is_key && !names() && kind::is_opaque(value) && !label::holds(value)).then_some(Kind::ApiKey)
+    (is_key && !names() && kind::is_opaque(value)).then_some(Kind::ApiKey)
 }
 
 /// Every name of a header field that means a secret has one of these: most names have none, and one look shows it.

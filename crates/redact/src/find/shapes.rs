@@ -46,7 +46,7 @@ pub(crate) fn find(text: &[u8], mut emit: impl FnMut(Range<usize>, Kind)) {
                 if runs::basic(value.as_bytes()).is_some_and(is_credential) {
                     emit(value.range(), Kind::Basic);
                 }
-            } else if kind::is_opaque(value.as_bytes()) && !label::holds(value.as_bytes()) {
+            } else if kind::is_opaque(value.as_bytes()) {
                 emit(value.range(), Kind::Token);
             }
         }

@@ -264,7 +264,7 @@ impl Reading<'_> {
         next.is_none_or(|byte| ENDS.contains(byte) || self.nearly.is_none() && byte.is_ascii_whitespace())
     }
 
-    /// Past the scheme of a credential, where what follows it looks random.
+    /// Past the scheme of a credential, where a label or what looks random follows.
     fn after_scheme(&self, at: usize, sign: &Sign<'_>) -> usize {
         let scheme = skip(self.text, at, |byte| byte.is_ascii_alphanumeric() || byte == b'-');
         let next = skip(self.text, scheme, |byte| matches!(byte, b' ' | b'\t'));
