@@ -5,12 +5,15 @@ pub(crate) use contrail_exchange::label::Kind;
 
 /// Values that are not secret although a field may hold them: to replace them everywhere would spoil everything. They
 /// are without `-` and `_`.
-const TRIVIAL: &str = "\
-    accept accesstoken action actions anonymous application application/json authorization basic bearer changeme \
-    client clients clientsecret currentpassword default disabled enabled example groups hidden https idtoken \
-    invalid localhost missing newpassword oldpassword optional passwd password payload policy private privatekey \
-    public redacted refreshtoken removed required secret secrets string success tenant tenant.example template \
-    templates undefined unknown";
+#[rustfmt::skip]
+const TRIVIAL: &[&str] = &[
+    "accept", "accesstoken", "action", "actions", "anonymous", "application", "application/json", "authorization",
+    "basic", "bearer", "changeme", "client", "clients", "clientsecret", "currentpassword", "default", "disabled",
+    "enabled", "example", "groups", "hidden", "https", "idtoken", "invalid", "localhost", "missing",
+    "newpassword", "oldpassword", "optional", "passwd", "password", "payload", "policy", "private", "privatekey",
+    "public", "redacted", "refreshtoken", "removed", "required", "secret", "secrets", "string", "success",
+    "tenant", "tenant.example", "template", "templates", "undefined", "unknown",
+];
 
 /// How far a secret is spread by value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +32,7 @@ pub(crate) enum MatchScope {
 pub(crate) fn match_scope(secret: &[u8]) -> MatchScope {
     let uniform = secret.iter().all(|byte| Some(byte) == secret.first());
     let letters = || secret.iter().filter(|byte| !matches!(byte, b'-' | b'_')).map(u8::to_ascii_lowercase);
-    if secret.len() < 6 || uniform || TRIVIAL.split(' ').any(|word| word.bytes().eq(letters())) {
+    if secret.len() < 6 || uniform || TRIVIAL.iter().any(|word| word.bytes().eq(letters())) {
         MatchScope::Field
     } else if secret.len() < 12 && secret.iter().all(u8::is_ascii_alphabetic) {
         MatchScope::Word

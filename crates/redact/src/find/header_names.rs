@@ -13,7 +13,11 @@ use crate::{
 const HARMLESS: [&str; 3] = ["access-control-", "sec-", "x-ratelimit"];
 
 /// Keys that name something rather than open it.
-const NAMING: &str = "cache correlation dedup event idempotency object partition public request routing sort surrogate";
+#[rustfmt::skip]
+const NAMING: &[&str] = &[
+    "cache", "correlation", "dedup", "event", "idempotency", "object", "partition", "public", "request",
+    "routing", "sort", "surrogate",
+];
 
 /// Header fields whose value is a secret, whole (or after a scheme), by name in lower case; `_` counts as `-`.
 pub(crate) fn by_header(name: &str) -> Option<Kind> {
@@ -40,7 +44,7 @@ pub(crate) fn by_listed_name(name: &str) -> Option<Kind> {
 /// The kind of a value that looks random, in a field whose name ends in `-key` (`Fastly-Key`).
 pub(super) fn by_value(name: &str, value: &[u8]) -> Option<Kind> {
     let is_key = name.ends_with("-key") && !HARMLESS.iter().any(|harmless| name.starts_with(harmless));
-    let names = || NAMING.split(' ').any(|word| name.contains(word));
+    let names = || NAMING.iter().any(|word| name.contains(word));
     (is_key && !names() && kind::is_opaque(value)).then_some(Kind::ApiKey)
 }
 

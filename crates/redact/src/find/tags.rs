@@ -83,7 +83,10 @@ fn find_elements(text: &[u8], contents: &mut Contents<'_>, emit: &mut Emit<'_>) 
 }
 
 /// Elements whose attribute `name` names their content; a button's does not.
-const NAMED: &str = "attribute entry field item param parameter property setting string textarea";
+#[rustfmt::skip]
+const NAMED: &[&str] = &[
+    "attribute", "entry", "field", "item", "param", "parameter", "property", "setting", "string", "textarea",
+];
 
 /// Values that a tag names: `<input name="id_token" value="…">`, `<add key="password" value="…"/>`,
 /// `<property name="password">…</property>`, `<Attribute Name="password"><AttributeValue>…`,
@@ -116,7 +119,7 @@ fn find_named(text: &[u8], contents: &mut Contents<'_>, emit: &mut Emit<'_>) {
             }
         }
         let is_named =
-            !names.is_empty() && NAMED.split(' ').any(|named| tag.as_bytes().eq_ignore_ascii_case(named.as_bytes()));
+            !names.is_empty() && NAMED.iter().any(|named| tag.as_bytes().eq_ignore_ascii_case(named.as_bytes()));
         if value.is_none() && is_named {
             value = contents.after(all.end()).map(|(range, _)| range);
         }
