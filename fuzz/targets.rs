@@ -24,10 +24,11 @@ use contrail_contract::{
 use contrail_exchange::{
     Body, Credential, DecodeLimits, Exchange, Headers, Presence, Request, Response, Target, Timings, Transport,
     json::{self, Document, SyntaxFault},
+    label,
     token::{self, TokenCache},
 };
 use contrail_recording::{self as recording, Identity, Journal, JournalContext, Recording};
-use contrail_redact::{self as redact, JudgedExchange, Redactor};
+use contrail_redact::{JudgedExchange, Redactor};
 use contrail_replay::{Builder, Names, Replay, Settings};
 use http::{HeaderName, HeaderValue, Method, Version};
 use serde_json::{Value, json};
@@ -408,7 +409,7 @@ fn recorded() -> Replay {
         exhausted: None,
         operation_of: Arc::new(|method, path| Contract::built_in().operation_id(method, path)),
         tenant: Contract::built_in(),
-        has_label: Arc::new(redact::has_label),
+        has_label: Arc::new(label::has_label),
         redact: Arc::new(Request::clone),
         redact_failure: Arc::new(str::to_owned),
         max_kept: Settings::MAX_KEPT,

@@ -35,12 +35,13 @@ mod redactor;
 mod runs;
 mod view;
 
+use contrail_exchange::label::{self, Bounds};
+
 pub use apply::{
     cleaned::{Cleaned, Sighting},
     renumber::Renumbering,
 };
 pub use bounds::Shapes;
-pub use contrail_exchange::label::{self, Bounds, has_label, is_label, label_number, labels, matches, unnumbered};
 pub use counters::{Counters, Hit};
 pub use judged::{JudgedExchange, Redacted, Touched};
 pub use plan::{Plan, PlanError};

@@ -2,9 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use contrail_exchange::{Credential, Exchange};
+use contrail_exchange::{Credential, Exchange, label};
 use contrail_recording::ReadError;
-use contrail_redact as redact;
 
 use super::{caller::CallerId, labels::Place, recordings::Replay};
 
@@ -82,6 +81,6 @@ fn labels_of_answer(exchange: &Exchange, each: &mut dyn FnMut(&str)) {
     let Some(response) = &exchange.response else { return };
     let fields = response.headers.iter().map(|(_, value)| value.as_bytes());
     for text in fields.chain([&*response.body.content]) {
-        redact::labels(text).filter_map(|label| std::str::from_utf8(label).ok()).for_each(&mut *each);
+        label::labels(text).filter_map(|label| std::str::from_utf8(label).ok()).for_each(&mut *each);
     }
 }

@@ -13,9 +13,9 @@ use ahash::RandomState;
 use contrail_exchange::{
     Headers, Pointer, Request,
     json::{self, Kind, Node},
+    label,
 };
 use contrail_recording::fixture::request_parts::{Content, Field, Pair, Parts, Value};
-use contrail_redact as redact;
 
 use super::{
     conditions::Conditions,
@@ -77,7 +77,7 @@ impl Mask {
 
     /// Whether a malformed body is the recorded one but for what its labels stand for.
     pub(super) fn fits(&self, bytes: &[u8]) -> bool {
-        self.text.as_ref().is_some_and(|text| redact::matches(text, &latin(bytes)))
+        self.text.as_ref().is_some_and(|text| label::matches(text, &latin(bytes)))
     }
 
     /// What a match that needs this mask has to say.

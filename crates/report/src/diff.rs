@@ -15,11 +15,12 @@ use std::{
 use contrail_exchange::{
     Body, Headers, Presence, Response, json as document,
     json::{Care, Document, Kind, Node},
+    label,
     plural::plural,
     visible::visible,
 };
 use contrail_recording::Identity;
-use contrail_redact::{self as redact, JudgedExchange, Redacted};
+use contrail_redact::{JudgedExchange, Redacted};
 use serde_json::{Value, json};
 
 use super::{
@@ -197,7 +198,7 @@ fn differences(a: &Item, b: &Item, ignored: &dyn Fn(&str, &[String]) -> bool) ->
 /// Labels of redaction on both sides are the same, whatever their numbers.
 fn same(a: Option<&str>, b: Option<&str>) -> bool {
     match (a, b) {
-        (Some(a), Some(b)) => a == b || redact::matches(a, b) && redact::matches(b, a),
+        (Some(a), Some(b)) => a == b || label::matches(a, b) && label::matches(b, a),
         (a, b) => a == b,
     }
 }

@@ -13,9 +13,10 @@ use contrail_contract::{CheckOptions, Contract};
 use contrail_exchange::{
     Request, TenantFacts,
     finding::{UNDOCUMENTED, Verdict},
+    label,
 };
 use contrail_recording::{self as recording, Entry, ReadError, Staged, reconcile};
-use contrail_redact::{self as redact, Redactor};
+use contrail_redact::Redactor;
 use contrail_replay::{Builder, Names, Settings, Unproven};
 
 use crate::cli::Failure;
@@ -41,8 +42,7 @@ fn verdict(entry: &Entry, contract: &Contract, options: &CheckOptions) -> Gist {
 }
 
 fn gist(verdict: &Verdict) -> Gist {
-    let findings =
-        verdict.findings.iter().map(|finding| (finding.rule.id(), redact::unnumbered(&finding.at))).collect();
+    let findings = verdict.findings.iter().map(|finding| (finding.rule.id(), label::unnumbered(&finding.at))).collect();
     (verdict.operation.as_deref().map(str::to_owned), findings)
 }
 
@@ -173,7 +173,7 @@ pub(in crate::cli) fn replayed(har: &Path, name: &str, contract: &Arc<Contract>)
         exhausted: None,
         operation_of: Arc::new(move |method, path| routes.operation_id(method, path)),
         tenant: Arc::clone(contract) as Arc<dyn TenantFacts>,
-        has_label: Arc::new(redact::has_label),
+        has_label: Arc::new(label::has_label),
         redact: Arc::new(Request::clone), // it is the recording that is asked
         redact_failure: Arc::new(str::to_owned),
         max_kept: 0, // no answer goes out

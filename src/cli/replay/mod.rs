@@ -17,10 +17,10 @@ use std::{
 };
 
 use contrail_contract::CheckOptions;
-use contrail_exchange::{DecodeLimits, TenantFacts};
+use contrail_exchange::{DecodeLimits, TenantFacts, label};
 use contrail_proxy::upstream::Upstream;
 use contrail_recording::{self as recording, Entry, EntryRef, FixturePath, ReadError, TENANT_ORIGIN};
-use contrail_redact::{self as redact, Renumbering};
+use contrail_redact::Renumbering;
 use contrail_replay::{Builder, Names, Replay, ReplayOr, ReplayUpstream, Settings};
 use contrail_report::Reason;
 
@@ -182,7 +182,7 @@ fn load(args: &Args, names: Names, terms: &Arc<Pending>) -> Result<Replay, Failu
         // Without terms nothing of this is used.
         operation_of: Arc::new(move |method, path| routes.get().ok()?.contract.operation_id(method, path)),
         tenant: Arc::clone(terms) as Arc<dyn TenantFacts>,
-        has_label: Arc::new(redact::has_label),
+        has_label: Arc::new(label::has_label),
         redact: Arc::new(move |request| match plan.get() {
             Ok(terms) => terms.redactor.request(request).into_inner(),
             Err(_) => request.clone(),

@@ -12,7 +12,7 @@ mod symptoms;
 
 use std::{collections::BTreeSet, fs, path::Path};
 
-use contrail_redact as redact;
+use contrail_exchange::label;
 use serde_json::Value;
 
 use crate::support::{
@@ -80,9 +80,9 @@ fn every_kind_of_label_in_the_redaction_page_is_one() {
     let kinds: Vec<String> = ticked(kinds).collect();
     assert!(kinds.len() > 10, "{kinds:?}");
     for kind in kinds {
-        assert!(redact::is_label(&format!("!{kind}-1!")), "{kind}");
+        assert!(label::is_label(&format!("!{kind}-1!")), "{kind}");
     }
-    assert!(!redact::is_label("!nothing-1!"));
+    assert!(!label::is_label("!nothing-1!"));
 }
 
 /// The members of each `_contrail` in a recording: of its log, and of its entries.

@@ -8,9 +8,9 @@ use std::{borrow::Cow, path::PathBuf, sync::Arc, time::Duration, time::SystemTim
 use contrail_exchange::{
     Body, Credential, Exchange, Headers, Request, Response, Target, Timings, is_bodiless,
     json::lenient::{LenientError, LenientFault, Raw},
+    label::is_label,
     token::{self, TokenCache, known_scheme},
 };
-use contrail_redact::is_label;
 use http::{HeaderName, HeaderValue, Method, Version};
 
 use super::{

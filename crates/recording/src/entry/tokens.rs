@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, btree_map::Entry};
 use contrail_exchange::{
     Credential, Request,
     json::write::{comma, raw, string},
+    label,
 };
-use contrail_redact as redact;
 use http::header;
 
 use super::encode_note;
@@ -56,5 +56,5 @@ pub(crate) fn carried(request: &Request) -> Option<(&str, u32)> {
     let (Some((_, value)), None) = (fields.next(), fields.next()) else { return None };
     let (_, label) = value.to_str().ok()?.split_once(' ')?;
     let label = label.trim_ascii();
-    Some((label, redact::label_number(label.as_bytes())?))
+    Some((label, label::label_number(label.as_bytes())?))
 }

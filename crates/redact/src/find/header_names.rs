@@ -5,9 +5,7 @@ use std::sync::LazyLock;
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
 use super::names::{Counts, FieldContext, MAX_NAME, NAMES, Names, by_name};
-use crate::{
-    kind::{self, Kind},
-};
+use crate::kind::{self, Kind};
 
 /// Beginnings and parts of names whose values are none, whatever else is in them.
 const HARMLESS: [&str; 3] = ["access-control-", "sec-", "x-ratelimit"];

@@ -36,7 +36,7 @@ const TEXTS: &[&str] = &[
 #[test]
 fn a_secret_that_is_found_in_a_text_is_found_in_base64_and_hex_of_it_once_and_twice() {
     for plain in TEXTS {
-        assert!(has_label(&masked(plain)), "{plain}");
+        assert!(label::has_label(&masked(plain)), "{plain}");
         let once = [BASE64_STANDARD.encode(plain), BASE64_URL_SAFE_NO_PAD.encode(plain), hex(plain.as_bytes())];
         for coded in once {
             let twice = BASE64_STANDARD.encode(&coded);

@@ -275,7 +275,7 @@ fn a_live_request_is_redacted_as_its_recording_was() {
     live.target.path_and_query = "/x?token=two&q=1".into();
     let recorded = recorded.redact(JudgedExchange::new(exchange, Verdict::default()));
     let live = Redactor::default().request(&live);
-    assert!(matches(&recorded.exchange.request.target.path_and_query, &live.target.path_and_query));
+    assert!(label::matches(&recorded.exchange.request.target.path_and_query, &live.target.path_and_query));
     assert_eq!(recorded.exchange.request.body.redacted, live.body.redacted);
 }
 
