@@ -6,15 +6,13 @@
 use std::{
     env,
     ffi::OsString,
-    fs::{self, File, OpenOptions, TryLockError},
+    fs::{self, File, TryLockError},
     io::{self, BufWriter, IsTerminal as _, Stdout, Write},
-    os::unix::fs::DirBuilderExt as _,
     path::{Path, PathBuf},
 };
 
 use contrail_exchange::visible::visible;
-
-use contrail_recording::{is_at, resolved};
+use contrail_recording::{is_at, private, resolved};
 
 /// Opens a file that only its owner may read, as recordings are: reports show what was recorded. It is made if it is
 /// not there; `empty` says what becomes of what is in it.
@@ -23,18 +21,7 @@ use contrail_recording::{is_at, resolved};
 ///
 /// The system's.
 pub(super) fn private_file(path: &Path, empty: bool) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.write(true).create(true).truncate(empty).open(path)
-}
-
-/// Makes a folder and those above it, for the owner only.
-///
-/// # Errors
-///
-/// The system's.
-pub(super) fn make_folder(folder: &Path) -> io::Result<()> {
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
+    private().write(true).create(true).truncate(empty).open(path)
 }
 
 /// Writes such a file by rename, so that it is either the old one, whose permissions it keeps, or the new one. A link

@@ -16,7 +16,7 @@ use super::{
     ContractArgs, Failure, Format, Outcome,
     kinds::FileKind,
     messages::error_chain,
-    printer::{Printer, make_folder, private_file, write_whole},
+    printer::{Printer, private_file, write_whole},
 };
 use crate::config;
 
@@ -206,7 +206,7 @@ pub(super) fn write(
             write(request.kind, &mut text).and_then(|()| write_whole(path, &text)).or_else(|error| {
                 match path.parent() {
                     Some(folder) if error.kind() == io::ErrorKind::NotFound => {
-                        make_folder(folder).and_then(|()| write_whole(path, &text))
+                        recording::private_folder(folder).and_then(|()| write_whole(path, &text))
                     }
                     _ => Err(error),
                 }
@@ -255,7 +255,7 @@ fn probe(path: &Path) -> io::Result<()> {
     let target = resolved(path);
     let is_new = !target.exists();
     if let Some(folder) = target.parent().filter(|_| is_new) {
-        make_folder(folder)?;
+        recording::private_folder(folder)?;
     }
     private_file(path, false)?;
     if is_new { fs::remove_file(target) } else { Ok(()) }

@@ -63,8 +63,13 @@ pub(super) fn is_folder(path: &Path) -> bool {
 }
 
 /// Makes a folder and those above it, for the owner only; those that exist stay as they are.
+pub fn private_folder(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+/// [`private_folder`], with an error that names the folder.
 pub fn make_folder(path: &Path) -> Result<(), WriteError> {
-    DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(failed_to("make the folder", path))
+    private_folder(path).map_err(failed_to("make the folder", path))
 }
 
 /// A random number, hexadecimal.

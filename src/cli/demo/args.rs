@@ -5,7 +5,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::cli::{ContractArgs, Failure, printer::make_folder};
+use contrail_recording::private_folder;
+
+use crate::cli::{ContractArgs, Failure};
 
 /// Run record, verify and replay end to end offline, against the sandbox tenant
 #[derive(Debug, clap::Args)]
@@ -23,7 +25,7 @@ pub(super) fn folder(asked: Option<&Path>) -> Result<PathBuf, Failure> {
         return Ok(tempfile::Builder::new().prefix("contrail-demo-").tempdir()?.keep());
     };
     let cannot = |error| format!("cannot use {} for --out: {error}", folder.display());
-    make_folder(folder).map_err(cannot)?;
+    private_folder(folder).map_err(cannot)?;
     if fs::read_dir(folder).map_err(cannot)?.next().is_some() {
         return Err(format!("{} is not empty; name a new folder with --out", folder.display()).into());
     }

@@ -13,12 +13,9 @@ use std::{
 };
 
 use contrail_fleet::parquet::TABLES;
-use contrail_recording::{is_at, resolved};
+use contrail_recording::{is_at, private_folder, resolved};
 
-use crate::cli::{
-    Failure,
-    printer::{make_folder, private_file},
-};
+use crate::cli::{Failure, printer::private_file};
 
 /// A folder that is being written.
 pub(super) struct Staged {
@@ -46,7 +43,7 @@ impl Staged {
         let target = resolved(out);
         let (folder, old) = (beside(&target, "new"), beside(&target, "old"));
         if let Some(parent) = target.parent() {
-            make_folder(parent).map_err(failed)?;
+            private_folder(parent).map_err(failed)?;
         }
         if !target.exists() && old.exists() {
             fs::rename(&old, &target).map_err(failed)?;
@@ -162,7 +159,7 @@ fn beside(target: &Path, end: &str) -> PathBuf {
 /// A folder that no other process writes. One that a killed process left is used again.
 fn locked(folder: &Path) -> io::Result<File> {
     loop {
-        make_folder(folder)?;
+        private_folder(folder)?;
         let lock = File::open(folder)?;
         match lock.try_lock() {
             Err(TryLockError::WouldBlock) => return Err(io::Error::other("another process is writing it")),

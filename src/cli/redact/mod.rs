@@ -25,7 +25,7 @@ use super::{
     ContractArgs, Failure, Outcome,
     kinds::{self, FileKind},
     options::contract::plan,
-    printer::{Printer, make_folder, write_whole},
+    printer::{Printer, write_whole},
     scan::{Content, expand, unsearched},
     sources,
 };
@@ -354,7 +354,7 @@ fn refuse_bodies(args: &Args, items: &[Item], fixtures: &[Own]) -> Result<(), Fa
 fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     let failed = |error: io::Error| format!("cannot write `{}`: {error}", path.display());
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    make_folder(folder).map_err(failed)?;
+    recording::private_folder(folder).map_err(failed)?;
     write_whole(path, bytes).map_err(failed)?;
     Ok(())
 }
