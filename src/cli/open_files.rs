@@ -1,8 +1,7 @@
 //! How many connections the limit of open files allows (`ulimit -n`), which is raised as far as that takes.
 
-use nix::sys::resource::{Resource, getrlimit, setrlimit};
-
 use contrail_exchange::plural::plural;
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 /// Files that are open besides connections: listeners, journal, reports, what the first worker needs.
 const OTHERS: u64 = 64;

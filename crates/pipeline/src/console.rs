@@ -17,9 +17,8 @@ use contrail_exchange::{
 };
 use contrail_proxy::upstream::{AnswerMeta, Denied};
 use contrail_redact::{JudgedExchange, Redacted};
-use serde::Serialize;
-
 use contrail_report::{WrittenFinding, verdict_name};
+use serde::Serialize;
 
 /// How exchange lines are shaped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,7 +3,6 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use contrail_exchange::{Exchange, Presence};
-
 use contrail_proxy::upstream::AnswerMeta;
 
 /// What a pipeline counted besides the verdicts.

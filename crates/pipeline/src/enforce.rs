@@ -3,10 +3,9 @@
 use contrail_exchange::finding::{Finding, Kind, Verdict};
 use contrail_proxy::{HoldPolicy, upstream::Problem};
 use contrail_redact::{JudgedExchange, Redacted};
+use contrail_report::WrittenFinding;
 use http::StatusCode;
 use serde_json::json;
-
-use contrail_report::WrittenFinding;
 
 /// Which messages are held until they have been judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]

@@ -4,9 +4,8 @@ use std::{fmt, sync::Arc};
 
 use contrail_contract::{Contract, below, follow, refs::at, schemas_at};
 use contrail_exchange::{json::pointer_tokens, label::Bounds};
-use serde_json::{Map, Value};
-
 use contrail_redact::Shapes;
+use serde_json::{Map, Value};
 
 /// The length bounds of a contract's schemas. Alternatives are taken together: a label fits all of them where it can.
 pub struct ContractShapes(Arc<Contract>);

@@ -3,9 +3,8 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use contrail_contract::Contract;
-use contrail_redact::{JudgedExchange, Redacted};
-
 use contrail_proxy::upstream::AnswerMeta;
+use contrail_redact::{JudgedExchange, Redacted};
 
 /// An exchange that is over, judged and redacted.
 #[derive(Debug, Clone, Copy)]

@@ -6,7 +6,6 @@ use std::{
 };
 
 use contrail_exchange::finding::Verdict;
-
 use contrail_proxy::upstream::RequestKey;
 
 /// Maximum cached verdicts; beyond it, the cache is emptied.

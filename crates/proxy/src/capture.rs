@@ -6,7 +6,6 @@ use std::sync::{
 };
 
 use bytes::{Bytes, BytesMut};
-
 use contrail_exchange::{Body, Presence};
 
 /// What every copy may keep, however many there are: the bodies of ordinary API calls.

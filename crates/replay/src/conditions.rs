@@ -7,7 +7,6 @@ use std::hash::{BuildHasher, Hash as _, Hasher as _};
 
 use ahash::RandomState;
 use contrail_exchange::Headers;
-
 use contrail_proxy::upstream::Difference;
 
 /// The header fields of a request that make its answer depend on what the client holds or wants a part of: a keyed hash

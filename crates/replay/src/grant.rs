@@ -5,9 +5,8 @@ use std::sync::Arc;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
 use contrail_exchange::{Credential, Exchange, Request, Response, TenantFacts, TokenFacts, json::Document};
-use serde_json::{Map, Value};
-
 use contrail_recording::fixture::request_parts::{Content, Parts, Value as FieldValue};
+use serde_json::{Map, Value};
 
 /// What the endpoint takes note of in one exchange.
 #[derive(Debug, Default)]

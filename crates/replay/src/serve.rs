@@ -5,9 +5,8 @@ use std::{collections::hash_map::Entry, num::NonZero, sync::Arc};
 use ahash::AHashMap;
 use bytes::Bytes;
 use contrail_exchange::{Exchange, Headers, Presence, Withheld, digest::Digests, is_bodiless, is_hop_by_hop};
-use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
-
 use contrail_recording as recording;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 
 /// What goes to the client. Cheap to copy: answers that are alike share what they hold.
 #[derive(Debug, Clone)]

@@ -1,8 +1,7 @@
 //! The exit status of a run, with each reason why it is not 0.
 
-use serde::{Serialize, Serializer, ser::SerializeStruct as _};
-
 use contrail_exchange::plural::plural;
+use serde::{Serialize, Serializer, ser::SerializeStruct as _};
 
 /// The exit status of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

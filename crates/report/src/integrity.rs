@@ -3,9 +3,8 @@
 use std::{collections::BTreeSet, fmt::Write as _};
 
 use contrail_exchange::plural::plural;
-use serde::Serialize;
-
 use contrail_recording::{Broken, Checked, ClockSteps, Unrecorded};
+use serde::Serialize;
 
 /// Maximum clauses of one kind that a sentence lists.
 const MAX_LISTED: usize = 20;

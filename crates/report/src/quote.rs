@@ -8,7 +8,6 @@ use contrail_exchange::{
     json::pointer_tokens,
     media,
 };
-
 use contrail_redact::{JudgedExchange, Redacted, Redactor};
 
 /// Maximum bytes of a body that a quote holds, around what is marked.

@@ -3,14 +3,13 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use contrail_exchange::token::{NoKey, Signer};
 use ring::{
     digest,
     rand::SystemRandom,
     signature::{ECDSA_P256_SHA256_FIXED, UnparsedPublicKey},
 };
 use serde_json::{Value, json};
-
-use contrail_exchange::token::{NoKey, Signer};
 
 /// A signing key.
 #[derive(Debug)]

@@ -8,10 +8,9 @@ use std::{
 
 use bytes::Bytes;
 use contrail_exchange::json;
+use contrail_proxy::upstream::{self, BodyError, MessageBody, Upstream};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, header};
 use serde_json::Value;
-
-use contrail_proxy::upstream::{self, BodyError, MessageBody, Upstream};
 
 const BROKEN_ON_PURPOSE: &str =
     "the sandbox broke the connection in the middle of the body (--misbehave transport.incomplete)";

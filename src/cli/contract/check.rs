@@ -5,10 +5,9 @@ use std::{
     io::{self, Write},
 };
 
+use contrail_contract::{Contract, ContractDocument};
 use contrail_exchange::{plural::plural, visible::visible};
 use serde_json::{Value, json};
-
-use contrail_contract::{Contract, ContractDocument};
 
 /// Whether the check finds a place that contrail cannot judge by, or something without effect.
 pub(super) fn is_broken(contract: &Contract) -> bool {

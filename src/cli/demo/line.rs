@@ -1,8 +1,7 @@
 //! What the proxy and `verify` report about an exchange, in one form.
 
-use serde_json::Value;
-
 use contrail_exchange::finding::{Kind, Rule};
+use serde_json::Value;
 
 /// The line about an exchange, of the proxy or of `verify`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]

@@ -3,9 +3,8 @@
 //! Three acts: a careful client before an honest tenant, a careless client before an honest tenant, and a careful
 //! client before a tenant that breaks its own documentation.
 
-use serde_json::{Value, json};
-
 use contrail_exchange::finding::Rule;
+use serde_json::{Value, json};
 
 /// Who a step is sent as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,9 +2,8 @@
 
 use std::cmp::Ordering;
 
-use serde_json::{Map, Value};
-
 use contrail_exchange::json::Number;
+use serde_json::{Map, Value};
 
 /// Keywords that bound the same, and whether they are upper bounds.
 pub(super) const BOUNDS: [(&[&str], bool); 8] = [

@@ -2,9 +2,8 @@
 
 use std::borrow::Cow;
 
-use serde_json::Value;
-
 use contrail_exchange::Target;
+use serde_json::Value;
 
 /// Bound on the URLs that one server stands for.
 const MAX_URLS: usize = 1024;

@@ -6,7 +6,6 @@ use std::{
 };
 
 use contrail_contract::Contract;
-
 use contrail_proxy::metrics::Metrics;
 
 /// The path templates of operations, looked up once each.

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-
 use contrail_redact::Redactor;
+use serde::{Deserialize, Serialize};
 
 /// One exchange with its findings, and the facts of its token.
 #[derive(Debug, Clone, Serialize, Deserialize)]

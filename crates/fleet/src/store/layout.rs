@@ -1,8 +1,7 @@
 //! The names of a trail's objects.
 
-use object_store::path::Path;
-
 use contrail_recording::segment_name;
+use object_store::path::Path;
 
 /// The folder of objects that are no recordings.
 pub(super) const HEADS: &str = "heads";

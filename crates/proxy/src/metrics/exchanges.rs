@@ -2,12 +2,11 @@
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
-use http::{Method, StatusCode};
-
 use contrail_exchange::{
     finding::{Rule, Unchecked, Verdict},
     known_method,
 };
+use http::{Method, StatusCode};
 
 /// Upper bounds of the buckets of durations, in seconds; those that OpenTelemetry's conventions for HTTP advise.
 pub(super) const BOUNDS: [(f64, &str); 14] = [

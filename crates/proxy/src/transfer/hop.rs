@@ -3,9 +3,8 @@
 //! Where there are any, the map is filled again with the rest: removal would change its order. It is the same map,
 //! since hyper uses it for later messages, and a smaller one would have to grow.
 
-use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
-
 use contrail_exchange::is_hop_by_hop;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 
 /// Fields that `Connection` may not name away: they decide framing, routing and who asks.
 const PROTECTED: [HeaderName; 7] = [

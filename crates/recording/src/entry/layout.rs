@@ -2,7 +2,6 @@
 //! lossless.
 
 use bytes::Bytes;
-
 use contrail_exchange::json::{self, Document, Kind, Node};
 
 /// Widest group that stays on one line.

@@ -1,8 +1,7 @@
 //! The client that sends a request, and the name of its caller in an audit.
 
-use contrail_exchange::{Credential, Request, TenantFacts as _, media};
-
 use contrail_contract::Contract;
+use contrail_exchange::{Credential, Request, TenantFacts as _, media};
 
 const NO_CLIENT: &str = "a token without a client";
 const NO_TOKEN: &str = "no token";

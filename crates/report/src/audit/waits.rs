@@ -7,7 +7,6 @@
 use std::{collections::BTreeMap, sync::Arc, time::SystemTime};
 
 use contrail_exchange::Exchange;
-
 use contrail_recording::wait_until;
 
 /// Maximum limits whose waits are held.

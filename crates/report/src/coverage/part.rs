@@ -2,9 +2,8 @@
 
 use std::str::FromStr;
 
-use serde::Serialize;
-
 use contrail_exchange::suggest::nearest;
+use serde::Serialize;
 
 /// A kind of part of a contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

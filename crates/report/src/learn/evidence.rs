@@ -2,9 +2,8 @@
 
 use std::{sync::Arc, time::SystemTime};
 
-use serde_json::{Map, Value, json};
-
 use contrail_exchange::json::second;
+use serde_json::{Map, Value, json};
 
 /// Where an exchange stands.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,12 +2,11 @@
 
 use std::collections::HashSet;
 
-use contrail_exchange::{Response, json::pointer_tokens, media};
-use serde_json::Value;
-
 use contrail_contract::{
     ContractDocument, MediaRange, Operation, below, follow, model::response_keys, most_specific, schemas_at, target,
 };
+use contrail_exchange::{Response, json::pointer_tokens, media};
+use serde_json::Value;
 
 /// Where the document has the response of a status, or would have it.
 #[derive(Debug)]

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value, json};
-
 use contrail_exchange::json::{Kind, Node, push_pointer};
+use serde_json::{Map, Value, json};
 
 /// How many objects have to have a member, all of them, before it counts as required.
 pub(super) const ENOUGH: u64 = 20;

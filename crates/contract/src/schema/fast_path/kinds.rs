@@ -1,8 +1,7 @@
 //! Sets of JSON types.
 
-use serde_json::Value;
-
 use contrail_exchange::json::Kind;
+use serde_json::Value;
 
 /// JSON types, as a set of [`Kind`]s.
 #[derive(Clone, Copy, PartialEq, Eq)]
