@@ -18,15 +18,8 @@ pub(super) fn connections_that_fit(connections: usize, upstream: Option<usize>, 
         .saturating_add(upstream.unwrap_or(0).saturating_sub(connections))
         .saturating_add(workers.saturating_sub(1).saturating_mul(OF_A_WORKER));
     let needed = files(connections, pool);
-    let limit = match getrlimit(Resource::RLIMIT_NOFILE) {
-        Ok((soft, _)) if soft >= needed => return connections,
-        Ok((soft, hard)) => {
-            let raised = needed.min(hard);
-            if setrlimit(Resource::RLIMIT_NOFILE, raised, hard).is_ok() { raised } else { soft }
-        }
-        // A system without a known limit has its own way of refusing.
-        Err(_) => return connections,
-    };
+    // A system without a known limit has its own way of refusing.
+    let Some(limit) = raised_to(needed).filter(|limit| *limit < needed) else { return connections };
     let fit = fitting(limit, connections, pool);
     if fit < connections {
         tracing::warn!(
@@ -36,6 +29,13 @@ pub(super) fn connections_that_fit(connections: usize, upstream: Option<usize>, 
         );
     }
     fit
+}
+
+/// Raises the soft limit to so many files, as far as the hard one allows; what it is then, if the system says.
+pub(super) fn raised_to(files: u64) -> Option<u64> {
+    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).ok()?;
+    let raised = files.min(hard);
+    Some(if soft < files && setrlimit(Resource::RLIMIT_NOFILE, raised, hard).is_ok() { raised } else { soft })
 }
 
 fn files(connections: usize, pool: usize) -> u64 {

@@ -32,35 +32,50 @@ pub(super) fn private_file(path: &Path, empty: bool) -> io::Result<File> {
 ///
 /// The system's.
 pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let linked = fs::symlink_metadata(path).is_ok_and(|there| there.is_symlink()).then(|| resolved(path));
-    let path = linked.as_deref().unwrap_or(path);
-    let old = fs::symlink_metadata(path).ok();
-    if old.as_ref().is_some_and(|old| !old.is_file()) {
-        return private_file(path, true)?.write_all(bytes);
+    let path = target(path);
+    if fs::symlink_metadata(&path).is_ok_and(|old| !old.is_file()) {
+        return private_file(&path, true)?.write_all(bytes);
     }
-    let beside = match Beside::begin(path) {
-        Ok(beside) => beside,
+    match Beside::write(path.clone(), bytes) {
         // The folder takes no file; this one may be written all the same.
-        Err(error) if old.is_some() && error.kind() == io::ErrorKind::PermissionDenied => {
-            return private_file(path, true)?.write_all(bytes);
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied && path.exists() => {
+            private_file(&path, true)?.write_all(bytes)
         }
-        Err(error) => return Err(error),
-    };
-    (&beside.file).write_all(bytes)?;
-    if let Some(old) = old {
-        beside.file.set_permissions(old.permissions())?;
+        beside => beside?.finish(),
     }
-    beside.finish(path)
 }
 
-/// A file that replaces another once it is whole. One that a killed process left is used again.
-struct Beside {
+/// What a link leads to; any other path as it is.
+fn target(path: &Path) -> PathBuf {
+    let is_link = fs::symlink_metadata(path).is_ok_and(|there| there.is_symlink());
+    if is_link { resolved(path) } else { path.to_path_buf() }
+}
+
+/// A file that is whole, and replaces another when it is put into its place. One that a killed process left is used
+/// again.
+pub(super) struct Beside {
+    target: PathBuf,
     path: PathBuf,
     file: File,
 }
 
 impl Beside {
-    fn begin(target: &Path) -> io::Result<Self> {
+    /// Writes the file that is to replace `path`, with its permissions.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub(super) fn write(path: PathBuf, bytes: &[u8]) -> io::Result<Self> {
+        let beside = Self::begin(path)?;
+        (&beside.file).write_all(bytes)?;
+        if let Ok(old) = fs::metadata(&beside.target) {
+            beside.file.set_permissions(old.permissions())?;
+        }
+        beside.file.sync_all()?;
+        Ok(beside)
+    }
+
+    fn begin(target: PathBuf) -> io::Result<Self> {
         let mut name = OsString::from(".");
         name.push(target.file_name().unwrap_or_default());
         name.push(".contrail-new");
@@ -75,14 +90,18 @@ impl Beside {
             // The process that held the lock may have put the file into its place since it was opened here.
             if is_at(&file, &path) {
                 file.set_len(0)?;
-                return Ok(Self { path, file });
+                return Ok(Self { target, path, file });
             }
         }
     }
 
-    fn finish(self, target: &Path) -> io::Result<()> {
-        self.file.sync_all()?;
-        fs::rename(&self.path, target)
+    /// Puts it into its place.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub(super) fn finish(self) -> io::Result<()> {
+        fs::rename(&self.path, &self.target)
     }
 }
 

@@ -255,10 +255,7 @@ impl Content {
             io::stdin().read_to_end(&mut bytes).map_err(|error| format!("cannot read standard input: {error}"))?;
             (STANDARD_INPUT.to_owned(), bytes)
         } else {
-            let current = recording::current(path).map_err(|reason| {
-                format!("`{}` cannot be used: a change of its folder was interrupted, and {reason}", path.display())
-            })?;
-            let bytes = fs::read(current).map_err(|error| format!("cannot read `{}`: {error}", path.display()))?;
+            let bytes = fs::read(path).map_err(|error| format!("cannot read `{}`: {error}", path.display()))?;
             (path.display().to_string(), bytes)
         };
         Ok(Self::of(name, bytes))

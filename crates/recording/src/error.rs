@@ -33,11 +33,6 @@ pub enum ReadFault {
         /// What was seen instead.
         reason: String,
     },
-    /// A fold into its folder was interrupted, and something of it is missing.
-    Unfinished {
-        /// What is missing.
-        reason: String,
-    },
     /// It ends in the middle.
     Cut {
         /// How many entries were whole.
@@ -110,10 +105,6 @@ impl fmt::Display for ReadError {
                 write!(f, "the folder `{name}` holds only recordings of failed runs; to read one, name it: `{journal}`")
             }
             ReadFault::NotHar { reason } => write!(f, "`{name}` is neither a HAR file nor a journal: {reason}"),
-            ReadFault::Unfinished { reason } => write!(
-                f,
-                "`{name}` cannot be used: a fold into its folder was interrupted, and {reason}; restore the folder from a copy"
-            ),
             ReadFault::Cut { entries } => write!(
                 f,
                 "`{name}` ends in the middle, after {}; export or copy it again",

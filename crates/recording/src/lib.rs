@@ -25,7 +25,7 @@ pub use entry::encode_note::JournalContext;
 pub use entry::files::{body_file_names, body_files, named_body_files};
 pub use entry::{Entry, LaidOut, Note};
 pub use error::{ReadError, ReadFault, WriteError};
-pub use fixture::commit::{Changes, Staged, current, files_of, recover_folder};
+pub use fixture::commit::{Sealed, Staged, files_of, recover_folder};
 pub use fixture::fold::fold;
 pub use fixture::folded::Folded;
 pub use fixture::host::{HostRename, TENANT_ORIGIN, names_tenant};

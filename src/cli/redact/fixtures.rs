@@ -12,7 +12,7 @@ use std::{
 use contrail_contract::CheckOptions;
 use contrail_exchange::Exchange;
 use contrail_recording::{
-    self as recording, Changes, Check, FoldOptions, FoldSource, Head, Keep, Staged, Take, WriteError,
+    self as recording, Check, FoldOptions, FoldSource, Head, Keep, Sealed, Staged, Take, WriteError,
 };
 use contrail_redact::Redactor;
 
@@ -53,12 +53,12 @@ impl Own {
         self.folder.as_deref().unwrap_or(&self.har)
     }
 
-    /// Writes it without its secrets: in place among the `changes`, to `--out`, or to standard output.
+    /// Writes it without its secrets: in place `later`, to `--out`, or to standard output.
     pub(super) fn write(
         &self,
         args: &Args,
         redactor: &Redactor,
-        changes: &RefCell<Changes>,
+        later: &RefCell<Vec<Sealed>>,
         summary: &mut Summary,
     ) -> Result<(), Failure> {
         let scratch = tempfile::tempdir()?;
@@ -67,8 +67,8 @@ impl Own {
             Some(out) => out.clone(),
             None => scratch.path().join("out.har"),
         };
-        let changes = args.in_place.then_some(changes);
-        let Refolded { har, lost, left } = self.fold(&to, redactor, &args.contract, changes)?;
+        let later = args.in_place.then_some(later);
+        let Refolded { har, lost, left } = self.fold(&to, redactor, &args.contract, later)?;
         if !args.in_place && args.out.is_none() {
             let mut printer = Printer::stdout();
             printer.write_all(&fs::read(&har)?)?;
@@ -82,13 +82,13 @@ impl Own {
         Ok(())
     }
 
-    /// Folds it into `to`, or adds what it becomes to the `changes`.
+    /// Folds it into `to`; `later` takes what is to be put into its place with others.
     fn fold(
         &self,
         to: &Path,
         redactor: &Redactor,
         contract: &ContractArgs,
-        changes: Option<&RefCell<Changes>>,
+        later: Option<&RefCell<Vec<Sealed>>>,
     ) -> Result<Refolded, Failure> {
         let contract = contract.load()?;
         let options =
@@ -126,7 +126,7 @@ impl Own {
                 keep_host: true,
                 unproven: self.head.unproven,
                 recorded: self.head.recorded.as_deref(),
-                changes,
+                later,
                 prove: Some(&prove),
                 ..FoldOptions::new(redactor, &today)
             },

@@ -17,15 +17,16 @@ use std::{
 
 use bytes::Bytes;
 use contrail_exchange::plural::plural;
-use contrail_recording::{self as recording, Changes, Head, ReadError, ReadFault, Recording};
+use contrail_recording::{self as recording, Head, ReadError, ReadFault, Recording};
 use contrail_redact::Redactor;
 
 use self::{fixtures::Own, summary::Summary};
 use super::{
     ContractArgs, Failure, Outcome,
     kinds::{self, FileKind},
+    open_files::raised_to,
     options::contract::plan,
-    printer::{Printer, write_whole},
+    printer::{Beside, Printer, write_whole},
     scan::{Content, expand, unsearched},
     sources,
 };
@@ -153,7 +154,7 @@ fn edited(items: &[Item]) -> usize {
     items.iter().map(count).sum()
 }
 
-/// Writes the cleaned files: those in place, and those of a folder, all together.
+/// Writes the cleaned files. Those in place are replaced once all of them are whole on the disk.
 fn write(
     args: &Args,
     redactor: &Redactor,
@@ -177,7 +178,9 @@ fn write(
             kinds::replaces("--overwrite", path, FileKind::beginning(&content.bytes))?;
         }
     }
-    let changes = RefCell::new(Changes::default());
+    // Those in place stay open until all are whole.
+    let _ = raised_to(items.len() as u64 + 64);
+    let (mut files, sealed) = (Vec::new(), RefCell::new(Vec::new()));
     for item in items {
         if fixtures.iter().any(|fixture| fixture.files.contains(&item.path)) {
             continue;
@@ -189,13 +192,20 @@ fn write(
         // The proof: what is written is searched again.
         let proof = Content::of(item.content.name.clone(), out);
         proof.parts(redactor, |_, cleaned| summary.left += cleaned.sightings.len());
-        put(args, item, &proof.bytes, &mut changes.borrow_mut())?;
+        files.extend(put(args, item, &proof.bytes)?.map(|beside| (item, beside)));
     }
     for fixture in fixtures {
-        fixture.write(args, redactor, &changes, summary)?;
+        fixture.write(args, redactor, &sealed, summary)?;
     }
-    changes.into_inner().commit()?;
-    Ok(())
+    for (item, _) in &files {
+        if Content::read(&item.path)?.bytes != item.content.bytes {
+            return Err(format!("`{}` was changed meanwhile; start again", item.path.display()).into());
+        }
+    }
+    for (item, beside) in files {
+        beside.finish().map_err(cannot_write(&item.path))?;
+    }
+    Ok(sealed.into_inner().into_iter().try_for_each(recording::Sealed::commit)?)
 }
 
 /// What a recording states about itself, if all of it can be read; `None` for any other file.
@@ -244,8 +254,8 @@ fn is_taken(out: &Path) -> bool {
     is_there || recording::FixturePath::find(out).is_ok_and(|place| place.is_taken())
 }
 
-/// Puts a cleaned file where it goes, or among the `changes`.
-fn put(args: &Args, item: &Item, bytes: &Bytes, changes: &mut Changes) -> Result<(), Failure> {
+/// Puts a cleaned file where it goes; one in place is written beside it first.
+fn put(args: &Args, item: &Item, bytes: &Bytes) -> Result<Option<Beside>, Failure> {
     match &item.target {
         Destination::Nowhere => {}
         Destination::Output => {
@@ -255,11 +265,16 @@ fn put(args: &Args, item: &Item, bytes: &Bytes, changes: &mut Changes) -> Result
         }
         // A file that has nothing to take out is left alone where it is.
         Destination::File(_) if args.in_place && *bytes == item.content.bytes => {}
-        Destination::File(path) if args.in_place => changes.replace(path, item.content.bytes.clone(), bytes.to_vec()),
-        Destination::File(path) if args.files.iter().any(|named| named.is_dir()) => changes.put(path, bytes.to_vec()),
+        Destination::File(path) if args.in_place => {
+            return Ok(Some(Beside::write(recording::resolved(path), bytes).map_err(cannot_write(path))?));
+        }
         Destination::File(path) => write_file(path, bytes)?,
     }
-    Ok(())
+    Ok(None)
+}
+
+fn cannot_write(path: &Path) -> impl Fn(io::Error) -> String {
+    move |error| format!("cannot write `{}`: {error}", path.display())
 }
 
 /// Finishes changes of these folders that were interrupted: what is cleaned is their result.
@@ -352,9 +367,7 @@ fn refuse_bodies(args: &Args, items: &[Item], fixtures: &[Own]) -> Result<(), Fa
 
 /// Writes by rename, so that a file is either the old one or the new one; 0600.
 fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    let failed = |error: io::Error| format!("cannot write `{}`: {error}", path.display());
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    recording::private_folder(folder).map_err(failed)?;
-    write_whole(path, bytes).map_err(failed)?;
+    recording::private_folder(folder).and_then(|()| write_whole(path, bytes)).map_err(cannot_write(path))?;
     Ok(())
 }

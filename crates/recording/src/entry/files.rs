@@ -123,9 +123,11 @@ fn check(bytes: &[u8], sha256: &str) -> Result<(), String> {
 /// The files beside a HAR file that hold its bodies and can be read, in the order of its entries; none for another
 /// file.
 pub fn body_files(har: &Path) -> Vec<PathBuf> {
-    let Some(content) = commit::current(har).ok().and_then(|har| fs::read(har).ok()) else { return Vec::new() };
-    let folder = har.parent().unwrap_or(Path::new(""));
-    body_file_names(&content.into()).iter().filter_map(|name| find_inside(folder, name).ok()).collect()
+    let Ok(content) = fs::read(har) else { return Vec::new() };
+    let (first, folder) = commit::body_folders(har.parent().unwrap_or(Path::new("")).to_path_buf());
+    let found = |name: &String| first.as_ref().and_then(|first| find_inside(first, name).ok());
+    let names = body_file_names(&content.into());
+    names.iter().filter_map(|name| found(name).or_else(|| find_inside(&folder, name).ok())).collect()
 }
 
 /// The names of body files in a HAR file's text, each once, in the order of its entries.

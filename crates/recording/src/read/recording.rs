@@ -15,9 +15,7 @@ use super::{
     reread::Rereader,
     walk::{fault_of, sources},
 };
-use crate::{
-    Entry, Head, ReadError, ReadFault, entry::note::HeadTokens, fixture::commit, read::entry_texts::EntryTexts,
-};
+use crate::{Entry, Head, ReadError, ReadFault, entry::note::HeadTokens, read::entry_texts::EntryTexts};
 
 /// Bytes read from a file at a time.
 const CHUNK: usize = 256 << 10;
@@ -178,21 +176,10 @@ impl Opened {
     }
 }
 
-/// Opens what the recording `path` is now.
 fn opened(path: &Path) -> Result<(File, fs::Metadata), ReadFault> {
-    let mut again = true;
-    loop {
-        let current = commit::current(path).map_err(|reason| ReadFault::Unfinished { reason })?;
-        match File::open(&current) {
-            // Another process has moved it to its place since.
-            Err(error) if error.kind() == io::ErrorKind::NotFound && std::mem::take(&mut again) => {}
-            file => {
-                let file = file.map_err(fault_of)?;
-                let metadata = file.metadata().map_err(fault_of)?;
-                return Ok((file, metadata));
-            }
-        }
-    }
+    let file = File::open(path).map_err(fault_of)?;
+    let metadata = file.metadata().map_err(fault_of)?;
+    Ok((file, metadata))
 }
 
 impl Recording {

@@ -31,8 +31,6 @@ pub(super) fn walked(path: &Path) -> Result<(Vec<PathBuf>, Vec<PathBuf>), ReadEr
     let (mut found, mut all, mut set_aside) = (Vec::new(), Vec::new(), None::<PathBuf>);
     let mut folders = Folders::below(path);
     while let Some(folder) = folders.take().map_err(|error| fail(ReadFault::Io(error)))? {
-        // Of a fold that was committed and not finished.
-        found.extend(commit::staged_hars(&folder).into_iter().map(|name| folder.join(name)));
         for item in fs::read_dir(&folder).map_err(|error| fail(ReadFault::Io(error)))? {
             let item = item.map_err(|error| fail(ReadFault::Io(error)))?;
             let kind = item.file_type().map_err(|error| fail(ReadFault::Io(error)))?;
@@ -58,7 +56,6 @@ pub(super) fn walked(path: &Path) -> Result<(Vec<PathBuf>, Vec<PathBuf>), ReadEr
         })));
     }
     found.sort();
-    found.dedup();
     Ok((found, all))
 }
 
