@@ -7,7 +7,7 @@ use std::{borrow::Cow, path::PathBuf, sync::Arc, time::Duration, time::SystemTim
 
 use contrail_exchange::{
     Body, Credential, Exchange, Headers, Request, Response, Target, Timings, is_bodiless,
-    json::lenient::{LenientError, LenientFault, Raw},
+    json::lenient::{self, LenientError, LenientFault, Raw},
     label::is_label,
     token::{self, TokenCache, known_scheme},
 };
@@ -82,7 +82,7 @@ fn is_by_client(failure: &str) -> bool {
 /// Reads one entry from its text.
 pub(crate) fn entry(text: &[u8], shared: &mut Shared, extent: Extent) -> Result<Converted, EntryFault> {
     let files = &mut shared.files;
-    let entry = har::Entry::read(text).map_err(|error| unread(&error, text))?;
+    let entry = lenient::read::<har::Entry<'_>>(text).map_err(|error| unread(&error, text))?;
     let request = entry.request.ok_or("it has no `request`")?;
     let Some(target) = target(&request)? else { return Ok(Converted::NotHttp) };
     let record = entry.contrail.as_ref();

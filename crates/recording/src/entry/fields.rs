@@ -2,23 +2,20 @@
 
 use contrail_exchange::{
     Headers,
-    json::lenient::{LenientError, Read as _, Reader, read_objects},
+    json::lenient::{LenientError, Read as _, Reader, objects},
 };
 use http::{HeaderName, HeaderValue};
 
 use super::Text;
 
-/// `headers[]`
-#[derive(Debug, Default)]
-struct Field<'a> {
-    name: Option<Text<'a>>,
-    value: Option<Text<'a>>,
-    /// Ours: `latin-1` where the value is not UTF-8; each character is one byte.
-    encoding: Option<Text<'a>>,
-}
-
-read_objects! {
-    Field<'a> { name: "name", value: "value", encoding: "_encoding" }
+objects! {
+    /// `headers[]`
+    struct Field<'a> {
+        name: Option<Text<'a>> = "name",
+        value: Option<Text<'a>> = "value",
+        /// Ours: `latin-1` where the value is not UTF-8; each character is one byte.
+        encoding: Option<Text<'a>> = "_encoding",
+    }
 }
 
 /// Reads `headers`.

@@ -4,7 +4,7 @@
 
 use contrail_exchange::{
     Headers,
-    json::lenient::{LenientError, LenientFault, Quoted, Raw, Read as _, Reader, object, read_by, read_objects},
+    json::lenient::{LenientError, LenientFault, Quoted, Raw, Read as _, Reader, objects},
 };
 
 pub(crate) use super::Text;
@@ -13,102 +13,83 @@ use super::{
     note::{self, Record},
 };
 
-/// `log.entries[]`
-#[derive(Debug, Default)]
-pub(crate) struct Entry<'a> {
-    pub(crate) started_date_time: Option<Text<'a>>,
-    pub(crate) time: Option<Raw<'a>>,
-    pub(crate) request: Option<Request<'a>>,
-    pub(crate) response: Option<Response<'a>>,
-    pub(crate) timings: Option<Timings<'a>>,
-    /// Playwright: a service worker sent it.
-    pub(crate) service_worker: Option<Raw<'a>>,
-    /// Playwright: the test ended it.
-    pub(crate) was_aborted: Option<Raw<'a>>,
-    /// Playwright: the test answered it.
-    pub(crate) was_fulfilled: Option<Raw<'a>>,
-    /// Ours, by its place; where it is no object, another tool's.
-    pub(crate) contrail: Option<Record>,
-}
-
-/// `request`
-#[derive(Debug, Default)]
-pub(crate) struct Request<'a> {
-    pub(crate) method: Option<Text<'a>>,
-    pub(crate) url: Option<Text<'a>>,
-    pub(crate) http_version: Option<Text<'a>>,
-    pub(crate) headers: Headers,
-    /// What the browser sent of its jar.
-    pub(crate) cookies: Option<Vec<Param<'a>>>,
-    pub(crate) post_data: Option<PostData<'a>>,
-    pub(crate) body_size: Option<Raw<'a>>,
-}
-
-/// `response`
-#[derive(Debug, Default)]
-pub(crate) struct Response<'a> {
-    pub(crate) status: Option<Raw<'a>>,
-    pub(crate) http_version: Option<Text<'a>>,
-    pub(crate) headers: Headers,
-    pub(crate) content: Option<Content<'a>>,
-    pub(crate) body_size: Option<Raw<'a>>,
-    /// Chrome: why it failed.
-    pub(crate) error: Option<Text<'a>>,
-    /// Playwright: why it failed.
-    pub(crate) failure_text: Option<Text<'a>>,
-}
-
-/// `request.postData`
-#[derive(Debug, Default)]
-pub(crate) struct PostData<'a> {
-    pub(crate) mime_type: Option<Text<'a>>,
-    pub(crate) text: Option<Quoted<'a>>,
-    pub(crate) params: Option<Vec<Param<'a>>>,
-    /// Some producers have it here as in `content`.
-    pub(crate) encoding: Option<Text<'a>>,
-    /// Ours: HAR has no member for it in `postData`.
-    pub(crate) own_encoding: Option<Text<'a>>,
-    pub(crate) file: Option<Text<'a>>,
-}
-
-/// `request.postData.params[]`, `request.cookies[]`
-#[derive(Debug, Default)]
-pub(crate) struct Param<'a> {
-    pub(crate) name: Option<Text<'a>>,
-    pub(crate) value: Option<Text<'a>>,
-    pub(crate) file_name: Option<Text<'a>>,
-}
-
-/// `response.content`
-#[derive(Debug, Default)]
-pub(crate) struct Content<'a> {
-    pub(crate) size: Option<Raw<'a>>,
-    pub(crate) mime_type: Option<Text<'a>>,
-    pub(crate) text: Option<Quoted<'a>>,
-    pub(crate) encoding: Option<Text<'a>>,
-    pub(crate) file: Option<Text<'a>>,
-}
-
-/// `timings`
-#[derive(Debug, Default)]
-pub(crate) struct Timings<'a> {
-    pub(crate) send: Option<Raw<'a>>,
-    pub(crate) wait: Option<Raw<'a>>,
-    pub(crate) receive: Option<Raw<'a>>,
-}
-
-read_objects! {
-    PostData<'a> {
-        mime_type: "mimeType",
-        text: "text",
-        params: "params",
-        encoding: "encoding",
-        own_encoding: "_encoding",
-        file: "_file",
+objects! {
+    /// `log.entries[]`
+    pub(crate) struct Entry<'a> {
+        pub(crate) started_date_time: Option<Text<'a>> = "startedDateTime",
+        pub(crate) time: Option<Raw<'a>> = "time",
+        pub(crate) request: Option<Request<'a>> = "request",
+        pub(crate) response: Option<Response<'a>> = "response",
+        pub(crate) timings: Option<Timings<'a>> = "timings",
+        /// Playwright: a service worker sent it.
+        pub(crate) service_worker: Option<Raw<'a>> = "_serviceWorkerRef",
+        /// Playwright: the test ended it.
+        pub(crate) was_aborted: Option<Raw<'a>> = "_wasAborted",
+        /// Playwright: the test answered it.
+        pub(crate) was_fulfilled: Option<Raw<'a>> = "_wasFulfilled",
+        /// Ours, by its place; where it is no object, another tool's.
+        pub(crate) contrail: Option<Record> = "_contrail" => note::read,
     }
-    Param<'a> { name: "name", value: "value" = text_of, file_name: "fileName" }
-    Content<'a> { size: "size", mime_type: "mimeType", text: "text", encoding: "encoding", file: "_file" }
-    Timings<'a> { send: "send", wait: "wait", receive: "receive" }
+
+    /// `request`
+    pub(crate) struct Request<'a> {
+        pub(crate) method: Option<Text<'a>> = "method",
+        pub(crate) url: Option<Text<'a>> = "url",
+        pub(crate) http_version: Option<Text<'a>> = "httpVersion",
+        pub(crate) headers: Headers = "headers" => fields::read,
+        /// What the browser sent of its jar.
+        pub(crate) cookies: Option<Vec<Param<'a>>> = "cookies",
+        pub(crate) post_data: Option<PostData<'a>> = "postData",
+        pub(crate) body_size: Option<Raw<'a>> = "bodySize",
+    }
+
+    /// `response`
+    pub(crate) struct Response<'a> {
+        pub(crate) status: Option<Raw<'a>> = "status",
+        pub(crate) http_version: Option<Text<'a>> = "httpVersion",
+        pub(crate) headers: Headers = "headers" => fields::read,
+        pub(crate) content: Option<Content<'a>> = "content",
+        pub(crate) body_size: Option<Raw<'a>> = "bodySize",
+        /// Chrome: why it failed.
+        pub(crate) error: Option<Text<'a>> = "_error",
+        /// Playwright: why it failed.
+        pub(crate) failure_text: Option<Text<'a>> = "_failureText",
+    }
+
+    /// `request.postData`
+    pub(crate) struct PostData<'a> {
+        pub(crate) mime_type: Option<Text<'a>> = "mimeType",
+        pub(crate) text: Option<Quoted<'a>> = "text",
+        pub(crate) params: Option<Vec<Param<'a>>> = "params",
+        /// Some producers have it here as in `content`.
+        pub(crate) encoding: Option<Text<'a>> = "encoding",
+        /// Ours: HAR has no member for it in `postData`.
+        pub(crate) own_encoding: Option<Text<'a>> = "_encoding",
+        pub(crate) file: Option<Text<'a>> = "_file",
+    }
+
+    /// `request.postData.params[]`, `request.cookies[]`
+    pub(crate) struct Param<'a> {
+        pub(crate) name: Option<Text<'a>> = "name",
+        pub(crate) value: Option<Text<'a>> = "value" => text_of,
+        pub(crate) file_name: Option<Text<'a>> = "fileName",
+    }
+
+    /// `response.content`
+    pub(crate) struct Content<'a> {
+        pub(crate) size: Option<Raw<'a>> = "size",
+        pub(crate) mime_type: Option<Text<'a>> = "mimeType",
+        pub(crate) text: Option<Quoted<'a>> = "text",
+        pub(crate) encoding: Option<Text<'a>> = "encoding",
+        pub(crate) file: Option<Text<'a>> = "_file",
+    }
+
+    /// `timings`
+    pub(crate) struct Timings<'a> {
+        pub(crate) send: Option<Raw<'a>> = "send",
+        pub(crate) wait: Option<Raw<'a>> = "wait",
+        pub(crate) receive: Option<Raw<'a>> = "receive",
+    }
 }
 
 /// A string, or the text of another value: chrome-har reads JSON as a form.
@@ -117,62 +98,6 @@ fn text_of<'a>(reader: &mut Reader<'a>) -> Result<Option<Text<'a>>, LenientError
         return Text::read(reader).map(Some);
     }
     Ok(Option::<Raw<'a>>::read(reader)?.map(|raw| Text(raw.get().into())))
-}
-
-impl<'a> Entry<'a> {
-    /// Reads an entry.
-    pub(crate) fn read(text: &'a [u8]) -> Result<Self, LenientError> {
-        read_by(text, |reader| {
-            object!(
-                reader,
-                Self {
-                    started_date_time: "startedDateTime",
-                    time: "time",
-                    request: "request" = |reader| Reader::optional(reader, Request::read),
-                    response: "response" = |reader| Reader::optional(reader, Response::read),
-                    timings: "timings",
-                    service_worker: "_serviceWorkerRef",
-                    was_aborted: "_wasAborted",
-                    was_fulfilled: "_wasFulfilled",
-                    contrail: "_contrail" = note::read,
-                }
-            )
-        })
-    }
-}
-
-impl<'a> Request<'a> {
-    fn read(reader: &mut Reader<'a>) -> Result<Self, LenientError> {
-        object!(
-            reader,
-            Self {
-                method: "method",
-                url: "url",
-                http_version: "httpVersion",
-                headers: "headers" = fields::read,
-                cookies: "cookies",
-                post_data: "postData",
-                body_size: "bodySize",
-            }
-        )
-    }
-}
-
-impl<'a> Response<'a> {
-    fn read(reader: &mut Reader<'a>) -> Result<Self, LenientError> {
-        object!(
-            reader,
-            Self {
-                status: "status",
-                http_version: "httpVersion",
-                headers: "headers" = fields::read,
-                content: "content",
-                body_size: "bodySize",
-                error: "_error",
-                failure_text: "_failureText",
-            }
-        )
-    }
 }
 
 /// A count; `None` for `-1` and whatever else is no count.

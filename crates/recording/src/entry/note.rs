@@ -8,7 +8,7 @@ use std::{borrow::Cow, collections::HashMap, sync::Arc};
 use contrail_exchange::{
     Body, Credential, Presence, SignatureCheck, TokenFacts, TokenTime, Transport, Withheld,
     finding::{Blame, Finding, Rule, Unchecked, UncheckedSet, Verdict},
-    json::lenient::{self, LenientError, LenientFault, Raw, Read, Reader, read_by, read_objects},
+    json::lenient::{self, LenientError, LenientFault, Raw, Read, Reader, objects, read_by},
 };
 
 use super::EntryFault;
@@ -28,155 +28,92 @@ pub(crate) struct Record {
     note: Note,
 }
 
-/// The same as files hold it.
-#[derive(Debug, Default)]
-struct Members<'a> {
-    version: Option<Raw<'a>>,
-    operation: Option<String>,
-    blame: Option<String>,
-    findings: Vec<FindingRecord>,
-    unchecked: Vec<String>,
-    contract: Option<String>,
-    attested: Option<AttestedRecord>,
-    token: Option<Raw<'a>>,
-    upstream: Option<String>,
-    retried: bool,
-    original_audience: Option<String>,
-    answered: Option<String>,
-    incomplete: Option<String>,
-    client_left: bool,
-    trailers: bool,
-    given: Option<u64>,
-    laid_out: Vec<String>,
-    order: Option<u64>,
-    sha256: Digests,
-    request: Option<BodyRecord>,
-    response: Option<BodyRecord>,
-}
-
-/// A finding.
-#[derive(Debug, Default)]
-struct FindingRecord {
-    rule: Option<String>,
-    at: String,
-    expected: String,
-    seen: Option<String>,
-}
-
-/// See [`Attested`].
-#[derive(Debug, Default)]
-struct AttestedRecord {
-    contract: Option<String>,
-    findings: Vec<FindingRecord>,
-    indexes: Vec<usize>,
-    cleared: Vec<FindingRecord>,
-    unchecked: Option<Vec<String>>,
-    blame: Option<String>,
-}
-
-/// See [`Credential`].
-#[derive(Debug, Default)]
-struct TokenRecord<'a> {
-    malformed: Option<String>,
-    scheme: Option<String>,
-    user: Option<String>,
-    encrypted: bool,
-    unknown: bool,
-    client: Option<String>,
-    scopes: Option<Vec<String>>,
-    issuer: Option<String>,
-    audience: Vec<String>,
-    issued_at: Option<Raw<'a>>,
-    not_before: Option<Raw<'a>>,
-    expires_at: Option<Raw<'a>>,
-    lifetime: Option<Raw<'a>>,
-    outcome: Option<String>,
-    signature: Option<String>,
-}
-
-/// The SHA-256 of each body file, hexadecimal.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Digests {
-    pub(crate) request: Option<String>,
-    pub(crate) response: Option<String>,
-}
-
-/// What is known of a body beside its text.
-#[derive(Debug, Clone, Default)]
-struct BodyRecord {
-    withheld: Option<String>,
-    truncated: Option<TruncatedRecord>,
-    malformed: bool,
-    coded: bool,
-    redacted: Vec<String>,
-}
-
-/// See [`Presence::Truncated`].
-#[derive(Debug, Clone, Default)]
-struct TruncatedRecord {
-    kept: Option<u64>,
-    total: Option<u64>,
-}
-
-read_objects! {
-    Members<'a> {
-        version: "version",
-        operation: "operation",
-        blame: "blame",
-        findings: "findings",
-        unchecked: "unchecked",
-        contract: "contract",
-        attested: "attested",
-        token: "token",
-        upstream: "upstream",
-        retried: "retried",
-        original_audience: "originalAudience",
-        answered: "answered",
-        incomplete: "incomplete",
-        client_left: "clientLeft",
-        trailers: "trailers",
-        given: "given",
-        laid_out: "laidOut",
-        order: "order",
-        sha256: "sha256",
-        request: "request",
-        response: "response",
+objects! {
+    /// The same as files hold it.
+    struct Members<'a> {
+        version: Option<Raw<'a>> = "version",
+        operation: Option<String> = "operation",
+        blame: Option<String> = "blame",
+        findings: Vec<FindingRecord> = "findings",
+        unchecked: Vec<String> = "unchecked",
+        contract: Option<String> = "contract",
+        attested: Option<AttestedRecord> = "attested",
+        token: Option<Raw<'a>> = "token",
+        upstream: Option<String> = "upstream",
+        retried: bool = "retried",
+        original_audience: Option<String> = "originalAudience",
+        answered: Option<String> = "answered",
+        incomplete: Option<String> = "incomplete",
+        client_left: bool = "clientLeft",
+        trailers: bool = "trailers",
+        given: Option<u64> = "given",
+        laid_out: Vec<String> = "laidOut",
+        order: Option<u64> = "order",
+        sha256: Digests = "sha256",
+        request: Option<BodyRecord> = "request",
+        response: Option<BodyRecord> = "response",
     }
-    FindingRecord where rule { rule: "rule", at: "at", expected: "expected", seen: "seen" }
-    AttestedRecord where contract {
-        contract: "contract",
-        findings: "findings",
-        indexes: "indexes",
-        cleared: "cleared",
-        unchecked: "unchecked",
-        blame: "blame",
+
+    /// A finding.
+    struct FindingRecord where rule {
+        rule: Option<String> = "rule",
+        at: String = "at",
+        expected: String = "expected",
+        seen: Option<String> = "seen",
     }
-    TokenRecord<'a> {
-        malformed: "malformed",
-        scheme: "scheme",
-        user: "user",
-        encrypted: "encrypted",
-        unknown: "unknown",
-        client: "client",
-        scopes: "scopes",
-        issuer: "issuer",
-        audience: "audience",
-        issued_at: "issuedAt",
-        not_before: "notBefore",
-        expires_at: "expiresAt",
-        lifetime: "lifetime",
-        outcome: "outcome",
-        signature: "signature",
+
+    /// See [`Attested`].
+    struct AttestedRecord where contract {
+        contract: Option<String> = "contract",
+        findings: Vec<FindingRecord> = "findings",
+        indexes: Vec<usize> = "indexes",
+        cleared: Vec<FindingRecord> = "cleared",
+        unchecked: Option<Vec<String>> = "unchecked",
+        blame: Option<String> = "blame",
     }
-    Digests { request: "request", response: "response" }
-    BodyRecord {
-        withheld: "withheld",
-        truncated: "truncated",
-        malformed: "malformed",
-        coded: "coded",
-        redacted: "redacted",
+
+    /// See [`Credential`].
+    struct TokenRecord<'a> {
+        malformed: Option<String> = "malformed",
+        scheme: Option<String> = "scheme",
+        user: Option<String> = "user",
+        encrypted: bool = "encrypted",
+        unknown: bool = "unknown",
+        client: Option<String> = "client",
+        scopes: Option<Vec<String>> = "scopes",
+        issuer: Option<String> = "issuer",
+        audience: Vec<String> = "audience",
+        issued_at: Option<Raw<'a>> = "issuedAt",
+        not_before: Option<Raw<'a>> = "notBefore",
+        expires_at: Option<Raw<'a>> = "expiresAt",
+        lifetime: Option<Raw<'a>> = "lifetime",
+        outcome: Option<String> = "outcome",
+        signature: Option<String> = "signature",
     }
-    TruncatedRecord where kept { kept: "kept", total: "total" }
+
+    /// The SHA-256 of each body file, hexadecimal.
+    #[derive(Clone)]
+    pub(crate) struct Digests {
+        pub(crate) request: Option<String> = "request",
+        pub(crate) response: Option<String> = "response",
+    }
+
+    /// What is known of a body beside its text.
+    #[derive(Clone)]
+    struct BodyRecord {
+        withheld: Option<String> = "withheld",
+        truncated: Option<TruncatedRecord> = "truncated",
+        malformed: bool = "malformed",
+        coded: bool = "coded",
+        redacted: Vec<String> = "redacted",
+    }
+
+    /// See [`Presence::Truncated`].
+    #[derive(Clone)]
+    struct TruncatedRecord where kept {
+        kept: Option<u64> = "kept",
+        total: Option<u64> = "total",
+    }
 }
 
 /// Reads the member; `None` where it is no object.
@@ -248,19 +185,14 @@ pub(crate) fn check_version(raw: &str) -> Result<(), String> {
 
 /// What is wrong with the `_contrail` of an entry that cannot be read, if something is; without the file's content.
 pub(super) fn fault(entry: &[u8]) -> Option<EntryFault> {
-    #[derive(Default)]
-    struct Entry<'a> {
-        contrail: Option<Raw<'a>>,
-    }
+    objects! {
+        struct Entry<'a> {
+            contrail: Option<Raw<'a>> = "_contrail",
+        }
 
-    #[derive(Default)]
-    struct Versioned<'a> {
-        version: Option<Raw<'a>>,
-    }
-
-    read_objects! {
-        Entry<'a> { contrail: "_contrail" }
-        Versioned<'a> { version: "version" }
+        struct Versioned<'a> {
+            version: Option<Raw<'a>> = "version",
+        }
     }
 
     let raw = lenient::read::<Entry<'_>>(entry).ok()?.contrail?;

@@ -14,7 +14,7 @@ mod reader;
 #[cfg(test)]
 mod tests;
 
-pub use self::object::{object, read_objects};
+pub use self::object::objects;
 pub use self::{
     error::{LenientError, LenientFault},
     quoted::Quoted,

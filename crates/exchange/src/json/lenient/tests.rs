@@ -6,16 +6,18 @@ use serde_json::error::Category;
 
 use super::*;
 
-/// Each way in which a member is read.
-#[derive(Debug, Default, PartialEq, Deserialize)]
-struct Members {
-    owned: Option<String>,
-    lossy: Option<Lossy>,
-    #[serde(default)]
-    list: Vec<Members>,
-    map: Option<Map>,
-    count: Option<u64>,
-    place: Option<usize>,
+objects! {
+    /// Each way in which a member is read.
+    #[derive(PartialEq, Deserialize)]
+    struct Members {
+        owned: Option<String> = "owned",
+        lossy: Option<Lossy> = "lossy",
+        #[serde(default)]
+        list: Vec<Members> = "list",
+        map: Option<Map> = "map",
+        count: Option<u64> = "count",
+        place: Option<usize> = "place",
+    }
 }
 
 #[derive(Debug, PartialEq, Deserialize)]
@@ -39,10 +41,6 @@ impl Read<'_> for Lossy {
     fn read(reader: &mut Reader<'_>) -> Result<Self, LenientError> {
         Ok(Self(reader.lossy()?.into_owned()))
     }
-}
-
-read_objects! {
-    Members { owned: "owned", lossy: "lossy", list: "list", map: "map", count: "count", place: "place" }
 }
 
 impl<'de> Deserialize<'de> for Lossy {
