@@ -265,6 +265,8 @@ fn several_files_are_redacted_in_place_together_or_not_at_all() {
     assert_eq!(ran.status, 2, "{}", ran.stderr);
     assert_line(&ran.stderr, "contrail: cannot write `all/b/large.txt`: File too large (os error 27)");
     assert_eq!(["all", "all/b", "all/fx"].map(|folder| files(&workspace.path().join(folder))), before);
+    // What a killed one left.
+    fs::write(workspace.path().join("all/.a.txt.contrail-new"), "{{client-secret-1}}").unwrap();
     let ran = workspace.run(&["redact", "--in-place", "all", "--redact", "personal"]);
     assert_eq!(ran.status, 0, "{}", ran.stderr);
     for (folder, before) in ["all", "all/b", "all/fx"].into_iter().zip(before) {
