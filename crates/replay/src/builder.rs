@@ -91,12 +91,6 @@ impl Builder {
 pub struct Preparer(Arc<Rules>);
 
 impl Preparer {
-    /// Whether an entry that is read again when it is asked for needs the body of its response.
-    #[must_use]
-    pub fn wants_answers(&self) -> bool {
-        self.0.wants_answers()
-    }
-
     /// Works an entry out. `redact` says that its request counts as redaction makes it (another tool's file, a rule
     /// that was added since): requests are compared with that, and misses show that. With an `entry_ref` it is not kept
     /// in memory.

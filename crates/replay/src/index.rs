@@ -6,7 +6,7 @@
 use std::{
     borrow::Cow,
     hash::Hash,
-    sync::{Arc, OnceLock, atomic::Ordering::Relaxed},
+    sync::{Arc, OnceLock},
 };
 
 use ahash::{AHashMap, AHashSet};
@@ -265,9 +265,6 @@ impl Index {
         let is_unfit = prepared.unfit.is_some();
         if let Some(why) = prepared.unfit {
             self.unfit.insert(number, why);
-        }
-        if self.answers.is_full() {
-            self.rules.answers_full.store(true, Relaxed);
         }
         // What is in memory anyway answers from there.
         let answer = match prepared.kept {

@@ -1,9 +1,6 @@
 //! An entry worked out before it is taken in: all that needs no entry before it, so that many threads do it.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering::Relaxed},
-};
+use std::sync::Arc;
 
 use contrail_exchange::{Credential, Request, TenantFacts, digest::Digests};
 use contrail_recording::{self as recording, EntryRef, fixture::request_parts::Parts};
@@ -83,8 +80,6 @@ pub(super) struct Rules {
     redact_failure: RedactFailure,
     pub(super) keys: Keys,
     digests: Digests,
-    /// No further answer stays in memory, so none is made ready.
-    pub(super) answers_full: AtomicBool,
 }
 
 impl Rules {
@@ -107,7 +102,6 @@ impl Rules {
             redact_failure,
             keys: Keys::default(),
             digests: Digests::default(),
-            answers_full: AtomicBool::new(false),
         }
     }
 
@@ -123,11 +117,6 @@ impl Rules {
     pub(super) fn ignored_with(&self, method: &str, path: &str, further: &[Ignore]) -> IgnoreSet {
         let rules = [&self.ignore[..], further].concat();
         IgnoreSet::of(&rules, (self.operation_of)(method, path).as_deref())
-    }
-
-    /// Whether further answers are made ready to stay in memory.
-    pub(super) fn wants_answers(&self) -> bool {
-        !self.answers_full.load(Relaxed)
     }
 
     /// The request taken apart; its site is empty if it is the tenant's by name.
@@ -161,8 +150,7 @@ impl Rules {
         // Another tool's words for it may hold secrets.
         let clean_failure = failure.filter(|_| entry.note.is_none()).map(|failure| (self.redact_failure)(failure));
         let unfit = serve::unfit(exchange, clean_failure.as_deref().or(failure), entry.note.is_some());
-        let can_stay = entry_ref.is_none() || self.wants_answers();
-        let answer = if unfit.is_none() && can_stay { serve::answer(exchange) } else { None };
+        let answer = if unfit.is_none() { serve::answer(exchange) } else { None };
         let answer = answer.map(|answer| Digested::new(answer, &self.digests));
         let upstream = entry.note.as_ref().and_then(|note| note.upstream.as_deref()).and_then(host_of);
         // Another tool's file does not tell which of its hosts is the tenant.

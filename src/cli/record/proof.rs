@@ -182,14 +182,10 @@ pub(in crate::cli) fn replayed(har: &Path, name: &str, contract: &Arc<Contract>)
     builder.source(name, recording.rereader());
     let preparer = builder.preparer();
     let work = |entry, entry_ref| preparer.prepare(entry, false, Some(entry_ref));
-    recording.each_with_ref(
-        || preparer.wants_answers(),
-        work,
-        |prepared| {
-            builder.push(prepared);
-            Ok::<(), ReadError>(())
-        },
-    )?;
+    recording.each_with_ref(work, |prepared| {
+        builder.push(prepared);
+        Ok::<(), ReadError>(())
+    })?;
     let shown =
         |unproven: Unproven| format!("{} ({}) does not replay: {}", unproven.entry, unproven.request, unproven.instead);
     let replay = builder.finish();

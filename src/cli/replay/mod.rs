@@ -221,19 +221,15 @@ fn load(args: &Args, names: Names, terms: &Arc<Pending>) -> Result<Replay, Failu
                 Ok(preparer.prepare(entry, false, entry_ref))
             }
         };
-        let ended = recording.each_with_ref(
-            || !again || several || preparer.wants_answers(),
-            work,
-            |worked| {
-                builder.push(worked.unwrap_or_else(|(mut entry, entry_ref, redact)| {
-                    if let Some(relabel) = &relabel {
-                        relabel(&mut entry);
-                    }
-                    preparer.prepare(*entry, redact, entry_ref)
-                }));
-                Ok::<(), ReadError>(())
-            },
-        )?;
+        let ended = recording.each_with_ref(work, |worked| {
+            builder.push(worked.unwrap_or_else(|(mut entry, entry_ref, redact)| {
+                if let Some(relabel) = &relabel {
+                    relabel(&mut entry);
+                }
+                preparer.prepare(*entry, redact, entry_ref)
+            }));
+            Ok::<(), ReadError>(())
+        })?;
         if ended.head.torn > 0 {
             let said = survey::torn(&source, ended.head.torn);
             summary::event(args.judge.format, "torn", ended.head.torn, &said);

@@ -25,16 +25,6 @@ use crate::{LaidOut, Note};
 /// `startedDateTime` of every entry of a fixture, which holds no run-time.
 pub(crate) const NO_INSTANT: &str = "1970-01-01T00:00:00.000Z";
 
-/// How much of an entry is decoded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Extent {
-    /// All of it.
-    Whole,
-    /// The content of a response's body may be left out, which then seems empty: where contrail wrote the entry, the
-    /// method is safe, no body is a file, and this one is text. Nothing can be wrong with such a body.
-    NoAnswer,
-}
-
 /// The outcome of decoding an entry.
 #[derive(Debug)]
 pub(crate) enum Converted {
@@ -80,7 +70,7 @@ fn is_by_client(failure: &str) -> bool {
 }
 
 /// Reads one entry from its text.
-pub(crate) fn entry(text: &[u8], shared: &mut Shared, extent: Extent) -> Result<Converted, EntryFault> {
+pub(crate) fn entry(text: &[u8], shared: &mut Shared) -> Result<Converted, EntryFault> {
     let files = &mut shared.files;
     let entry = lenient::read::<har::Entry<'_>>(text).map_err(|error| unread(&error, text))?;
     let request = entry.request.ok_or("it has no `request`")?;
@@ -111,12 +101,9 @@ pub(crate) fn entry(text: &[u8], shared: &mut Shared, extent: Extent) -> Result<
         None => (None, None),
     };
     let foreign = record.is_none();
-    // What stands for an entry with a body file includes all of its bodies.
-    let has_file = request.post_data.as_ref().is_some_and(|post| post.file.is_some());
     let mut request = self::request(request, target, &mut files.expecting(sent), laid_out, foreign)?;
-    let leaves_out = extent == Extent::NoAnswer && !foreign && !has_file && request.method.is_safe();
     let files = &mut files.expecting(answered);
-    let mut response = self::response(response, &request.method, files, laid_out, foreign, leaves_out)?;
+    let mut response = self::response(response, &request.method, files, laid_out, foreign)?;
     let mut transport = record.map(Record::transport).unwrap_or_default();
     if foreign {
         transport.answered_by_contrail = response.as_ref().and_then(own_answer);
@@ -331,7 +318,6 @@ fn response(
     files: &mut Expecting<'_>,
     laid_out: LaidOut,
     foreign: bool,
-    leaves_out: bool,
 ) -> Result<Option<Response>, EntryFault> {
     let Some(status) = har::count(response.status).and_then(|status| u16::try_from(status).ok()) else {
         return Ok(None);
@@ -345,9 +331,8 @@ fn response(
     let size = har::count(content.size);
     let bodiless = is_bodiless(method, status);
     let is_text = content.file.is_none() && content.encoding.is_none();
-    let text = content.text.filter(|_| !(leaves_out && is_text));
     let declared = foreign.then_some(&headers);
-    let mut body = match stored(text, content.encoding.as_ref(), content.file.as_ref(), declared, files)? {
+    let mut body = match stored(content.text, content.encoding.as_ref(), content.file.as_ref(), declared, files)? {
         Some(held) if !held.is_empty() => {
             let held = if foreign && is_text { in_its_charset(held, &headers) } else { held };
             present(held, size, &headers, wire_size, laid_out.response, foreign)

@@ -9,7 +9,6 @@ use super::{
 };
 use crate::{
     Entry, EntryRef, Head, ReadError, ReadFault, Recording,
-    entry::decode::Extent,
     ordered::{BATCH, in_order, threads},
 };
 
@@ -119,15 +118,13 @@ impl Recording {
     }
 
     /// As [`Recording::each`], with where each entry stands on the recording's
-    /// [`Rereader`](crate::Rereader). While `wants_answers` is false, the body of a response to a safe
-    /// method may be left out of the entry.
+    /// [`Rereader`](crate::Rereader).
     ///
     /// # Errors
     ///
     /// That of the first entry that cannot be read, too; else as [`Recording::each`].
     pub fn each_with_ref<T, E>(
         self,
-        wants_answers: impl Fn() -> bool + Sync,
         work: impl Fn(Entry, EntryRef) -> T + Sync,
         sink: impl FnMut(T) -> Result<(), E>,
     ) -> Result<ReadEnd, E>
@@ -136,8 +133,7 @@ impl Recording {
         E: From<ReadError>,
     {
         let work = |reader: &mut Reader, text: &[u8], position| {
-            let extent = if wants_answers() { Extent::Whole } else { Extent::NoAnswer };
-            Ok(reader.placed(text, position, extent)?.map(|(entry, entry_ref)| work(entry, entry_ref)))
+            Ok(reader.placed(text, position)?.map(|(entry, entry_ref)| work(entry, entry_ref)))
         };
         self.each_on(threads, false, work, sink)
     }

@@ -8,7 +8,7 @@ use crate::{
     Entry, ReadError, ReadFault,
     entry::{
         EntryFault,
-        decode::{self, Converted, Extent, Shared},
+        decode::{self, Converted, Shared},
     },
     read::entry_texts::EntryPosition,
 };
@@ -31,16 +31,12 @@ impl Reader {
 
     /// The entry of a text; `None` if it is not HTTP.
     pub(crate) fn entry(&mut self, text: &[u8], position: EntryPosition) -> Result<Option<Entry>, ReadError> {
-        self.decoded(text, position, Extent::Whole)
-    }
-
-    fn decoded(&mut self, text: &[u8], position: EntryPosition, extent: Extent) -> Result<Option<Entry>, ReadError> {
         let index = position.index;
         let note = |reason| match position.line {
             None => ReadFault::Note { index, reason },
             Some(line) => ReadFault::Line { line, reason },
         };
-        let fault = match decode::entry(text, &mut self.shared, extent) {
+        let fault = match decode::entry(text, &mut self.shared) {
             Ok(Converted::NotHttp) => return Ok(None),
             Ok(Converted::Exchange(converted)) => {
                 let (exchange, note) = *converted;
@@ -70,15 +66,14 @@ impl Reader {
         }
     }
 
-    /// As [`Reader::entry`], to an extent, with where to find it again.
+    /// As [`Reader::entry`], with where to find it again.
     pub(crate) fn placed(
         &mut self,
         text: &[u8],
         position: EntryPosition,
-        extent: Extent,
     ) -> Result<Option<(Entry, EntryRef)>, ReadError> {
         let asked = self.shared.files.asked();
-        let entry = self.decoded(text, position, extent)?;
+        let entry = self.entry(text, position)?;
         Ok(entry.map(|entry| {
             let has_files = self.shared.files.asked() != asked;
             let digest = digest(&self.digests, text, &entry, has_files);

@@ -10,7 +10,7 @@ use std::{
 };
 
 use super::reader::{EntryRef, Reader};
-use crate::{Entry, ReadError, ReadFault, entry::decode::Extent};
+use crate::{Entry, ReadError, ReadFault};
 
 /// A recording whose entries can be read again.
 pub struct Rereader {
@@ -44,7 +44,7 @@ impl Rereader {
         let read = self.file.read_exact_at(&mut text, position.offset);
         let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
         read.map_err(|_| reader.fail(ReadFault::Changed { index: position.index }))?;
-        match reader.placed(&text, position, Extent::Whole) {
+        match reader.placed(&text, position) {
             Ok(Some((mut entry, found))) if found == *entry_ref => {
                 self.change.iter().for_each(|change| change(&mut entry));
                 Ok(entry)

@@ -411,7 +411,6 @@ fn from_disk(path: &std::path::Path, bodies: &[String]) -> Replay {
     let preparer = builder.preparer();
     recording
         .each_with_ref::<_, ReadError>(
-            || preparer.wants_answers(),
             |entry, entry_ref| preparer.prepare(entry, false, Some(entry_ref)),
             |prepared| {
                 builder.push(prepared);
