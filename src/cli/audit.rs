@@ -98,7 +98,8 @@ impl Args {
         let named = trails::inspect(&self.recordings, &self.head)?;
         let mut auditing =
             Auditing { selection: &self.selection, contract: &judge.contract, redactor, audit, name: String::new() };
-        survey::read(named, |source| judge.open(source), work, &mut auditing)?;
+        let unreadable = survey::read(named, |source| judge.open(source), work, &mut auditing)?;
+        audit.unreadable = unreadable;
         judge.warn_of_unchecked_signatures();
         audit.evicted(redactor.counters().forgotten);
         audit.redact(redactor);
@@ -160,10 +161,9 @@ impl Sink<Judged> for Auditing<'_> {
         Ok(())
     }
 
-    fn end(&mut self, source: &Source, end: &ReadEnd, unreadable: u64) {
+    fn end(&mut self, source: &Source, end: &ReadEnd) {
         if let Some(lost) = end.head.unrecorded.clone().filter(|_| !source.chained) {
             self.audit.unrecorded(lost);
         }
-        self.audit.unreadable += unreadable;
     }
 }

@@ -72,7 +72,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     if learner.exchanges() == 0 {
         return Err("nothing is learned from recordings without an exchange, so no overlay is written".into());
     }
-    let outcome = Outcome { failed: unreadable > 0, ..Outcome::CLEAN };
+    let outcome = Outcome { failed: unreadable.count() > 0, ..Outcome::CLEAN };
     let learned = learner.learned();
     let mut stderr = io::stderr().lock();
     for (operation, sentence) in &learned.undecided {
@@ -124,7 +124,7 @@ impl Sink<(usize, JudgedExchange)> for Learning<'_> {
         Ok(())
     }
 
-    fn end(&mut self, _: &Source, end: &ReadEnd, _: u64) {
+    fn end(&mut self, _: &Source, end: &ReadEnd) {
         survey::report_unproven(&self.file, end.head.unproven);
     }
 }

@@ -4,9 +4,11 @@ use std::path::{Path, PathBuf};
 
 use contrail_exchange::plural::plural;
 use contrail_recording::{Entry, ReadEnd, ReadError, Recording};
+use contrail_report::Unread;
 
 use super::{
     Failure,
+    messages::error_chain,
     printer::warn,
     progress::Progress,
     remote::shown,
@@ -25,32 +27,38 @@ pub(super) trait Sink<T> {
     /// Takes an entry.
     fn take(&mut self, made: T) -> Result<(), Failure>;
 
-    /// The recording was read to its end; so many entries were left out, for which the command fails.
-    fn end(&mut self, _: &Source, _: &ReadEnd, _unreadable: u64) {}
+    /// The recording was read to its end.
+    fn end(&mut self, _: &Source, _: &ReadEnd) {}
 }
 
-/// Reads these recordings, makes of each entry what `work` does, and hands it to `sink`. How many entries could not be
-/// read: a command that left out one fails.
+/// Reads these recordings, makes of each entry what `work` does, and hands it to `sink`. What could not be read of
+/// them: a command that left out something fails.
 pub(super) fn read<T: Send>(
     named: Vec<Inspected>,
     open: impl Fn(&Source) -> Result<Recording, ReadError>,
     work: impl Fn(Entry) -> T + Sync,
     sink: &mut impl Sink<T>,
-) -> Result<u64, Failure> {
-    let mut progress = Progress::new(named.iter().map(|one| one.sources.len()).sum());
-    let mut unreadable = 0;
+) -> Result<Unread, Failure> {
+    let files = named.iter().map(|one| one.sources.len()).sum();
+    let mut progress = Progress::new(files);
+    let mut unread = Unread::default();
     for mut argument in named {
         sink.named(&mut argument);
         for source in &argument.sources {
             match read_one(source, &open, &work, sink, &mut progress) {
-                Ok(left_out) => unreadable += left_out,
+                Ok(left_out) => unread.entries += left_out,
                 // The result of the chain's check names the altered line.
                 Err(error) if source.altered => warn(&format!("the rest of it is not checked: {error}")),
+                // The other recordings are read all the same.
+                Err(error) if files > 1 && error.is::<ReadError>() => {
+                    warn(&error_chain(&*error));
+                    unread.files += 1;
+                }
                 Err(error) => return Err(error),
             }
         }
     }
-    Ok(unreadable)
+    Ok(unread)
 }
 
 fn read_one<T: Send>(
@@ -72,7 +80,7 @@ fn read_one<T: Send>(
     progress.clear();
     let end = ended?;
     let left_out = report_left_out(source, &end);
-    sink.end(source, &end, left_out);
+    sink.end(source, &end);
     if taken + left_out == 0 && !source.chained {
         let name = if source.path.as_os_str() == "-" { STANDARD_INPUT.to_owned() } else { source.name() };
         warn(&format!("nothing was checked in `{name}`: it holds no exchange"));

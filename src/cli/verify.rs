@@ -111,7 +111,7 @@ fn verify(args: &Args) -> Result<Outcome, Failure> {
     judge.warn_of_unchecked_signatures();
     let altered = collector.run().integrity.iter().any(|one| one.broken.is_some());
     let nothing = collector.tally().exchanges == 0 && !altered;
-    let outcome = Outcome { findings: collector.fails(), failed: nothing || unreadable > 0, ..Outcome::CLEAN };
+    let outcome = Outcome { findings: collector.fails(), failed: nothing || unreadable.count() > 0, ..Outcome::CLEAN };
     let nothing = nothing.then(|| Reason::new("nothing-checked", "there was no exchange to check", ""));
     let undone = nothing.into_iter().chain(Reason::unreadable(unreadable));
     let reasons = undone.chain(collector.failing_reasons()).collect();
@@ -217,7 +217,7 @@ impl Sink<Verified> for Verification<'_> {
         Ok(())
     }
 
-    fn end(&mut self, source: &Source, end: &ReadEnd, _: u64) {
+    fn end(&mut self, source: &Source, end: &ReadEnd) {
         self.collector.source(&*self.name);
         if self.strips && self.unauthenticated {
             self.collector.stripped(&*self.name);

@@ -18,7 +18,7 @@ use contrail_redact::{JudgedExchange, Redacted, Redactor};
 use serde_json::{Value, json};
 
 use super::{
-    Cited, ExchangeRef, Exit, Reason, ReportFormat, Title,
+    Cited, ExchangeRef, Exit, Reason, ReportFormat, Title, Unread,
     cases::{Level, Suite, Trouble},
     page::{Part, Piece, Tone, code, text},
     plain,
@@ -36,7 +36,7 @@ pub struct Changes {
     /// How many exchanges they hold.
     pub exchanges: u64,
     /// Their entries that could not be read.
-    pub unreadable: u64,
+    pub unreadable: Unread,
     /// How many violate the old contract and not the new one.
     pub no_longer_failing: u64,
     /// Those that violate the new contract and not the old one.

@@ -24,7 +24,7 @@ use contrail_redact::{JudgedExchange, Redacted};
 use serde_json::{Value, json};
 
 use super::{
-    Cited, Exit, Reason, ReportFormat, Title,
+    Cited, Exit, Reason, ReportFormat, Title, Unread,
     cases::{Level, Suite, Trouble},
     page::{self, Cell, Page, Part, Tone},
     plain,
@@ -380,7 +380,7 @@ impl Comparison {
     }
 
     fn exit(&self, names: [&str; 2]) -> Exit {
-        plain::exit(None, 0, self.differs().then(|| Reason::shown("findings", self.summary(names))))
+        plain::exit(None, Unread::default(), self.differs().then(|| Reason::shown("findings", self.summary(names))))
     }
 
     /// For machines: every operation with every pair that differs.

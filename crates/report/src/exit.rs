@@ -39,6 +39,23 @@ impl Exit {
     }
 }
 
+/// What a command could not read of its recordings.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Unread {
+    /// Entries.
+    pub entries: u64,
+    /// Recordings that could not be read to their end.
+    pub files: u64,
+}
+
+impl Unread {
+    /// How many.
+    #[must_use]
+    pub fn count(self) -> u64 {
+        self.entries + self.files
+    }
+}
+
 impl Reason {
     /// One that no other part of a report shows.
     pub fn new(kind: &'static str, what: impl Into<String>, detail: impl Into<String>) -> Self {
@@ -50,10 +67,13 @@ impl Reason {
         Self { shown: true, ..Self::new(kind, what, "") }
     }
 
-    /// That a command did not read so many entries; `None` if it read all.
+    /// That a command did not read this; `None` if it read all.
     #[must_use]
-    pub fn unreadable(entries: u64) -> Option<Self> {
-        (entries > 0).then(|| Self::new("unreadable", format!("{} could not be read", plural(entries, "entry")), ""))
+    pub fn unreadable(unread: Unread) -> Option<Self> {
+        let counts = [(unread.entries, "entry"), (unread.files, "recording")];
+        let counts: Vec<String> =
+            counts.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| plural(count, what)).collect();
+        (!counts.is_empty()).then(|| Self::new("unreadable", format!("{} could not be read", counts.join(" and ")), ""))
     }
 
     /// The reason and its cause in one line.

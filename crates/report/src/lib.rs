@@ -50,7 +50,7 @@ pub use self::{
     cited::{Citation, Cited, ExchangeRef, LIVE},
     collector::Collector,
     exemptions::Exemptions,
-    exit::{Exit, Reason},
+    exit::{Exit, Reason, Unread},
     facts::{Facts, Title, verdict_name},
     first::{Dated, First},
     group::{Group, Sample, Unenforced},

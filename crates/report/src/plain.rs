@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::{
-    Cited, Exemptions, Exit, Facts, Reason, ReportFormat, Run, Tally, Title,
+    Cited, Exemptions, Exit, Facts, Reason, ReportFormat, Run, Tally, Title, Unread,
     cases::{self, Suite},
     page::{self, Page},
     rendered::Report,
@@ -20,7 +20,7 @@ impl Cited {
 
 /// The exit status of such a command: 2 if there was nothing to do its work with, or so many entries could not be read,
 /// 1 if it found something.
-pub(super) fn exit(nothing: Option<&str>, unreadable: u64, found: impl IntoIterator<Item = Reason>) -> Exit {
+pub(super) fn exit(nothing: Option<&str>, unreadable: Unread, found: impl IntoIterator<Item = Reason>) -> Exit {
     let nothing = nothing.map(|what| Reason::new("nothing-checked", what, ""));
     let mut reasons: Vec<Reason> = nothing.into_iter().chain(Reason::unreadable(unreadable)).collect();
     let failed = !reasons.is_empty();

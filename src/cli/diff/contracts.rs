@@ -10,7 +10,7 @@ use contrail_exchange::{
 use contrail_recording::{Entry, Recording};
 use contrail_redact::{JudgedExchange, Redactor};
 use contrail_report::{
-    ExchangeRef,
+    ExchangeRef, Unread,
     contracts::{Changes, Failing},
 };
 
@@ -35,7 +35,7 @@ pub(super) fn diff(args: &Args, old: &Path, new: &Path) -> Result<Outcome, Failu
         changes: compare(&was, &is),
         recordings: Vec::new(),
         exchanges: 0,
-        unreadable: 0,
+        unreadable: Unread::default(),
         no_longer_failing: 0,
         failing: Vec::new(),
     };
@@ -47,8 +47,7 @@ pub(super) fn diff(args: &Args, old: &Path, new: &Path) -> Result<Outcome, Failu
     };
     let named = survey::unaltered(&args.recordings, &[], "no exchange is judged of")?;
     let mut comparing = Comparing { contract: &new.contract, redactor: &redactor, changes: &mut changes };
-    let unreadable = survey::read(named, |source| old.open(source), work, &mut comparing)?;
-    changes.unreadable = unreadable;
+    changes.unreadable = survey::read(named, |source| old.open(source), work, &mut comparing)?;
     changes.redact(&redactor);
     report_files::write_all(&wanted, |kind, to, _| changes.write(kind, to))?;
     let status = changes.exit().status;

@@ -65,11 +65,11 @@ pub(super) fn write(args: &Args) -> Result<Outcome, Failure> {
         summary: counts,
         left_out,
         skipped,
-        unreadable,
+        unreadable: unreadable.count(),
         tables: files,
     };
     printed.print(args)?;
-    Ok(Outcome { failed: unreadable > 0, ..Outcome::CLEAN })
+    Ok(Outcome { failed: unreadable.count() > 0, ..Outcome::CLEAN })
 }
 
 /// What the command prints.
@@ -223,7 +223,7 @@ impl Sink<(usize, Option<usize>, JudgedExchange)> for Export<'_> {
         if self.waits { self.spool.add(&row).map_err(|error| unspooled(&error).into()) } else { self.put(&row) }
     }
 
-    fn end(&mut self, _: &Source, end: &ReadEnd, _: u64) {
+    fn end(&mut self, _: &Source, end: &ReadEnd) {
         self.skipped += end.skipped as u64;
         survey::report_unproven(&self.place.source, end.head.unproven);
     }

@@ -113,6 +113,33 @@ fn an_entry_of_another_tool_that_cannot_be_read_costs_itself_and_the_status() {
 }
 
 #[test]
+fn a_recording_that_cannot_be_read_costs_itself_and_the_status_and_the_others_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = har::har(&[conforming(), conforming()]);
+    for (name, content) in [("1.har", "[1,2]"), ("2.har", &file), ("3.har", &file[..file.len() - 4]), ("4.har", &file)]
+    {
+        fs::write(folder.path().join(name), content).unwrap();
+    }
+    fs::write(folder.path().join("a.json"), r#"{"openapi":"3.1.0","info":{"title":"a","version":"1"}}"#).unwrap();
+    let contracts = ["diff", "--contract", "a.json", "--contract", "a.json", "--format", "json"];
+    let commands =
+        [&["verify", "--format", "json"][..], &["audit", "--format", "json"], &["coverage", "--format", "json"]];
+    for arguments in [&commands[..], &[&contracts]].concat() {
+        let ran = run_in(folder.path(), [arguments, &["1.har", "2.har", "3.har", "4.har"]].concat());
+        assert_eq!(ran.status, 2, "{arguments:?}: {}", ran.stderr);
+        for said in ["contrail: `1.har` is neither a HAR file nor a journal", "contrail: `3.har` ends in the middle"] {
+            assert!(ran.stderr.contains(said), "{arguments:?}: {}", ran.stderr);
+        }
+        let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+        assert_eq!(report["summary"]["exchanges"], 5, "the others, and what is whole of it: {report:#}");
+        assert_eq!(report["exit"]["because"][0], "2 recordings could not be read");
+    }
+    let ran = run_in(folder.path(), ["learn", "1.har", "2.har"]);
+    assert_eq!(ran.status, 2, "{}", ran.stderr);
+    assert!(ran.stderr.contains("from 2 exchanges"), "{}", ran.stderr);
+}
+
+#[test]
 fn a_folder_is_every_recording_in_it_and_each_is_named() {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("deep")).unwrap();

@@ -25,7 +25,7 @@ use super::{
     waits::Waits,
 };
 use crate::{
-    ExchangeRef, Exemptions, Exit, Facts, Group, Integrity, Reason, ReportFormat, Run, Tally, Title, TrailLink,
+    ExchangeRef, Exemptions, Exit, Facts, Group, Integrity, Reason, ReportFormat, Run, Tally, Title, TrailLink, Unread,
     baseline::Listed,
     cases,
     coverage::{ContractParts, Coverage, Touched},
@@ -55,7 +55,7 @@ pub struct Audit {
     filters: Vec<String>,
     left_out: u64,
     /// Entries that could not be read.
-    pub unreadable: u64,
+    pub unreadable: Unread,
     /// The trail whose recording is read.
     trail: Option<usize>,
 }
@@ -89,7 +89,7 @@ impl Audit {
             files: Vec::new(),
             filters,
             left_out: 0,
-            unreadable: 0,
+            unreadable: Unread::default(),
             trail: None,
         }
     }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::coverage::{Counts, Coverage, Item, Minimum, Part};
 use crate::{
-    Exit, Reason, ReportFormat, Title,
+    Exit, Reason, ReportFormat, Title, Unread,
     cases::{Level, Suite, Trouble},
     csv::Csv,
     page::{Page, Part as Section, Tone, code, text},
@@ -27,7 +27,7 @@ pub struct Covered<'a> {
     /// The recordings that were read.
     pub files: Vec<String>,
     /// Their entries that could not be read.
-    pub unreadable: u64,
+    pub unreadable: Unread,
     /// What has to be reached.
     pub minimums: &'a [Minimum],
 }
