@@ -111,12 +111,7 @@ fn inner(source: &[u8], slot: Slot) -> &[u8] {
 
 fn name(source: &[u8], slot: Slot) -> Cow<'_, [u8]> {
     let inner = inner(source, slot);
-    if slot.is_marked() {
-        let text = std::str::from_utf8(inner).unwrap_or_default();
-        Cow::Owned(unescape(text).into_bytes())
-    } else {
-        Cow::Borrowed(inner)
-    }
+    if slot.is_marked() { Cow::Owned(unescape(inner)) } else { Cow::Borrowed(inner) }
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use super::{
     document::Document,
     pointer::unescape_pointer,
     slot::{Kind, Slot},
-    strings::unescape,
+    strings::unescape_text,
 };
 
 /// One value of a [`Document`]; cheap to copy.
@@ -97,7 +97,7 @@ impl<'a> Node<'a> {
         (slot.kind() == Kind::String).then(|| {
             let raw = self.raw();
             let inner = &raw[1..raw.len() - 1];
-            if slot.is_marked() { Cow::Owned(unescape(inner)) } else { Cow::Borrowed(inner) }
+            if slot.is_marked() { Cow::Owned(unescape_text(inner)) } else { Cow::Borrowed(inner) }
         })
     }
 

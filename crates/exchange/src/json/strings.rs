@@ -84,26 +84,41 @@ pub(super) fn control(text: &[u8]) -> Option<usize> {
     text.iter().position(|byte| *byte < 0x20)
 }
 
-/// Checks the escape at `at` and gives the position after it.
+/// The position after the escape at `at`, which has to stand for text.
 pub(super) fn escape(source: &[u8], at: usize) -> Result<usize, SyntaxError> {
-    let fault = |fault| Err(SyntaxError { fault, offset: at });
-    match source.get(at + 1) {
-        Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => Ok(at + 2),
-        Some(b'u') => match hex(source, at + 2) {
-            None => fault(SyntaxFault::Grammar),
-            Some(0xD800..0xDC00) => match source.get(at + 6..at + 8) {
-                Some(b"\\u") => match hex(source, at + 8) {
-                    Some(0xDC00..0xE000) => Ok(at + 12),
-                    Some(_) => fault(SyntaxFault::LoneSurrogate),
-                    None => fault(SyntaxFault::Grammar),
-                },
-                _ => fault(SyntaxFault::LoneSurrogate),
-            },
-            Some(0xDC00..0xE000) => fault(SyntaxFault::LoneSurrogate),
-            Some(_) => Ok(at + 6),
-        },
-        _ => fault(SyntaxFault::Grammar),
+    let fault = |fault| SyntaxError { fault, offset: at };
+    match decoded(source, at) {
+        Some((0xD800..0xE000, _)) => Err(fault(SyntaxFault::LoneSurrogate)),
+        Some((_, after)) => Ok(after),
+        None => Err(fault(SyntaxFault::Grammar)),
     }
+}
+
+/// What the escape at `at` stands for, half of a surrogate pair for itself, and the position after it.
+#[inline]
+pub(super) fn decoded(source: &[u8], at: usize) -> Option<(u32, usize)> {
+    let code = match source.get(at + 1)? {
+        byte @ (b'"' | b'\\' | b'/') => *byte,
+        b'b' => 0x08,
+        b'f' => 0x0c,
+        b'n' => b'\n',
+        b'r' => b'\r',
+        b't' => b'\t',
+        b'u' => return unit_or_pair(source, at),
+        _ => return None,
+    };
+    Some((code.into(), at + 2))
+}
+
+fn unit_or_pair(source: &[u8], at: usize) -> Option<(u32, usize)> {
+    let code = hex(source, at + 2)?;
+    if (0xD800..0xDC00).contains(&code)
+        && source[at + 6..].starts_with(b"\\u")
+        && let low @ 0xDC00..0xE000 = hex(source, at + 8)?
+    {
+        return Some((0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00), at + 12));
+    }
+    Some((code, at + 6))
 }
 
 /// The four hexadecimal digits at `at`.
@@ -111,37 +126,61 @@ pub(super) fn hex(source: &[u8], at: usize) -> Option<u32> {
     source.get(at..at + 4)?.iter().try_fold(0, |value, byte| Some(value << 4 | char::from(*byte).to_digit(16)?))
 }
 
-/// Undoes the escapes of a string's inside, which the pass has found well-formed.
-pub(super) fn unescape(inner: &str) -> String {
-    let bytes = inner.as_bytes();
-    let mut out = String::with_capacity(inner.len());
-    let mut copied = 0;
-    while let Some(found) = memchr::memchr(b'\\', &bytes[copied..]) {
-        let at = copied + found;
-        out.push_str(&inner[copied..at]);
-        copied = at + 2;
-        match bytes.get(at + 1) {
-            Some(b'b') => out.push('\u{8}'),
-            Some(b'f') => out.push('\u{c}'),
-            Some(b'n') => out.push('\n'),
-            Some(b'r') => out.push('\r'),
-            Some(b't') => out.push('\t'),
-            Some(b'u') => {
-                let mut code = hex(bytes, at + 2).unwrap_or(0xFFFD);
-                copied = at + 6;
-                if (0xD800..0xDC00).contains(&code) {
-                    let low = hex(bytes, at + 8).unwrap_or(0xDC00);
-                    code = 0x10000 + ((code - 0xD800) << 10) + (low & 0x3FF);
-                    copied = at + 12;
-                }
-                out.push(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER));
+/// Undoes the escapes of a string's inside, which were found good.
+pub(super) fn unescape(inside: &[u8]) -> Vec<u8> {
+    // No escape stands for more bytes than it has. A block is taken whole; what of it is not plain is written over.
+    let mut out = vec![0; inside.len() + LANES];
+    let (mut at, mut length) = (0, 0);
+    while at < inside.len() {
+        let rest = &inside[at..];
+        let plain = match (rest.first_chunk::<LANES>(), out[length..].first_chunk_mut()) {
+            (Some(block), Some(room)) => {
+                *room = *block;
+                plain(block)
             }
-            Some(other) => out.push(char::from(*other)),
-            None => {}
+            _ => {
+                let plain = memchr::memchr(b'\\', rest).unwrap_or(rest.len());
+                out[length..length + plain].copy_from_slice(&rest[..plain]);
+                plain
+            }
+        };
+        (at, length) = (at + plain, length + plain);
+        if plain == LANES {
+            continue;
+        }
+        match inside.get(at..) {
+            // Most escapes.
+            Some([_, byte @ (b'"' | b'\\'), ..]) => {
+                out[length] = *byte;
+                (at, length) = (at + 2, length + 1);
+            }
+            _ => {
+                let Some((code, after)) = decoded(inside, at) else { break };
+                length += encode(code, &mut out[length..]);
+                at = after;
+            }
         }
     }
-    out.push_str(&inner[copied..]);
+    out.truncate(length);
     out
+}
+
+/// The same of text whose escapes stand for text.
+pub(super) fn unescape_text(inside: &str) -> String {
+    String::from_utf8(unescape(inside.as_bytes())).unwrap_or_default()
+}
+
+/// Writes a character, half of a surrogate pair as if it were one; how many bytes that takes.
+#[inline]
+fn encode(code: u32, out: &mut [u8]) -> usize {
+    match char::from_u32(code) {
+        Some(character) => character.encode_utf8(out).len(),
+        None => {
+            let bytes = [0xE0 | code >> 12, 0x80 | code >> 6 & 0x3F, 0x80 | code & 0x3F];
+            out[..3].copy_from_slice(&bytes.map(|byte| byte.to_le_bytes()[0]));
+            3
+        }
+    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,6 @@
 //! [`Reader::lossy`] need not be either.
 
 mod error;
-mod escapes;
 mod object;
 mod quoted;
 mod raw;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::escapes::unescape;
+use crate::json::strings::unescape;
 
 /// The inside of a string, as it is written. Only a [`Reader`](super::Reader) makes one.
 #[derive(Debug, Clone, Copy)]

@@ -4,7 +4,6 @@ use std::{borrow::Cow, ops::Range};
 
 use super::{
     error::{LenientError, LenientFault},
-    escapes::escape,
     quoted::Quoted,
 };
 use crate::json::{Kind, parse, strings};
@@ -257,7 +256,7 @@ impl<'a> Reader<'a> {
         let mut end = strings::special(self.text, start);
         let is_escaped = self.text.get(end) == Some(&b'\\');
         while self.text.get(end) == Some(&b'\\') {
-            let (_, after) = escape(self.text, end)?;
+            let Some((_, after)) = strings::decoded(self.text, end) else { return Err(self.bad_escape(end).into()) };
             end = strings::special(self.text, after);
         }
         if end == self.text.len() {
@@ -265,6 +264,17 @@ impl<'a> Reader<'a> {
         }
         self.at = end + 1;
         Ok((start..end, is_escaped))
+    }
+
+    /// What is wrong with the escape at `at`: the text may end inside it.
+    fn bad_escape(&self, at: usize) -> LenientFault {
+        let length = self.text.len();
+        let is_cut = match self.text.get(at + 1) {
+            None => true,
+            Some(b'u') => length < at + 6 || length < at + 12 && strings::hex(self.text, at + 2).is_some(),
+            Some(_) => false,
+        };
+        if is_cut { LenientFault::Cut } else { LenientFault::Grammar }
     }
 
     /// Checks that a string of these bytes is text.
