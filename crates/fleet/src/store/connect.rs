@@ -8,7 +8,7 @@ use object_store::{
     gcp::GoogleCloudStorageBuilder, local::LocalFileSystem, path::Path,
 };
 
-use super::{blame::blamed, environment, error, http::Connector};
+use super::{environment, error, http::Connector};
 use crate::{FleetError, RemoteUrl, Scheme, folders::name_of};
 
 /// A store, and a place in it.
@@ -25,10 +25,7 @@ impl Place {
         let shown = |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));
         let variables: Vec<_> = env::vars_os().filter_map(shown).collect();
         environment::check(url, &variables)?;
-        let wrong = |source: object_store::Error| match blamed(url, &source, &variables) {
-            Some(fault) => FleetError(format!("cannot use {url}: {fault}")),
-            None => error::said(url, "use", &source),
-        };
+        let wrong = |source: object_store::Error| error::unusable(url, &source);
         let store: Arc<dyn ObjectStore> = match url.scheme() {
             Scheme::S3 => {
                 let builder = AmazonS3Builder::from_env().with_bucket_name(url.host()).with_retry(retries());
@@ -46,11 +43,12 @@ impl Place {
                 let folder = url.folder();
                 make_folder(&folder)
                     .map_err(|error| FleetError(format!("cannot use {url}: {}", error.with_cause())))?;
-                let store = LocalFileSystem::new_with_prefix(&folder).map_err(wrong)?;
+                let store = LocalFileSystem::new_with_prefix(&folder);
+                let store = store.map_err(|source| error::said(url, "use", &source))?;
                 return Ok(Self { url: url.clone(), store: Arc::new(store.with_fsync(true)), prefix: Path::default() });
             }
         };
-        let prefix = Path::parse(url.path()).map_err(|source| wrong(source.into()))?;
+        let prefix = Path::parse(url.path()).map_err(|source| error::said(url, "use", &source.into()))?;
         Ok(Self { url: url.clone(), store, prefix })
     }
 

@@ -12,6 +12,25 @@ pub(super) fn said(url: &RemoteUrl, doing: &str, error: &Error) -> FleetError {
     FleetError(format!("cannot {doing} {url}: {}", cause(url, error)))
 }
 
+/// The error of settings that the library refuses. It quotes values, so only names of variables are shown: the value of
+/// one that names a file may be the key itself.
+pub(super) fn unusable(url: &RemoteUrl, error: &Error) -> FleetError {
+    if is_without_credentials(&error.to_string()) {
+        return said(url, "use", error);
+    }
+    FleetError(format!("cannot use {url}: its variables hold no usable settings; check {}", variables(url)))
+}
+
+/// The variables that hold credentials for a store.
+fn variables(url: &RemoteUrl) -> &'static str {
+    match url.scheme() {
+        Scheme::S3 => "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN and AWS_REGION",
+        Scheme::Gs => "GOOGLE_SERVICE_ACCOUNT",
+        Scheme::Az => "AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY",
+        Scheme::File | Scheme::Nats => "its permissions",
+    }
+}
+
 /// Whether a later attempt may succeed without somebody's help.
 pub(super) fn is_passing(error: &Error) -> bool {
     let code = code(&error.to_string());
@@ -26,12 +45,7 @@ pub(super) fn cause(url: &RemoteUrl, error: &Error) -> String {
     let text = error.to_string();
     let code = code(&text);
     let shown = code.as_ref().map(|code| format!(" ({code})")).unwrap_or_default();
-    let variables = match url.scheme() {
-        Scheme::S3 => "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN and AWS_REGION",
-        Scheme::Gs => "GOOGLE_SERVICE_ACCOUNT",
-        Scheme::Az => "AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY",
-        Scheme::File | Scheme::Nats => "its permissions",
-    };
+    let variables = variables(url);
     let kind = if url.scheme() == Scheme::Az { "container" } else { "bucket" };
     let is = |name: &str| code.as_deref() == Some(name);
     let refused =
@@ -107,6 +121,14 @@ mod tests {
         let said = said(&url, "write to", &denied(body)).to_string();
         assert!(said.contains("refuses these credentials (InvalidAccessKeyId); check AWS_ACCESS_KEY_ID"), "{said}");
         assert!(!said.contains("AKIAX"), "{said}");
+    }
+
+    #[test]
+    fn settings_that_the_library_refuses_are_not_quoted() {
+        let error = Error::Generic { store: "GCS", source: "cannot open hunter2".into() };
+        let said = unusable(&"gs://audit/eu".parse().unwrap(), &error).to_string();
+        let expected = "cannot use gs://audit/eu: its variables hold no usable settings; check GOOGLE_SERVICE_ACCOUNT";
+        assert_eq!(said, expected);
     }
 
     #[test]

@@ -9,7 +9,6 @@
 //! `TRAIL` is the id in the trail's chain, so two proxies never write to one name. [`Uploader`] brings segments there
 //! and removes them here once the store has them; [`fetch`] keeps copies of what a command reads.
 
-mod blame;
 mod cache;
 mod connect;
 mod environment;
