@@ -21,6 +21,7 @@ use contrail_exchange::{
 };
 use contrail_recording::Identity;
 use contrail_redact::{JudgedExchange, Redacted};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{
@@ -49,20 +50,22 @@ pub struct Comparison {
 }
 
 /// What the exchanges of one operation differ in.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize)]
 pub struct Operation {
     /// Exchanges that are the same.
     pub same: usize,
     /// Pairs that differ.
     pub changed: Vec<Changed>,
     /// Exchanges that only the first recording has.
+    #[serde(rename = "only_in_a")]
     pub only_a: Vec<Named>,
     /// Exchanges that only the second one has.
+    #[serde(rename = "only_in_b")]
     pub only_b: Vec<Named>,
 }
 
 /// An exchange as a report names it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Named {
     /// Its index in the file.
     pub entry: usize,
@@ -73,7 +76,7 @@ pub struct Named {
 }
 
 /// Two exchanges that differ.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub struct Changed {
     /// In the first recording.
     pub a: Named,
@@ -84,7 +87,7 @@ pub struct Changed {
 }
 
 /// One place at which two exchanges differ.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Difference {
     /// Which part: `path`, `query`, `request header`, `request body`, `status`, `response header` or `response body`.
     pub part: &'static str,
@@ -385,32 +388,12 @@ impl Comparison {
 
     /// For machines: every operation with every pair that differs.
     fn json(&self, names: [&str; 2], to: &mut dyn Write) -> io::Result<()> {
-        let one = |named: &Named| json!({"entry": named.entry, "request": named.request, "status": named.status});
-        let operations: Vec<Value> = self
-            .operations
-            .iter()
-            .map(|(name, operation)| {
-                let changed: Vec<Value> = operation
-                    .changed
-                    .iter()
-                    .map(|changed| {
-                        let differences: Vec<Value> = changed
-                            .differences
-                            .iter()
-                            .map(|place| json!({"part": place.part, "at": place.at, "a": place.a, "b": place.b}))
-                            .collect();
-                        json!({"a": one(&changed.a), "b": one(&changed.b), "differences": differences})
-                    })
-                    .collect();
-                json!({
-                    "operation": name,
-                    "same": operation.same,
-                    "changed": changed,
-                    "only_in_a": operation.only_a.iter().map(one).collect::<Vec<_>>(),
-                    "only_in_b": operation.only_b.iter().map(one).collect::<Vec<_>>(),
-                })
-            })
-            .collect();
+        let operations = self.operations.iter().map(|(name, operation)| {
+            let mut operation = json!(operation);
+            operation["operation"] = json!(name);
+            operation
+        });
+        let operations: Vec<Value> = operations.collect();
         let document = json!({
             "a": names[0],
             "b": names[1],
