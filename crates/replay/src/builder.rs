@@ -52,11 +52,8 @@ impl Builder {
     ///
     /// [`NoKey`] if the system gives no randomness for the key that signs replayed tokens.
     pub fn new(settings: Settings) -> Result<Self, NoKey> {
-        let Settings { ignore, names, exhausted, operation_of, tenant, has_label, redact, redact_failure, max_kept } =
-            settings;
-        let rules = Rules::new(ignore, names, operation_of, tenant, has_label, redact, redact_failure);
-        let index = Index::new(rules, max_kept);
-        Ok(Self { index, tokens: TokenEndpoint::new()?, exhausted })
+        let exhausted = settings.exhausted;
+        Ok(Self { index: Index::new(Rules::new(settings)), tokens: TokenEndpoint::new()?, exhausted })
     }
 
     /// Starts a recording of this name; its entries follow. Recordings are served in the order in which they were

@@ -22,7 +22,7 @@ use super::{
     labels::{LabelReader, LabelTable, LiveValue},
     mask::{Key, Mask},
     prepared::{Kept, Prepared, Rules},
-    serve::{self, Answer, AnswerId, KeptAnswers, Plain},
+    serve::{self, Answer},
     sites::KnownSite,
 };
 
@@ -44,8 +44,9 @@ pub(super) struct Variant {
 pub(super) struct RecordedExchange {
     /// Which fixture, as an index into the sources.
     pub(super) source: u32,
-    /// As an index into the variants.
-    variant: u32,
+    variant: Variant,
+    /// Method and target, without the origin. They hold no secret.
+    asked: Box<str>,
     /// The recorded status; 0 if there is none.
     pub(super) status: u16,
     pub(super) conditions: Conditions,
@@ -53,12 +54,14 @@ pub(super) struct RecordedExchange {
     pub(super) by_contrail: bool,
     /// Its request counts as redaction makes it.
     redacted: bool,
-    /// It is never served.
-    pub(super) is_unfit: bool,
+    /// Why it is never served.
+    unfit: Option<Box<str>>,
+    /// The place that its recording states, of its entries.
+    order: Option<u32>,
     /// Its response had trailer fields, which the recording lacks.
     pub(super) trailers: bool,
-    /// Its answer among those that are kept in memory, if it is there.
-    answer: Option<AnswerId>,
+    /// Its answer, if it stays in memory.
+    answer: Option<Answer>,
     kept: Kept,
 }
 
@@ -69,6 +72,11 @@ impl RecordedExchange {
             Kept::Here(entry) => entry.index,
             Kept::There(entry_ref) => entry_ref.index(),
         }
+    }
+
+    /// Whether it is never served.
+    pub(super) fn is_unfit(&self) -> bool {
+        self.unfit.is_some()
     }
 
     /// Whether its answer is in memory.
@@ -101,7 +109,7 @@ pub(super) struct Bucket {
     pub(super) label_sets: Vec<u32>,
     /// The different sets of header fields that they have.
     field_sets: Vec<u32>,
-    pub(super) mask: u32,
+    mask: Mask,
     /// One of them was recorded under conditions.
     pub(super) conditional: bool,
 }
@@ -110,10 +118,10 @@ pub(super) struct Bucket {
 #[derive(Debug)]
 pub(super) struct RouteEntries {
     /// The masks in use, most specific first.
-    masks: Vec<u32>,
+    masks: Vec<Mask>,
     /// In recorded order.
     pub(super) entries: Vec<u32>,
-    ignored: u16,
+    ignored: IgnoreSet,
 }
 
 /// The place of what has this key in a list; it is added where nothing has.
@@ -134,8 +142,6 @@ pub(super) struct Index {
     pub(super) rules: Arc<Rules>,
     pub(super) sources: Vec<Source>,
     pub(super) held: Vec<RecordedExchange>,
-    /// Method and target of each recorded request, without the origin. They hold no secret.
-    asked: Vec<Box<str>>,
     pub(super) callers: Callers,
     caller_cache: CallerCache<CallerId>,
     /// In recorded order, numbered by `by_key`.
@@ -144,22 +150,14 @@ pub(super) struct Index {
     /// In recorded order, numbered by `by_line`.
     lines: Vec<RouteEntries>,
     by_line: AHashMap<Key, u32>,
-    /// Why exchanges are never served.
-    unfit: AHashMap<u32, Box<str>>,
-    masks: Vec<Mask>,
-    mask_ids: AHashMap<Mask, u32>,
     /// Path masks that are not empty, by method and number of segments.
     path_masks: AHashMap<(String, usize), Vec<Vec<usize>>>,
-    ignore_sets: Vec<IgnoreSet>,
-    variants: Vec<Variant>,
-    variant_ids: AHashMap<Variant, u32>,
     pub(super) labels: LabelTable,
     field_sets: Vec<Fields>,
     field_set_ids: AHashMap<Fields, u32>,
     exact_keys: AHashMap<Key, u32>,
-    /// The places that recordings state, of their entries.
-    orders: AHashMap<u32, u32>,
-    answers: KeptAnswers,
+    /// Bytes of the answers that stay in memory.
+    kept: usize,
     /// The recorded sites, as host and port; empty for the tenant.
     pub(super) sites: AHashSet<String>,
     /// The upstreams that journals name.
@@ -169,31 +167,23 @@ pub(super) struct Index {
 }
 
 impl Index {
-    pub(super) fn new(rules: Rules, max_kept: usize) -> Self {
+    pub(super) fn new(rules: Rules) -> Self {
         Self {
             rules: Arc::new(rules),
             sources: Vec::new(),
             held: Vec::new(),
-            asked: Vec::new(),
             callers: Callers::default(),
             caller_cache: CallerCache::default(),
             buckets: Vec::new(),
             by_key: AHashMap::new(),
             lines: Vec::new(),
             by_line: AHashMap::new(),
-            unfit: AHashMap::new(),
-            masks: vec![Mask::default()],
-            mask_ids: AHashMap::from([(Mask::default(), 0)]),
             path_masks: AHashMap::new(),
-            ignore_sets: Vec::new(),
-            variants: Vec::new(),
-            variant_ids: AHashMap::new(),
             labels: LabelTable::default(),
             field_sets: Vec::new(),
             field_set_ids: AHashMap::new(),
             exact_keys: AHashMap::new(),
-            orders: AHashMap::new(),
-            answers: KeptAnswers::new(max_kept),
+            kept: 0,
             sites: AHashSet::new(),
             upstreams: AHashSet::new(),
             by_operation: OnceLock::new(),
@@ -209,14 +199,12 @@ impl Index {
     pub(super) fn push(&mut self, prepared: Prepared) {
         let number = u32::try_from(self.held.len()).unwrap_or(u32::MAX);
         let Prepared { mask, ignored, .. } = prepared;
-        let mask_id = self.mask_id(&mask);
         if let Some(shape) = prepared.shape {
             let shapes = self.path_masks.entry(shape).or_default();
             if !shapes.contains(&mask.segments) {
-                shapes.push(mask.segments);
+                shapes.push(mask.segments.clone());
             }
         }
-        let ignored = self.ignore_set(ignored);
         let line = place_of(&mut self.by_line, prepared.line, &mut self.lines, |_| RouteEntries {
             masks: Vec::new(),
             entries: Vec::new(),
@@ -224,23 +212,18 @@ impl Index {
         });
         let line = &mut self.lines[line as usize];
         line.entries.push(number);
-        if !line.masks.contains(&mask_id) {
-            line.masks.push(mask_id);
-            let masks = &self.masks;
-            line.masks.sort_by(|left, right| masks[*left as usize].cmp(&masks[*right as usize]));
+        if let Err(place) = line.masks.binary_search(&mask) {
+            line.masks.insert(place, mask.clone());
         }
         let labels = self.labels.number(prepared.labels, prepared.label_headers);
         let fields = place_of(&mut self.field_set_ids, prepared.fields, &mut self.field_sets, Fields::clone);
         let exact = prepared.exact.map_or(0, |key| number_of(&mut self.exact_keys, key));
-        if let Some(order) = prepared.order {
-            self.orders.insert(number, order);
-        }
         let conditional = prepared.conditions.any();
         let bucket = place_of(&mut self.by_key, prepared.key, &mut self.buckets, |_| Bucket {
             entries: Vec::new(),
             label_sets: Vec::new(),
             field_sets: Vec::new(),
-            mask: mask_id,
+            mask,
             conditional: false,
         });
         let bucket = &mut self.buckets[bucket as usize];
@@ -262,29 +245,21 @@ impl Index {
         if let Some(upstream) = prepared.upstream.filter(|upstream| !self.upstreams.contains(upstream)) {
             self.upstreams.insert(upstream);
         }
-        let is_unfit = prepared.unfit.is_some();
-        if let Some(why) = prepared.unfit {
-            self.unfit.insert(number, why);
-        }
-        // What is in memory anyway answers from there.
-        let answer = match prepared.kept {
-            Kept::There(_) if self.answers.is_full() => None,
-            _ => prepared.answer.and_then(|answer| self.answers.keep(answer)),
-        };
-        self.asked.push(prepared.asked.into());
+        let answer = prepared.answer.filter(|_| self.kept <= self.rules.max_kept);
+        self.kept += answer.as_ref().map_or(0, Answer::size);
         let intern = || self.callers.intern(&prepared.credential);
         let caller = self.caller_cache.of(&prepared.credential, intern);
-        let variant = Variant { caller, labels, fields, exact };
-        let variant = place_of(&mut self.variant_ids, variant, &mut self.variants, Variant::clone);
         self.held.push(RecordedExchange {
             source: u32::try_from(self.sources.len().saturating_sub(1)).unwrap_or(u32::MAX),
-            variant,
+            variant: Variant { caller, labels, fields, exact },
+            asked: prepared.asked.into(),
             status: prepared.status,
             conditions: prepared.conditions,
             by_contrail: prepared.by_contrail,
             redacted: prepared.redacted,
             trailers: prepared.trailers,
-            is_unfit,
+            unfit: prepared.unfit,
+            order: prepared.order,
             answer,
             kept: prepared.kept,
         });
@@ -292,16 +267,11 @@ impl Index {
 
     /// Everything was taken in.
     pub(super) fn complete(&mut self) {
-        self.answers.complete();
         self.caller_cache = CallerCache::default();
         self.labels.complete();
-        self.variant_ids = AHashMap::default();
         self.field_set_ids = AHashMap::default();
-        let orders = std::mem::take(&mut self.orders);
-        if orders.is_empty() {
-            return;
-        }
-        let at = |entry: &u32| (self.held[*entry as usize].source, orders.get(entry).copied().unwrap_or(0), *entry);
+        let held = &self.held;
+        let at = |entry: &u32| (held[*entry as usize].source, held[*entry as usize].order, *entry);
         for bucket in &mut self.buckets {
             bucket.entries.sort_unstable_by_key(at);
         }
@@ -309,7 +279,7 @@ impl Index {
 
     /// What tells a recorded exchange apart from others of its identity.
     pub(super) fn variant(&self, entry: u32) -> Variant {
-        self.variants[self.held[entry as usize].variant as usize]
+        self.held[entry as usize].variant
     }
 
     /// A recorded exchange, whole.
@@ -335,15 +305,15 @@ impl Index {
 
     /// The answer that a recorded exchange gives; `None` if it gives none.
     pub(super) fn answer(&self, number: u32) -> Result<Option<Answer>, ReadError> {
-        match self.held[number as usize].answer {
-            Some(answer) => Ok(Some(self.answers.get(answer).clone())),
-            None => Ok(serve::answer(&self.entry(number)?.exchange).map(Plain::ready)),
+        match &self.held[number as usize].answer {
+            Some(answer) => Ok(Some(answer.clone())),
+            None => Ok(serve::answer(&self.entry(number)?.exchange)),
         }
     }
 
     /// Why an exchange is never served; `None` if it can be.
     pub(super) fn unfit(&self, number: u32) -> Option<&str> {
-        self.unfit.get(&number).map(|why| &**why)
+        self.held[number as usize].unfit.as_deref()
     }
 
     /// The entries of the line with this key.
@@ -368,7 +338,7 @@ impl Index {
     /// The values of a request at the places of a bucket's mask, as they came.
     pub(super) fn live_values(&self, bucket: u32, raw: &Parts) -> Vec<LiveValue> {
         let bucket = &self.buckets[bucket as usize];
-        let mask = &self.masks[bucket.mask as usize];
+        let mask = &bucket.mask;
         let has_labels = |set: &u32| self.labels.get(*set).has_elsewhere();
         if mask.is_exact() || !bucket.label_sets.iter().any(has_labels) {
             return Vec::new();
@@ -394,7 +364,7 @@ impl Index {
 
     /// Method and target of a recorded request, without the origin. Holds no secret.
     pub(super) fn asked(&self, entry: u32) -> &str {
-        self.asked.get(entry as usize).map_or("", |asked| asked)
+        &self.held[entry as usize].asked
     }
 
     /// The bucket that answers `parts`: the most specific one whose mask it fits. `None` where two sites have one.
@@ -408,9 +378,8 @@ impl Index {
     fn find_at(&self, site: &str, parts: &Parts, raw: &Parts) -> Option<(u32, u32)> {
         self.lines_at(site, parts).find_map(|line_key| {
             let line = self.line(line_key)?;
-            let ignored = &self.ignore_sets[usize::from(line.ignored)];
-            line.masks.iter().find_map(|id| {
-                let mask = &self.masks[*id as usize];
+            let ignored = &line.ignored;
+            line.masks.iter().find_map(|mask| {
                 let key = self.rules.keys.request(line_key, parts, mask, ignored);
                 let bucket = *self.by_key.get(&key)?;
                 let live = self.live_values(bucket, raw);
@@ -539,7 +508,7 @@ impl Index {
     }
 
     pub(super) fn mask(&self, bucket: u32) -> &Mask {
-        &self.masks[self.buckets[bucket as usize].mask as usize]
+        &self.buckets[bucket as usize].mask
     }
 
     /// The mask of a recorded request, computed again.
@@ -551,23 +520,5 @@ impl Index {
     pub(super) fn name(&self, entry: u32) -> String {
         let held = &self.held[entry as usize];
         format!("{} entry {}", self.sources[held.source as usize].name, held.index())
-    }
-
-    fn mask_id(&mut self, mask: &Mask) -> u32 {
-        if let Some(id) = self.mask_ids.get(mask) {
-            return *id;
-        }
-        let id = u32::try_from(self.masks.len()).unwrap_or(u32::MAX);
-        self.masks.push(mask.clone());
-        self.mask_ids.insert(mask.clone(), id);
-        id
-    }
-
-    fn ignore_set(&mut self, set: IgnoreSet) -> u16 {
-        let at = self.ignore_sets.iter().position(|held| *held == set).unwrap_or_else(|| {
-            self.ignore_sets.push(set);
-            self.ignore_sets.len() - 1
-        });
-        u16::try_from(at).unwrap_or(u16::MAX)
     }
 }

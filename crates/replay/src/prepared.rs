@@ -2,18 +2,19 @@
 
 use std::sync::Arc;
 
-use contrail_exchange::{Credential, Request, TenantFacts, digest::Digests};
+use contrail_exchange::{Credential, Request, TenantFacts};
 use contrail_recording::{self as recording, EntryRef, fixture::request_parts::Parts};
 use http::{HeaderName, HeaderValue};
 
 use super::{
+    builder::Settings,
     conditions::Conditions,
     fields::{self, Fields},
     grant::Learned,
     ignore::{Ignore, IgnoreSet},
     labels::Labels,
     mask::{Key, Keys, Mask},
-    serve::{self, Digested},
+    serve::{self, Answer},
     sites::{Names, host_of},
 };
 
@@ -60,7 +61,7 @@ pub struct Prepared {
     pub(super) redacted: bool,
     pub(super) trailers: bool,
     pub(super) unfit: Option<Box<str>>,
-    pub(super) answer: Option<Digested>,
+    pub(super) answer: Option<Answer>,
     pub(super) carries_authorization: bool,
     pub(super) site: String,
     /// The upstream that it was recorded from, as host and port.
@@ -79,30 +80,16 @@ pub(super) struct Rules {
     pub(super) redact: RedactRequest,
     redact_failure: RedactFailure,
     pub(super) keys: Keys,
-    digests: Digests,
+    /// Maximum bytes of answers that stay in memory.
+    pub(super) max_kept: usize,
 }
 
 impl Rules {
-    pub(super) fn new(
-        ignore: Vec<Ignore>,
-        names: Names,
-        operation_of: OperationOf,
-        tenant: Arc<dyn TenantFacts>,
-        has_label: Arc<dyn Fn(&str) -> bool + Send + Sync>,
-        redact: RedactRequest,
-        redact_failure: RedactFailure,
-    ) -> Self {
-        Self {
-            ignore,
-            names,
-            operation_of,
-            tenant,
-            has_label,
-            redact,
-            redact_failure,
-            keys: Keys::default(),
-            digests: Digests::default(),
-        }
+    pub(super) fn new(settings: Settings) -> Self {
+        let Settings { ignore, names, operation_of, tenant, has_label, redact, redact_failure, max_kept, .. } =
+            settings;
+        let keys = Keys::default();
+        Self { ignore, names, operation_of, tenant, has_label, redact, redact_failure, max_kept, keys }
     }
 
     /// What is left out when requests of this method and path are compared.
@@ -150,8 +137,7 @@ impl Rules {
         // Another tool's words for it may hold secrets.
         let clean_failure = failure.filter(|_| entry.note.is_none()).map(|failure| (self.redact_failure)(failure));
         let unfit = serve::unfit(exchange, clean_failure.as_deref().or(failure), entry.note.is_some());
-        let answer = if unfit.is_none() { serve::answer(exchange) } else { None };
-        let answer = answer.map(|answer| Digested::new(answer, &self.digests));
+        let answer = if unfit.is_none() && self.max_kept > 0 { serve::answer(exchange) } else { None };
         let upstream = entry.note.as_ref().and_then(|note| note.upstream.as_deref()).and_then(host_of);
         // Another tool's file does not tell which of its hosts is the tenant.
         let is_tenant = parts.site.is_empty() || entry.note.is_none() || upstream.as_ref() == Some(&parts.site);

@@ -412,7 +412,7 @@ impl Replay {
         let (mut sequence, mut taken) = (Sequence::default(), LabelAssignments::default());
         let mut unproven = Vec::new();
         for (entry, held) in (0_u32..).zip(&self.index.held) {
-            if held.is_unfit {
+            if held.is_unfit() {
                 continue;
             }
             let instead = match self.index.request(entry) {
@@ -456,7 +456,7 @@ impl Replay {
         let state = self.state();
         (0_u32..)
             .zip(&self.index.held)
-            .filter(|(entry, held)| !held.is_unfit && state.sequence.served(*entry) == 0)
+            .filter(|(entry, held)| !held.is_unfit() && state.sequence.served(*entry) == 0)
             .map(|(entry, _)| (self.index.name(entry), self.index.asked(entry).to_owned()))
             .collect()
     }

@@ -71,7 +71,7 @@ impl Cursor {
             all = conditions::nearest(asked, &all, |entry| (held(entry).conditions, held(entry).status));
         }
         let none = all.first().map_or(Choice::Conditional(first), |first| Choice::Unservable(*first));
-        all.retain(|entry| !held(*entry).is_unfit);
+        all.retain(|entry| !held(*entry).is_unfit());
         let best = all.iter().map(|entry| rank(*entry)).max();
         let (mut entries, others): (Vec<u32>, Vec<u32>) = all.into_iter().partition(|entry| Some(rank(*entry)) == best);
         let preferred = entries.len();
@@ -177,7 +177,7 @@ impl Sequence {
 
     /// The common case without a cursor: a request that was recorded once.
     fn only(&mut self, index: &Index, entry: u32, exhausted: Exhausted) -> Choice {
-        if index.held[entry as usize].is_unfit {
+        if index.held[entry as usize].is_unfit() {
             return Choice::Unservable(entry);
         }
         let served = &mut self.served[entry as usize];

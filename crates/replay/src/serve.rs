@@ -1,20 +1,18 @@
 //! A recorded response, made ready to go out.
 
-use std::{collections::hash_map::Entry, num::NonZero, sync::Arc};
+use std::sync::Arc;
 
-use ahash::AHashMap;
 use bytes::Bytes;
-use contrail_exchange::{Exchange, Headers, Presence, Withheld, digest::Digests, is_bodiless, is_hop_by_hop};
+use contrail_exchange::{Exchange, Headers, Presence, Withheld, is_bodiless, is_hop_by_hop};
 use contrail_recording as recording;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 
-/// What goes to the client. Cheap to copy: answers that are alike share what they hold.
+/// What goes to the client. Cheap to copy.
 #[derive(Debug, Clone)]
 pub struct Answer {
     /// The status.
     pub status: u16,
-    /// Header fields in recorded order, repeats apart. Where there is a body, a place for its length, which is not
-    /// known to those that share them.
+    /// Header fields in recorded order, repeats apart. Where there is a body, a place for its length.
     pub headers: Arc<HeaderMap>,
     /// The body; `None` where a response has none by definition (RFC 9110, section 6.4.1).
     pub body: Option<Bytes>,
@@ -29,6 +27,14 @@ impl Answer {
         Self { status, headers, body, names_tenant }
     }
 
+    /// About how many bytes it takes.
+    pub(super) fn size(&self) -> usize {
+        /// What a field takes beside its texts.
+        const FIELD: usize = 96;
+        let field = |(name, value): (&HeaderName, &HeaderValue)| name.as_str().len() + value.len() + FIELD;
+        self.headers.iter().map(field).sum::<usize>() + self.body.as_ref().map_or(0, Bytes::len)
+    }
+
     /// The header fields as they go out, with a `Content-Length` that is right, where there is a body.
     #[must_use]
     pub fn fields(&self) -> HeaderMap {
@@ -40,20 +46,6 @@ impl Answer {
     }
 }
 
-/// An answer that is not laid out to go out yet; see [`Answer`].
-#[derive(Debug)]
-pub(super) struct Plain {
-    status: u16,
-    headers: Headers,
-    body: Option<Bytes>,
-}
-
-impl Plain {
-    pub(super) fn ready(self) -> Answer {
-        Answer::new(self.status, Arc::new(laid_out(&self.headers)), self.body)
-    }
-}
-
 fn laid_out(headers: &Headers) -> HeaderMap {
     // Room for the date, too.
     let mut map = HeaderMap::with_capacity(headers.len() + 1);
@@ -61,100 +53,6 @@ fn laid_out(headers: &Headers) -> HeaderMap {
         map.append(name, value.clone());
     }
     map
-}
-
-/// An answer, and what distinguishes it from most others.
-#[derive(Debug)]
-pub(super) struct Digested {
-    answer: Plain,
-    head: u64,
-    body: u64,
-}
-
-impl Digested {
-    pub(super) fn new(answer: Plain, digests: &Digests) -> Self {
-        let fields = answer.headers.iter().flat_map(|(name, value)| [name.as_str().as_bytes(), value.as_bytes()]);
-        let head = fields.fold(digests.of(b""), |digest, text| digests.and(digest, text));
-        let body = digests.of(answer.body.as_deref().unwrap_or_default());
-        Self { answer, head, body }
-    }
-}
-
-/// An answer among those that are kept.
-pub(super) type AnswerId = NonZero<u32>;
-
-/// Answers that are kept in memory, ready to go out, up to a bound; equal ones, equal heads and equal bodies once.
-#[derive(Debug, Default)]
-pub(super) struct KeptAnswers {
-    answers: Vec<Answer>,
-    heads: AHashMap<u64, (Headers, Arc<HeaderMap>)>,
-    bodies: AHashMap<u64, Bytes>,
-    /// By status, head and body.
-    ids: AHashMap<(u16, u64, u64), AnswerId>,
-    bytes: usize,
-    /// Maximum bytes of heads and bodies that are kept, as far as they are counted.
-    max_bytes: usize,
-}
-
-impl KeptAnswers {
-    /// What a head takes, beside its texts, for each field.
-    const FIELD: usize = 96;
-    /// What an answer takes, beside its head and the text of its body.
-    const ANSWER: usize = 200;
-
-    pub(super) fn new(max_bytes: usize) -> Self {
-        Self { max_bytes, ..Self::default() }
-    }
-
-    /// Where the answer is kept; `None` if there is no room for it any more.
-    pub(super) fn keep(&mut self, digested: Digested) -> Option<AnswerId> {
-        let Digested { answer: Plain { status, headers, body }, head, body: digest } = digested;
-        // An equal digest is not taken for equality: the writer of a recording writes both.
-        let headers = match self.heads.entry(head) {
-            Entry::Occupied(held) if held.get().0 == headers => Arc::clone(&held.get().1),
-            entry => {
-                let size = |(name, value): (&HeaderName, &HeaderValue)| name.as_str().len() + value.len() + Self::FIELD;
-                self.bytes += headers.iter().map(size).sum::<usize>();
-                let ready = Arc::new(laid_out(&headers));
-                Arc::clone(&entry.insert_entry((headers, ready)).get().1)
-            }
-        };
-        let body = body.map(|body| match self.bodies.entry(digest) {
-            Entry::Occupied(held) if *held.get() == body => held.get().clone(),
-            entry => {
-                self.bytes += body.len();
-                entry.insert_entry(body).get().clone()
-            }
-        });
-        if self.is_full() {
-            return None;
-        }
-        let key = (status, head, digest);
-        let same = |held: &Answer| Arc::ptr_eq(&held.headers, &headers) && held.body == body;
-        if let Some(id) = self.ids.get(&key).filter(|id| same(self.get(**id))) {
-            return Some(*id);
-        }
-        self.bytes += Self::ANSWER;
-        self.answers.push(Answer::new(status, headers, body));
-        let id = NonZero::new(u32::try_from(self.answers.len()).ok()?)?;
-        self.ids.insert(key, id);
-        Some(id)
-    }
-
-    /// An answer that is kept.
-    pub(super) fn get(&self, id: AnswerId) -> &Answer {
-        &self.answers[id.get() as usize - 1]
-    }
-
-    /// No further answer comes.
-    pub(super) fn complete(&mut self) {
-        *self = Self { answers: std::mem::take(&mut self.answers), ..Self::default() };
-    }
-
-    /// Whether there is no room for any further answer.
-    pub(super) fn is_full(&self) -> bool {
-        self.bytes > self.max_bytes
-    }
 }
 
 /// Why an exchange is never served; `None` if it can be. `failure` says why it is not whole, `is_own` that contrail
@@ -235,7 +133,7 @@ pub(super) fn advice(exchange: &Exchange) -> &'static str {
 ///
 /// Hop-by-hop fields and the content coding are gone (bodies are kept decoded, where they can be), `Content-Length` is
 /// fresh.
-pub(super) fn answer(exchange: &Exchange) -> Option<Plain> {
+pub(super) fn answer(exchange: &Exchange) -> Option<Answer> {
     let response = exchange.response.as_ref()?;
     let named: Vec<String> = response
         .headers
@@ -263,5 +161,5 @@ pub(super) fn answer(exchange: &Exchange) -> Option<Plain> {
         headers.append(header::CONTENT_LENGTH, HeaderValue::from_static("0"));
     }
     let body = (!bodiless).then(|| response.body.content.clone());
-    Some(Plain { status: response.status, headers, body })
+    Some(Answer::new(response.status, Arc::new(laid_out(&headers)), body))
 }

@@ -505,10 +505,3 @@ fn a_recording_replays_as_itself_or_says_which_exchange_does_not() {
     let instead: Vec<&str> = unproven.iter().map(|one| one.instead.as_str()).collect();
     assert_eq!(instead, ["it gets the answer of a.har entry 1", "there is no answer left for it"]);
 }
-
-#[test]
-fn a_recorded_exchange_takes_few_bytes() {
-    use super::index::RecordedExchange;
-    // A million of them are to fit in 300 MB, answers of 48 MB included.
-    assert_eq!(size_of::<RecordedExchange>(), 56);
-}
