@@ -1,11 +1,11 @@
 //! A `contrail` that the demo runs beside itself: the same program, in a process of its own.
 
 use std::{
-    ffi::OsStr,
+    ffi::{OsStr, OsString},
     fs::File,
     io::Write as _,
     path::Path,
-    process::{Output, Stdio},
+    process::Stdio,
     time::Duration,
 };
 
@@ -13,6 +13,7 @@ use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
 };
+use serde_json::Value;
 use tokio::{
     io::{AsyncBufReadExt as _, BufReader, Lines},
     process::{Child, ChildStderr, Command},
@@ -45,13 +46,15 @@ fn name(arguments: &[impl AsRef<OsStr>]) -> String {
     arguments.first().map(|name| name.as_ref().to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// Runs `contrail` with these arguments to its end.
-pub(super) async fn run(folder: &Path, arguments: &[impl AsRef<OsStr>]) -> Result<Output, Failure> {
-    let output = command(folder)?.args(arguments).output();
-    match tokio::time::timeout(PATIENCE, output).await {
-        Ok(output) => Ok(output?),
-        Err(_) => Err(format!("`contrail {}` did not end", name(arguments)).into()),
-    }
+/// Runs `contrail verify` on the fixture: its report, which is kept in a file, too, and its exit status.
+pub(super) async fn verify(folder: &Path, options: &[OsString]) -> Result<(Value, Option<i32>), Failure> {
+    let output = command(folder)?.args(["verify", FIXTURE, "--format", "json"]).args(options).output();
+    let output = tokio::time::timeout(PATIENCE, output).await.map_err(|_| "`contrail verify` did not end")??;
+    private_file(&folder.join("verify.json"), true)?.write_all(&output.stdout)?;
+    let report = serde_json::from_slice(&output.stdout).map_err(|error| {
+        format!("`contrail verify` gave no report ({error}): {}", String::from_utf8_lossy(&output.stderr))
+    })?;
+    Ok((report, output.status.code()))
 }
 
 /// A server that runs until it is stopped. Dropped, it is killed.

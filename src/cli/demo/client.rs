@@ -76,7 +76,7 @@ impl<'a> Client<'a> {
             }
             (None, None) => String::new(),
         };
-        let reply = self.send(request.body(Full::new(Bytes::from(body)))?).await?;
+        let reply = send(self.address, request.body(Full::new(Bytes::from(body)))?).await?;
         let answer = reply.json();
         if let (Some(client), Some(token)) = (step.asks_token, answer["access_token"].as_str()) {
             self.tokens.insert(client, token.to_owned());
@@ -86,21 +86,22 @@ impl<'a> Client<'a> {
         }
         Ok(reply)
     }
+}
 
-    async fn send(&self, request: Request<Full<Bytes>>) -> Result<Reply, Failure> {
-        let stream = TcpStream::connect(self.address).await?;
-        let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
-        let connection = tokio::spawn(connection);
-        let (parts, mut rest) = sender.send_request(request).await?.into_parts();
-        let (mut body, mut whole) = (Vec::new(), true);
-        while let Some(frame) = rest.frame().await {
-            match frame {
-                Ok(frame) => body.extend_from_slice(frame.data_ref().map_or(&[], |data| data)),
-                Err(_) => whole = false,
-            }
+/// Sends a request to the server at `address` on a connection of its own.
+pub(super) async fn send(address: &str, request: Request<Full<Bytes>>) -> Result<Reply, Failure> {
+    let stream = TcpStream::connect(address).await?;
+    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
+    let connection = tokio::spawn(connection);
+    let (parts, mut rest) = sender.send_request(request).await?.into_parts();
+    let (mut body, mut whole) = (Vec::new(), true);
+    while let Some(frame) = rest.frame().await {
+        match frame {
+            Ok(frame) => body.extend_from_slice(frame.data_ref().map_or(&[], |data| data)),
+            Err(_) => whole = false,
         }
-        connection.abort();
-        let media = parts.headers.get(header::CONTENT_TYPE).and_then(|media| media.to_str().ok()).map(str::to_owned);
-        Ok(Reply { status: parts.status.as_u16(), media, body: body.into(), whole })
     }
+    connection.abort();
+    let media = parts.headers.get(header::CONTENT_TYPE).and_then(|media| media.to_str().ok()).map(str::to_owned);
+    Ok(Reply { status: parts.status.as_u16(), media, body: body.into(), whole })
 }

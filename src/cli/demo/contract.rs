@@ -1,31 +1,22 @@
 //! `contrail demo --contract`: a request for every operation of any contract, against its mock.
 
-use std::{ffi::OsString, io::Write as _, path::Path, sync::Arc};
+use std::{ffi::OsString, path::Path, sync::Arc};
 
-use bytes::Bytes;
 use contrail_exchange::plural::plural;
 use contrail_sandbox::{
     self as sandbox,
     mock::{Mock, Sample},
 };
 use http::header;
-use http_body_util::{BodyExt as _, Full};
-use hyper::client::conn::http1;
-use hyper_util::rt::TokioIo;
-use serde_json::Value;
-use tokio::{
-    net::{TcpListener, TcpStream},
-    sync::oneshot,
-};
+use http_body_util::Full;
+use tokio::{net::TcpListener, sync::oneshot};
 
 use super::{
     child::{self, FIXTURE, Server, next_exchange, shown},
+    client,
     screen::Screen,
 };
-use crate::cli::{ContractArgs, Failure, printer::private_file};
-
-/// An answer: status and body.
-type Reply = (u16, Bytes);
+use crate::cli::{ContractArgs, Failure};
 
 /// Runs the demo, and gives the options that name the contract to other commands; `None` where it recorded nothing.
 pub(super) async fn demo(
@@ -85,7 +76,7 @@ async fn record<'s>(
     options: &[OsString],
     samples: &'s [(String, Option<Sample>)],
     screen: &mut Screen,
-) -> Result<Vec<(&'s Sample, Reply)>, Failure> {
+) -> Result<Vec<(&'s Sample, u16)>, Failure> {
     let fixed = ["record", "--upstream", upstream, "--out", FIXTURE, "--listen", "127.0.0.1:0", "--format", "json"];
     let arguments = arguments(&fixed, options);
     let mut proxy = Server::start(folder, &arguments, &folder.join("record.log")).await?;
@@ -98,13 +89,13 @@ async fn record<'s>(
             without += 1;
             continue;
         };
-        let reply = send(&address, sample).await?;
+        let status = send(&address, sample).await?;
         let live = next_exchange(&mut proxy).await?;
         let violations: Vec<&str> = live.violations().collect();
         if !violations.is_empty() {
-            screen.check(false, &format!("{operation}: status {}, {}", reply.0, violations.join(", ")))?;
+            screen.check(false, &format!("{operation}: status {status}, {}", violations.join(", ")))?;
         }
-        if reply.0 == 501 {
+        if status == 501 {
             screen.omit(&format!("{operation}: contrail found no conforming answer; the mock answers 501"))?;
             without += 1;
         } else if live.rules.is_empty() {
@@ -112,7 +103,7 @@ async fn record<'s>(
         } else {
             with_gaps += 1;
         }
-        recorded.push((sample, reply));
+        recorded.push((sample, status));
     }
     let (_, status) = proxy.stop().await?;
     // A recording of nothing is none.
@@ -127,15 +118,10 @@ async fn record<'s>(
 
 async fn verify(folder: &Path, options: &[OsString], count: usize, screen: &mut Screen) -> Result<(), Failure> {
     screen.print(&format!("\n$ contrail verify {FIXTURE} --contract …\n"))?;
-    let arguments = arguments(&["verify", FIXTURE, "--format", "json"], options);
-    let output = child::run(folder, &arguments).await?;
-    private_file(&folder.join("verify.json"), true)?.write_all(&output.stdout)?;
-    let report: Value = serde_json::from_slice(&output.stdout).map_err(|error| {
-        format!("`contrail verify` gave no report ({error}): {}", String::from_utf8_lossy(&output.stderr))
-    })?;
+    let (report, status) = child::verify(folder, options).await?;
     let summary = &report["summary"];
     screen.check(
-        output.status.code() == Some(0) && summary["exchanges"] == count,
+        status == Some(0) && summary["exchanges"] == count,
         &format!(
             "{}: {} conform, {} with gaps, {} violate",
             plural(summary["exchanges"].as_u64().unwrap_or_default(), "exchange"),
@@ -149,7 +135,7 @@ async fn verify(folder: &Path, options: &[OsString], count: usize, screen: &mut 
 async fn replay(
     folder: &Path,
     options: &[OsString],
-    recorded: &[(&Sample, Reply)],
+    recorded: &[(&Sample, u16)],
     screen: &mut Screen,
 ) -> Result<(), Failure> {
     screen.print(&format!("\n$ contrail replay {FIXTURE} --contract …\n"))?;
@@ -157,12 +143,12 @@ async fn replay(
     let server = Server::start(folder, &arguments, &folder.join("replay.log")).await?;
     let address = server.address.clone();
     let mut same = 0;
-    for (sample, reply) in recorded {
+    for (sample, status) in recorded {
         let again = send(&address, sample).await?;
-        if again.0 == reply.0 {
+        if again == *status {
             same += 1;
         } else {
-            screen.check(false, &format!("{}: recorded {}, replayed {}", sample.operation, reply.0, again.0))?;
+            screen.check(false, &format!("{}: recorded {status}, replayed {again}", sample.operation))?;
         }
     }
     let (_, status) = server.stop().await?;
@@ -173,18 +159,11 @@ async fn replay(
     screen.print("")
 }
 
-async fn send(address: &str, sample: &Sample) -> Result<Reply, Failure> {
-    let stream = TcpStream::connect(address).await?;
-    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
-    let serving = tokio::spawn(connection);
+/// The status that a request gets.
+async fn send(address: &str, sample: &Sample) -> Result<u16, Failure> {
     let mut request = http::Request::builder().method(&sample.method).uri(&sample.target).header(header::HOST, address);
     for (name, value) in &sample.headers {
         request = request.header(name, value);
     }
-    let response = sender.send_request(request.body(Full::new(sample.body.clone()))?).await?;
-    let status = response.status().as_u16();
-    let body = response.into_body().collect().await?.to_bytes();
-    drop(sender);
-    let _ = serving.await;
-    Ok((status, body))
+    Ok(client::send(address, request.body(Full::new(sample.body.clone()))?).await?.status)
 }

@@ -4,7 +4,6 @@ use std::{
     collections::HashMap,
     ffi::OsStr,
     fs,
-    io::Write as _,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -20,7 +19,7 @@ use super::{
     screen::Screen,
     script::{self, Act, Step},
 };
-use crate::cli::{Failure, printer::private_file};
+use crate::cli::Failure;
 
 /// A step's expected result, and its real one.
 #[derive(Debug)]
@@ -134,11 +133,7 @@ fn exposed(folder: &Path, secrets: &[String]) -> Result<Option<PathBuf>, Failure
 /// Checks the recording, and that it gives what was given live.
 async fn verify(folder: &Path, results: &[StepResult], screen: &mut Screen) -> Result<(), Failure> {
     screen.print(&format!("\n$ contrail verify {FIXTURE}\n"))?;
-    let output = child::run(folder, &["verify", FIXTURE, "--format", "json"]).await?;
-    private_file(&folder.join("verify.json"), true)?.write_all(&output.stdout)?;
-    let report: Value = serde_json::from_slice(&output.stdout).map_err(|error| {
-        format!("`contrail verify` gave no report ({error}): {}", String::from_utf8_lossy(&output.stderr))
-    })?;
+    let (report, status) = child::verify(folder, &[]).await?;
     let mut found: Vec<Line> = report["exchanges"].as_array().into_iter().flatten().filter_map(Line::read).collect();
     let mut live: Vec<Line> = results.iter().map(|result| result.live.clone()).collect();
     found.sort();
@@ -166,13 +161,13 @@ async fn verify(folder: &Path, results: &[StepResult], screen: &mut Screen) -> R
     }
     let summary = &report["summary"];
     screen.check(
-        output.status.code() == Some(1),
+        status == Some(1),
         &format!(
             "{} conform, {} with gaps, {} violate; exit status {}",
             summary["conforms"],
             summary["gap"],
             summary["violates"],
-            shown(output.status.code())
+            shown(status)
         ),
     )
 }
