@@ -370,57 +370,22 @@ fn object(outcome: &Outcome, dropped: u64, rows: &Rows, next: Option<&str>) -> M
     put("conforms", tally.conforms.into());
     put("gap", tally.gap.into());
     put("violates", tally.violates.into());
-    put("misses", counts.misses.into());
     if run.unused.is_some() {
         put("recorded", json!(tally.recorded));
     }
     put("operations", json!(tally.operations()));
-    put(
-        "rules",
-        tally.by_rule().map(|(rule, count)| (rule.id().to_owned(), Value::from(count))).collect::<Map<_, _>>().into(),
-    );
-    put(
-        "unchecked",
-        tally
-            .unchecked()
-            .map(|(aspect, count, _)| (aspect.to_owned(), Value::from(count)))
-            .collect::<Map<_, _>>()
-            .into(),
-    );
+    let rules = tally.by_rule().map(|(rule, count)| (rule.id().to_owned(), Value::from(count)));
+    put("rules", rules.collect::<Map<_, _>>().into());
+    let unchecked = tally.unchecked().map(|(aspect, count, _)| (aspect.to_owned(), Value::from(count)));
+    put("unchecked", unchecked.collect::<Map<_, _>>().into());
     put("secrets", json!(outcome.secrets.secrets));
     put("personal", json!(outcome.secrets.personal));
     put("forgotten", outcome.secrets.forgotten.into());
-    put("withheld", counts.withheld.into());
-    put("left_out", counts.left_out.into());
-    put("incomplete", counts.incomplete.into());
-    put("retried", counts.retried.into());
-    put("upstream_named", counts.upstream_named.into());
-    put("unjudged", counts.unjudged.into());
-    put("unredacted", counts.unredacted.into());
-    put("answered_by_contrail", json!(counts.answered));
-    put("turned_away", json!(counts.turned_away));
+    for (name, value) in json!(counts).as_object().into_iter().flatten() {
+        put(name, value.clone());
+    }
     put("denied", json!(run.denied().collect::<Vec<_>>()));
-    put("unwritten", counts.unwritten.into());
-    put("journal_error", json!(counts.journal_error));
-    put("head_error", json!(counts.head_error));
-    put("trail_error", json!(counts.trail_error));
-    put("reread_error", json!(counts.reread_error));
-    put("late", counts.late.into());
     put("lines_dropped", dropped.into());
-    put("spans_dropped", counts.spans_dropped.into());
-    put("spans_too_large", counts.spans_too_large.into());
-    put("spans_rejected", counts.spans_rejected.into());
-    let queue = &counts.queue;
-    put(
-        "journal_queue",
-        json!({
-            "most_bytes": queue.most_bytes,
-            "most_exchanges": queue.most_exchanges,
-            "slowest_ms": u64::try_from(queue.slowest.as_millis()).unwrap_or(u64::MAX),
-            "writes": queue.writes,
-            "syncs": queue.syncs,
-        }),
-    );
     for (name, value) in rows {
         put(name, value.clone());
     }

@@ -4,11 +4,13 @@ use std::{collections::BTreeMap, time::Duration};
 
 use contrail_exchange::{Exchange, Presence};
 use contrail_proxy::upstream::AnswerMeta;
+use serde::{Serialize, Serializer};
 
-/// What a pipeline counted besides the verdicts.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// What a pipeline counted besides the verdicts, as the JSON summary has it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// Exchanges that were judged.
+    #[serde(skip)]
     pub exchanges: u64,
     /// Exchanges outside `--only`, or inside `--exclude`: forwarded, neither judged nor recorded.
     pub left_out: u64,
@@ -21,10 +23,13 @@ pub struct Counts {
     /// Bodies that are withheld: contrail cannot decode or parse them, and so cannot locate their secrets.
     pub withheld: u64,
     /// Bodies of which only a part was captured; redaction drops that part.
+    #[serde(skip)]
     pub cut: u64,
     /// Requests that contrail answered itself, by the value of `Contrail-Answer`.
+    #[serde(rename = "answered_by_contrail")]
     pub answered: BTreeMap<String, u64>,
     /// Exchanges without a lasting answer: none came, or 429.
+    #[serde(skip)]
     pub without_answer: u64,
     /// Requests that were sent twice.
     pub retried: u64,
@@ -53,22 +58,28 @@ pub struct Counts {
     /// Spans that the receiver of `--otlp` refused.
     pub spans_rejected: u64,
     /// How the journal kept up.
+    #[serde(rename = "journal_queue")]
     pub queue: Queue,
 }
 
 /// How the journal kept up with the traffic.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Queue {
     /// Maximum bytes that waited to be written.
     pub most_bytes: usize,
     /// Maximum exchanges that waited to be written or synced.
     pub most_exchanges: usize,
     /// The longest that one write or sync took.
+    #[serde(rename = "slowest_ms", serialize_with = "millis")]
     pub slowest: Duration,
     /// Writes.
     pub writes: u64,
     /// Syncs.
     pub syncs: u64,
+}
+
+fn millis<S: Serializer>(time: &Duration, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_u64(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
 }
 
 impl Counts {

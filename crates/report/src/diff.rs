@@ -22,7 +22,7 @@ use contrail_exchange::{
 use contrail_recording::Identity;
 use contrail_redact::{JudgedExchange, Redacted};
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{
     Cited, Exit, Reason, ReportFormat, Title, Unread,
@@ -388,12 +388,14 @@ impl Comparison {
 
     /// For machines: every operation with every pair that differs.
     fn json(&self, names: [&str; 2], to: &mut dyn Write) -> io::Result<()> {
-        let operations = self.operations.iter().map(|(name, operation)| {
-            let mut operation = json!(operation);
-            operation["operation"] = json!(name);
-            operation
-        });
-        let operations: Vec<Value> = operations.collect();
+        #[derive(Serialize)]
+        struct Listed<'a> {
+            operation: &'a String,
+            #[serde(flatten)]
+            differences: &'a Operation,
+        }
+        let listed = |(name, differences)| Listed { operation: name, differences };
+        let operations: Vec<Listed<'_>> = self.operations.iter().map(listed).collect();
         let document = json!({
             "a": names[0],
             "b": names[1],
