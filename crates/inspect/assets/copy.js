@@ -1,0 +1,68 @@
+// The clipboard, a dialog where the browser refuses it, and downloads.
+
+import { button, byId, el, fill } from "./dom.js";
+
+/** @type {number | undefined} */
+let fading;
+
+/** Says a sentence, on the screen and to a screen reader. @param {string} sentence */
+export function say(sentence) {
+  const at = byId("say");
+  at.textContent = sentence;
+  at.hidden = false;
+  clearTimeout(fading);
+  fading = setTimeout(() => {
+    at.hidden = true;
+  }, 4_000);
+}
+
+/** Copies a text. @param {string} text @param {string} what as it is said: `the command` */
+export async function copy(text, what) {
+  try {
+    await navigator.clipboard.writeText(text);
+    say(`Copied ${what}`);
+  } catch {
+    // No secure context, or refused: the person copies the selected text.
+    showText(text, what);
+  }
+}
+
+/** @param {string} text @param {string} what */
+function showText(text, what) {
+  const field = /** @type {HTMLTextAreaElement} */ (
+    el("textarea", { readonly: true, rows: 12, spellcheck: "false", "aria-label": what })
+  );
+  field.value = text;
+  openDialog(
+    `Copy ${what}`,
+    el("p.dim", {}, "The browser does not let the page copy. The text is selected: press Ctrl-C or Cmd-C."),
+    field,
+  );
+  field.select();
+}
+
+/** Opens the dialog. @param {string} title @param {...import("./dom.js").Child} children */
+export function openDialog(title, ...children) {
+  const dialog = /** @type {HTMLDialogElement} */ (byId("dialog"));
+  fill(
+    dialog,
+    el("h2", { id: "dialog-title" }, title),
+    ...children,
+    el("p.end", {}, button("Close", () => dialog.close(), { key: "Esc" })),
+  );
+  if (!dialog.open) dialog.showModal();
+}
+
+/** Saves what the server gave. @param {string} name @param {string} text */
+export function download(name, text) {
+  const url = URL.createObjectURL(new Blob([text], { type: "application/octet-stream" }));
+  const anchor = el("a", { href: url, download: name });
+  anchor.click();
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+  say(`Saved ${name}`);
+}
+
+/** A button that copies, which shows beside what it copies. @param {string} text @param {string} what */
+export function copyButton(text, what) {
+  return button("Copy", () => void copy(text, what), { class: "copy", "aria-label": `Copy ${what}` });
+}

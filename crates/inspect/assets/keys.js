@@ -1,0 +1,98 @@
+// Single keys. They work while no field has the focus, can be switched off, and leave Ctrl and Cmd to the browser.
+
+import { el, kbd, remember, remembered } from "./dom.js";
+import { openDialog, say } from "./copy.js";
+
+/** @type {[string, string][]} */
+const HELP = [
+  ["j k ↓ ↑", "next, previous exchange"],
+  ["n N", "next, previous finding of the list"],
+  ["Home End PgUp PgDn", "through the list; End follows what comes"],
+  ["Enter →", "into the exchange"],
+  ["Esc ←", "back, close, leave the field"],
+  ["/", "filter"],
+  ["b", "filter by the text of bodies"],
+  ["\\", "filter off and on"],
+  ["r q t w", "response, request, token, raw"],
+  ["v", "next view of the body"],
+  ["p", "copy the pointer of the chosen line"],
+  ["c s y", "copy as curl, save HAR, copy a reference"],
+  ["o", "all exchanges of the same operation"],
+  ["a", "pause the page, and go on"],
+  ["x", "hide what is older than now"],
+  ["g, then e f m o c r", "go to Exchanges, Findings, Misses, Operations, Callers, Run"],
+  ["?", "these keys"],
+];
+
+/** What a key does. A value of `false` says that it did nothing here.
+ * @typedef {Record<string, () => void | false>} Actions */
+
+const SECOND_MS = 1_500;
+
+/** @param {Actions} actions by `KeyboardEvent.key`; `g e` is one key after another */
+export function listen(actions) {
+  let first = "";
+  /** @type {number | undefined} */
+  let forget;
+  document.addEventListener("keydown", (event) => {
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+    const target = event.target instanceof Element ? event.target : null;
+    if (target?.closest("input:not([type=checkbox]), textarea, select, dialog")) return;
+    const letter = event.key.length === 1;
+    if (letter && remembered().letters === false) return;
+    // A button that has the focus takes Enter and the space bar itself.
+    if ((event.key === "Enter" || event.key === " ") && target?.closest("button, a, summary, input")) return;
+    const key = first ? `${first} ${event.key}` : event.key;
+    clearTimeout(forget);
+    first = "";
+    if (key === "g") {
+      first = "g";
+      forget = setTimeout(() => {
+        first = "";
+      }, SECOND_MS);
+      return;
+    }
+    const action = Object.hasOwn(actions, key) ? actions[key] : undefined;
+    if (action && action() !== false) event.preventDefault();
+  });
+}
+
+export function showHelp() {
+  const letters = /** @type {HTMLInputElement} */ (
+    el("input", {
+      type: "checkbox",
+      checked: remembered().letters !== false,
+      onchange: () => {
+        remember({ letters: letters.checked });
+        say(letters.checked ? "Single keys are on" : "Single keys are off");
+      },
+    })
+  );
+  openDialog(
+    "Keys",
+    el(
+      "table.keys",
+      {},
+      el(
+        "tbody",
+        {},
+        HELP.map(([keys, what]) =>
+          el(
+            "tr",
+            {},
+            el("td", {}, keys.split(" ").flatMap((key) => [key.endsWith(",") || key === "then" ? key : named(key), " "])),
+            el("td", {}, what),
+          ),
+        ),
+      ),
+    ),
+    el("p", {}, el("label", {}, letters, " Single letters are keys")),
+  );
+}
+
+/** @param {string} key */
+function named(key) {
+  const element = kbd(key);
+  element.removeAttribute("aria-hidden");
+  return element;
+}

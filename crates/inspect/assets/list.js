@@ -1,0 +1,447 @@
+// The list: a window on the rows that the server has for a query. It keeps few of them, and never moves by itself
+// under a reader.
+
+import * as api from "./api.js";
+import { bytes, duration, el, number, signOf } from "./dom.js";
+import { Window } from "./window.js";
+
+/** Rows that are kept. */
+const KEPT = 2_000;
+/** Rows that are asked for at once, at least. */
+const BATCH = 100;
+/** While somebody drags the scroll bar, the rows under it are asked for when it rests this long. */
+const RESTS_MS = 60;
+const GREY_MS = 150;
+
+const COLUMNS = [
+  { name: "", sort: "verdict", class: "sign", title: "Verdict" },
+  { name: "Method", sort: "method", class: "method" },
+  { name: "Status", sort: "status", class: "status n" },
+  { name: "Operation", sort: "operation", class: "operation" },
+  { name: "Path, or first finding", sort: "path", class: "path" },
+  { name: "Client", sort: "client", class: "client" },
+  { name: "Size", sort: "size", class: "size n" },
+  { name: "Took", sort: "took", class: "took n" },
+];
+
+/**
+ * @typedef {object} Page what the list asks of the page around it
+ * @property {(n: number) => void} open
+ * @property {(sort: string) => void} sort
+ * @property {(answer: api.Rows) => void} answered
+ * @property {(error: unknown) => void} failed
+ */
+
+export class List {
+  /** @type {Map<number, api.Row>} */
+  #cache = new Map();
+  #query = "";
+  #sort = "";
+  #live = true;
+  /** @type {AbortController | null} */
+  #asking = null;
+  /** @type {[number, number]} */
+  #asked = [0, 0];
+  /** @type {number | undefined} */
+  #timer;
+  #lastTop = 0;
+  /** Exchanges that there are, and those that the list was told to show. */
+  #head = 0;
+  #size = 0;
+  #known = false;
+
+  /** @param {HTMLElement} at @param {Page} page */
+  constructor(at, page) {
+    this.page = page;
+    this.following = true;
+    this.paused = false;
+    /** @type {number | null} */
+    this.selected = null;
+    /** @type {number | null} */
+    this.index = null;
+    this.head = el("div.grid-head", { role: "row", "aria-rowindex": 1 });
+    this.spacer = el("div.spacer", { role: "rowgroup" });
+    this.rows = el(
+      "div.rows",
+      { id: "rows", tabindex: 0, role: "grid", "aria-label": "Exchanges", "aria-colcount": COLUMNS.length },
+      el("div.head-group", { role: "rowgroup" }, this.head),
+      this.spacer,
+    );
+    this.newer = el("button.newer", { type: "button", hidden: true, onclick: () => this.newest() });
+    at.replaceChildren(this.rows, this.newer);
+    this.window = new Window(this.rows, this.spacer, {
+      make: () => this.#make(),
+      put: (row, index) => this.#put(row, index),
+      drawn: (first, last) => this.#drawn(first, last),
+    });
+    this.rows.addEventListener("scroll", () => this.#scrolled(), { passive: true });
+    this.rows.addEventListener("keydown", (event) => this.#key(event));
+    this.spacer.addEventListener("click", (event) => this.#click(event));
+    this.#heads();
+  }
+
+  get size() {
+    return this.#size;
+  }
+
+  /** Another list. @param {string} query @param {string} sort @param {boolean} live */
+  show(query, sort, live) {
+    if (this.#known && query === this.#query && sort === this.#sort) return;
+    const first = !this.#known;
+    this.#query = query;
+    this.#sort = sort;
+    this.#live = live;
+    this.#known = true;
+    this.#cache.clear();
+    this.index = null;
+    this.following = live && sort === "" && (first ? this.selected === null : this.following);
+    this.#heads();
+    this.rows.scrollTop = 0;
+    this.#lastTop = 0;
+    this.#ask(0, BATCH, true);
+  }
+
+  /** There are this many exchanges now. @param {number} head */
+  told(head) {
+    if (head === this.#head || this.paused) return;
+    this.#head = head;
+    if (!this.#known) return;
+    if (this.#sort !== "") {
+      this.#pill();
+    } else if (this.#query === "") {
+      this.#resize(Math.max(head, this.#size));
+    } else if (this.#asking === null) {
+      // How many of the new ones match, only the server knows.
+      this.#ask(this.#size, BATCH, false);
+    }
+  }
+
+  /** Goes on after a pause, or after the connection was lost. @param {number} head */
+  resume(head) {
+    this.#head = -1;
+    this.told(head);
+  }
+
+  /** Everything is asked for again. */
+  reload() {
+    this.#known = false;
+    this.show(this.#query, this.#sort, this.#live);
+  }
+
+  /** To the end, and from there on with what comes; of a sorted list, the list as it is now. */
+  newest() {
+    if (this.#sort !== "") {
+      this.reload();
+      return;
+    }
+    this.following = true;
+    this.window.toEnd();
+    this.#pill();
+    this.rows.focus();
+  }
+
+  /** @param {number} size */
+  #resize(size) {
+    const grew = size > this.#size;
+    this.#size = size;
+    this.rows.setAttribute("aria-rowcount", String(size + 1));
+    this.window.resize(size);
+    if (this.following && grew) this.window.toEnd();
+    this.#pill();
+  }
+
+  #pill() {
+    const more = this.#head - this.#seen();
+    const sorted = this.#sort !== "" && more > 0;
+    this.newer.hidden = !(sorted || (this.#live && this.#sort === "" && !this.following && this.#size > this.window.page));
+    if (this.newer.hidden) return;
+    const text = sorted ? `${number(more)} new: refresh` : more > 0 ? `Newest ↓ ${number(more)} new` : "Newest ↓";
+    if (this.newer.textContent !== text) this.newer.textContent = text;
+  }
+
+  /** The number of exchanges when the end of the list was last on the screen. */
+  #seen() {
+    if (this.following || this.window.atEnd) this.#seenAt = this.#head;
+    return this.#seenAt;
+  }
+  #seenAt = 0;
+
+  #scrolled() {
+    const top = this.rows.scrollTop;
+    if (top < this.#lastTop - 1) this.following = false;
+    else if (this.#live && this.#sort === "" && top > this.#lastTop && this.window.atEnd) this.following = true;
+    this.#lastTop = top;
+    this.#pill();
+  }
+
+  /** @param {number} first @param {number} last */
+  #drawn(first, last) {
+    let from = first;
+    while (from < last && this.#cache.has(from)) from += 1;
+    if (from >= last) return;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#need(first, last), this.#asking ? RESTS_MS : 0);
+  }
+
+  /** Asks for rows of the screen that are missing. @param {number} first @param {number} last */
+  #need(first, last) {
+    let from = first;
+    while (from < last && this.#cache.has(from)) from += 1;
+    if (from >= last) return;
+    if (this.#asking && from >= this.#asked[0] && last <= this.#asked[1]) return;
+    this.#ask(Math.max(0, from - (BATCH - (last - first)) / 2), BATCH, false);
+  }
+
+  /** @param {number} from @param {number} count @param {boolean} anew */
+  async #ask(from, count, anew) {
+    const start = Math.max(0, Math.floor(from));
+    this.#asking?.abort();
+    const asking = new AbortController();
+    this.#asking = asking;
+    this.#asked = [start, start + count];
+    const grey = setTimeout(() => this.rows.classList.add("waiting"), GREY_MS);
+    try {
+      const query = { q: this.#query, sort: this.#sort, from: start, count };
+      /** @type {api.Rows} */
+      const answer = await api.get("exchanges", query, asking.signal);
+      if (answer.error) {
+        // The last good result stays.
+        this.page.answered(answer);
+        return;
+      }
+      if (anew) {
+        this.#cache.clear();
+        this.#size = 0;
+        this.#head = Math.max(this.#head, answer.n);
+        this.#seenAt = answer.n;
+      }
+      answer.rows.forEach((row, i) => this.#cache.set(answer.from + i, row));
+      this.#forget();
+      this.page.answered(answer);
+      this.#asking = null;
+      this.#resize(this.paused && !anew ? this.#size : Math.max(answer.size, anew ? 0 : this.#size));
+      if (anew) {
+        if (this.following) this.window.toEnd();
+        this.window.redraw();
+        if (this.selected !== null) void this.reveal(this.selected);
+      } else {
+        this.window.refill();
+      }
+    } catch (error) {
+      if (!asking.signal.aborted) this.page.failed(error);
+    } finally {
+      clearTimeout(grey);
+      if (this.#asking === asking) this.#asking = null;
+      if (this.#asking === null) this.rows.classList.remove("waiting");
+    }
+  }
+
+  /** Rows far from the screen are forgotten. */
+  #forget() {
+    if (this.#cache.size <= KEPT) return;
+    const middle = this.#asked[0];
+    for (const index of [...this.#cache.keys()]) {
+      if (Math.abs(index - middle) > KEPT / 2) this.#cache.delete(index);
+    }
+  }
+
+  #heads() {
+    this.head.replaceChildren(
+      ...COLUMNS.map((column, i) => {
+        const by = this.#sort.replace(/^-/, "") === column.sort;
+        const down = this.#sort.startsWith("-");
+        const next = !by ? column.sort : down ? "" : `-${column.sort}`;
+        const cell = el("span", {
+          role: "columnheader",
+          "aria-colindex": i + 1,
+          "aria-sort": by ? (down ? "descending" : "ascending") : null,
+        });
+        cell.className = column.class;
+        cell.append(
+          el(
+            "button",
+            {
+              type: "button",
+              title: next === "" ? "in the order of recording" : `sort by ${column.title ?? column.name.toLowerCase()}`,
+              "aria-label": column.title ?? null,
+              onclick: () => this.page.sort(next),
+            },
+            column.name,
+            by ? el("span", { "aria-hidden": "true" }, down ? " ↓" : " ↑") : null,
+          ),
+        );
+        return cell;
+      }),
+    );
+  }
+
+  /** An empty row: scrolling makes no elements. */
+  #make() {
+    const cells = COLUMNS.map((column, i) => {
+      const cell = el("span", { role: "gridcell", "aria-colindex": i + 1 });
+      cell.className = column.class;
+      return cell;
+    });
+    return el("div.row", { role: "row" }, cells);
+  }
+
+  /** @param {HTMLElement} element @param {number} index */
+  #put(element, index) {
+    const row = this.#cache.get(index);
+    const [sign, method, status, operation, path, client, size, took] = /** @type {HTMLElement[]} */ ([
+      ...element.children,
+    ]);
+    if (!sign || !method || !status || !operation || !path || !client || !size || !took) return;
+    element.ariaRowIndex = String(index + 2);
+    element.dataset.index = String(index);
+    if (!row) {
+      element.id = "";
+      element.dataset.verdict = "";
+      element.ariaSelected = "false";
+      delete element.dataset.finding;
+      for (const cell of element.children) cell.textContent = "";
+      sign.ariaLabel = null;
+      operation.textContent = `${number(index)}`;
+      operation.className = "operation dim";
+      return;
+    }
+    const verdict = signOf(row.verdict);
+    element.id = `row-${row.n}`;
+    element.dataset.verdict = row.verdict;
+    element.ariaSelected = String(row.n === this.selected);
+    sign.className = `sign ${verdict.tone}`;
+    sign.textContent = verdict.sign;
+    sign.ariaLabel = verdict.word;
+    method.textContent = row.method;
+    status.textContent = row.status === null ? "–" : String(row.status);
+    operation.textContent = row.operation ?? "undocumented";
+    operation.className = row.operation ? "operation" : "operation gap";
+    operation.title = row.operation ?? "";
+    const { finding } = row;
+    if (finding) {
+      element.dataset.finding = "";
+      const tone = finding.kind === "gap" ? "gap" : "bad";
+      path.textContent = finding.at ? `${finding.rule} at ${finding.at}` : finding.rule;
+      path.className = `path recorded ${tone}`;
+    } else {
+      delete element.dataset.finding;
+      path.textContent = row.path;
+      path.className = "path recorded dim";
+    }
+    path.title = row.path;
+    path.ariaLabel = finding ? `${path.textContent}, ${row.path}` : null;
+    for (const mark of row.marks) path.append(el("i.mark", {}, mark));
+    client.textContent = row.client ?? "";
+    size.textContent = bytes(row.size);
+    took.textContent = row.took === null ? "" : duration(row.took);
+    took.className = row.slow ? "took n slow" : "took n";
+    took.ariaLabel = row.slow ? `${took.textContent}, slow` : null;
+  }
+
+  /** @param {MouseEvent} event */
+  #click(event) {
+    if (!(event.target instanceof Element)) return;
+    const row = /** @type {HTMLElement | null} */ (event.target.closest(".row"));
+    const index = Number(row?.dataset.index ?? -1);
+    if (index >= 0) this.select(index);
+  }
+
+  /** @param {KeyboardEvent} event */
+  #key(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target !== this.rows) return;
+    const now = this.index ?? -1;
+    /** @type {Record<string, number>} */
+    const keys = {
+      ArrowDown: now + 1,
+      ArrowUp: now - 1,
+      PageDown: now + this.window.page,
+      PageUp: now - this.window.page,
+      Home: 0,
+      End: this.#size - 1,
+    };
+    const to = keys[event.key];
+    if (to === undefined) return;
+    event.preventDefault();
+    this.select(to);
+    if (event.key === "End" && this.#live && this.#sort === "") this.following = true;
+  }
+
+  /** The next row, or the one before. @param {number} by */
+  move(by) {
+    if (this.index === null) {
+      // Nothing is selected: begin with what is on the screen.
+      const rows = [...this.spacer.querySelectorAll(".row:not([hidden])")];
+      const indices = rows.map((row) => Number(/** @type {HTMLElement} */ (row).dataset.index)).sort((a, b) => a - b);
+      this.select(by > 0 ? 0 : (indices.at(-1) ?? 0));
+    } else {
+      this.select(this.index + by);
+    }
+  }
+
+  /** @param {number} index */
+  select(index) {
+    if (this.#size === 0) return;
+    const to = Math.max(0, Math.min(this.#size - 1, index));
+    this.following = false;
+    this.index = to;
+    this.window.reveal(to);
+    const row = this.#cache.get(to);
+    if (row) this.#select(row.n);
+    // The row is not here yet: whoever holds a key down passes by, and the last one is opened when it comes.
+    else void this.#openLater(to);
+    this.#pill();
+  }
+
+  /** @param {number} index */
+  async #openLater(index) {
+    try {
+      /** @type {api.Rows} */
+      const answer = await api.get("exchanges", { q: this.#query, sort: this.#sort, from: index, count: 1 });
+      const row = answer.rows[0];
+      if (row && this.index === index) this.#select(row.n);
+    } catch (error) {
+      this.page.failed(error);
+    }
+  }
+
+  /** @param {number} n */
+  #select(n) {
+    this.mark(n);
+    this.page.open(n);
+  }
+
+  /** Shows which row is open. @param {number | null} n */
+  mark(n) {
+    this.selected = n;
+    for (const row of this.spacer.children) row.ariaSelected = String(n !== null && row.id === `row-${n}`);
+    if (n === null) {
+      this.index = null;
+      this.rows.removeAttribute("aria-activedescendant");
+    } else {
+      this.rows.setAttribute("aria-activedescendant", `row-${n}`);
+    }
+  }
+
+  /** Brings an exchange on the screen, if the list has it. @param {number} n */
+  async reveal(n) {
+    this.mark(n);
+    this.following = false;
+    const here = this.index !== null ? this.#cache.get(this.index) : undefined;
+    if (here?.n === n) {
+      this.window.reveal(/** @type {number} */ (this.index));
+      return;
+    }
+    try {
+      /** @type {{ index: number | null }} */
+      const { index } = await api.get("exchanges/at", { q: this.#query, sort: this.#sort, n });
+      if (this.selected !== n) return;
+      this.index = index;
+      if (index === null) return;
+      if (index >= this.#size) this.#resize(index + 1);
+      this.window.reveal(index, this.window.row(index) ? "nearest" : "center");
+      this.#pill();
+    } catch (error) {
+      if (!api.isSilent(error)) this.page.failed(error);
+    }
+  }
+}

@@ -1,0 +1,607 @@
+// The inspector's page: address -> questions to the server -> what is drawn. The server holds the data, and the page
+// holds the screen. No framework and no build: what a reviewer reads here is what runs. Beyond 4,000 lines, or at the
+// first view that has to patch deep state in place, take Preact with `tsc` as the only build.
+
+import * as api from "./api.js";
+import { Detail } from "./detail.js";
+import { copyButton, say } from "./copy.js";
+import { button, byId, counted, el, fill, instant, number, recorded, remember, remembered } from "./dom.js";
+import { Filter } from "./filter.js";
+import * as findings from "./findings.js";
+import * as keys from "./keys.js";
+import { List } from "./list.js";
+import * as misses from "./misses.js";
+import * as route from "./route.js";
+import * as runs from "./run.js";
+import { Stream } from "./stream.js";
+
+const ANNOUNCE_MS = 5_000;
+
+/** @type {Record<string, { name: string, show: null | ((at: HTMLElement, signal: AbortSignal, again: () => void) => Promise<void>) }>} */
+const VIEWS = {
+  exchanges: { name: "Exchanges", show: null },
+  findings: { name: "Findings", show: findings.show },
+  operations: { name: "Operations", show: null },
+  callers: { name: "Callers", show: null },
+  misses: { name: "Misses", show: misses.show },
+  run: { name: "Run", show: runs.show },
+};
+
+/** @type {api.Run} */
+let run;
+/** @type {api.Head} */
+let head;
+/** Where the page stood when it was paused. @type {{ n: number, at: string } | null} */
+let paused = null;
+/** What the announcement of new exchanges counts from. @type {api.Head | null} */
+let announced = null;
+/** @type {number | undefined} */
+let announcing;
+/** @type {AbortController | null} */
+let drawing = null;
+/** The number of exchanges that the drawn view counts. */
+let drawnAt = 0;
+/** @type {number | null} */
+let opened = null;
+
+const narrow = matchMedia("(max-width: 43.75rem)");
+
+const stream = new Stream({
+  head: (now) => told(now),
+  end: (end) => {
+    run.end = end;
+    band("end", "note", endOf(end));
+    drawRun();
+  },
+  moved: () =>
+    band("moved", "note", [
+      "Live updates moved to another tab. ",
+      button("Take them back", () => {
+        band("moved", "note", null);
+        stream.start();
+      }),
+    ]),
+  connected: () => {
+    const was = bands.has("lost");
+    band("lost", "bad", null);
+    drawRun();
+    if (was) list.resume(head.n);
+  },
+  waiting: (seconds) => lost(seconds),
+});
+
+const list = new List(byId("list"), {
+  open: (n) => {
+    const keep = narrow.matches && route.numberOf("n") === null;
+    route.change({ n, finding: null }, { keep });
+  },
+  sort: (sort) => route.change({ sort }, { keep: true }),
+  answered: (answer) => {
+    filter.answered(answer, query() !== "");
+    drawEmpty(answer);
+  },
+  failed: (error) => failed(error),
+});
+
+const detail = new Detail(byId("detail"), {
+  back,
+  filter: (terms) => {
+    route.go(route.link("exchanges", "", { ...route.place().params, q: terms, off: null, sort: null }));
+  },
+  place: (changes) => route.change(changes),
+});
+
+const filter = new Filter({
+  set: (q) => route.change({ q, off: null }, { keep: false }),
+  toggle: toggleFilter,
+  done: () => list.rows.focus(),
+});
+
+// --- the frame ---------------------------------------------------------------------------------------------------
+
+/** @type {Map<string, HTMLElement>} */
+const bands = new Map();
+
+/** Shows a sentence across the page, or takes it away. @param {string} name @param {string} tone
+ * @param {import("./dom.js").Child | import("./dom.js").Child[]} content */
+function band(name, tone, content) {
+  if (content === null) bands.delete(name);
+  else bands.set(name, el(`p.band.${tone}`, {}, content));
+  fill(byId("bands"), ...bands.values());
+}
+
+/** @param {api.End} end */
+function endOf(end) {
+  return [
+    el("strong", {}, `The run ended: exit status ${end.status}`),
+    end.sentences.length > 0 ? `, ${end.sentences.join("; ")}. ` : ". ",
+    end.next ? [recorded(end.next), " ", copyButton(end.next, "the command")] : null,
+  ].flat();
+}
+
+/** @param {number} seconds */
+function lost(seconds) {
+  const since = lostSince ?? new Date().toISOString();
+  lostSince = since;
+  const ended = run.end !== null;
+  band("lost", ended ? "note" : "bad", [
+    ended ? "contrail has ended. " : `No answer since ${instant(since).slice(0, 8)}, trying again in ${seconds} s. `,
+    `What you see is complete up to ${number(head.n)}. `,
+    button("Try now", () => stream.start()),
+  ]);
+  drawRun();
+}
+/** @type {string | null} */
+let lostSince = null;
+
+function drawRun() {
+  const state = bands.has("lost") ? "lost" : run.end ? "ended" : paused ? "paused" : run.live ? "live" : "file";
+  fill(
+    byId("run"),
+    el(`span.dot.${state}`, { "aria-hidden": "true" }),
+    recorded(run.title),
+    el("span.visually-hidden", {}, `, ${state}`),
+  );
+  byId("pause").hidden = !run.live || run.end !== null;
+  byId("pause").setAttribute("aria-pressed", String(paused !== null));
+}
+
+function drawCounts() {
+  const { counts, in_progress: progress, reading } = head;
+  fill(
+    byId("counts"),
+    reading ? el("span.dim", {}, `read ${Math.floor((100 * reading.read) / Math.max(1, reading.of))} %`) : null,
+    progress > 0 ? el("span.dim", {}, `${number(progress)} in progress`) : null,
+    el("span", {}, number(head.n), el("span.visually-hidden", {}, " exchanges")),
+    count("bad", "✕", counts.violates, "violate"),
+    count("gap", "◇", counts.gap, "with gaps"),
+    counts.miss > 0 ? count("bad", "∅", counts.miss, "missed") : null,
+  );
+}
+
+/** @param {string} tone @param {string} sign @param {number} value @param {string} word */
+const count = (tone, sign, value, word) =>
+  el(
+    `span.${value > 0 ? tone : "dim"}`,
+    {},
+    el("span", { "aria-hidden": "true" }, `${sign} `),
+    number(value),
+    el("span.visually-hidden", {}, ` ${word}`),
+  );
+
+/** @param {string} current */
+function drawViews(current) {
+  const views = run.views.filter((name) => name in VIEWS);
+  fill(
+    byId("views"),
+    views.map((name) => {
+      const { q } = name === "exchanges" ? route.place().params : {};
+      const missed = name === "misses" && head.counts.miss > 0 ? el("b.bad", {}, number(head.counts.miss)) : null;
+      return el(
+        "a",
+        { href: route.link(name, "", { q }), "aria-current": name === current ? "page" : null },
+        VIEWS[name]?.name,
+        missed ? " " : null,
+        missed,
+      );
+    }),
+  );
+}
+
+// --- what the server tells ---------------------------------------------------------------------------------------
+
+/** @param {api.Head} now */
+function told(now) {
+  head = now;
+  lostSince = null;
+  drawCounts();
+  if (paused) {
+    drawPaused();
+    return;
+  }
+  list.told(now.n);
+  if (drawnAt !== 0 && now.n > drawnAt) drawStale();
+  announce();
+}
+
+/** New exchanges are announced in one sentence at a time, and never per row. */
+function announce() {
+  if (!announced) {
+    announced = head;
+    return;
+  }
+  if (announcing !== undefined || head.n === announced.n) return;
+  announcing = setTimeout(() => {
+    announcing = undefined;
+    const before = announced ?? head;
+    announced = head;
+    const violate = head.counts.violates - before.counts.violates;
+    const fresh = counted(head.n - before.n, "new exchange");
+    byId("live").textContent = violate > 0 ? `${fresh}, ${violate} violate` : fresh;
+  }, ANNOUNCE_MS);
+}
+
+function drawPaused() {
+  if (!paused) {
+    band("paused", "note", null);
+    return;
+  }
+  const since = head.n - paused.n;
+  band("paused", "note", [
+    `Paused at ${instant(paused.at).slice(0, 8)}. contrail still records; ${counted(since, "exchange")} since. `,
+    button("Resume", togglePause, { key: "a" }),
+  ]);
+}
+
+function togglePause() {
+  if (!run.live || run.end) return;
+  paused = paused ? null : { n: head.n, at: new Date().toISOString() };
+  list.paused = paused !== null;
+  drawPaused();
+  drawRun();
+  if (!paused) list.resume(head.n);
+  say(paused ? "Paused. contrail still records." : "Live again");
+}
+
+/** @param {unknown} error */
+function failed(error) {
+  if (api.isSilent(error)) return;
+  if (error instanceof api.Refused && error.status === 400) filter.error({ at: error.at, message: error.message });
+  else say(api.sentenceOf(error));
+}
+
+// --- exchanges ---------------------------------------------------------------------------------------------------
+
+/** The filter in force. */
+function query() {
+  const { q = "", off } = route.place().params;
+  return off ? "" : q;
+}
+
+function toggleFilter() {
+  const { q, off } = route.place().params;
+  if (!q) return false;
+  route.change({ off: off ? null : "1" });
+  say(off ? "Filter on" : "Filter off");
+}
+
+/** @param {api.Rows} answer */
+function drawEmpty(answer) {
+  const at = byId("none");
+  at.hidden = answer.size > 0 || answer.error !== null;
+  if (at.hidden) return;
+  if (query() !== "" && answer.n > 0) {
+    fill(
+      at,
+      el("h2", {}, "No match"),
+      el("p", {}, `0 of ${number(answer.n)} match `, recorded(query())),
+      el("p", {}, button("Clear the filter", () => route.change({ q: null, off: null }))),
+    );
+  } else if (run.live) {
+    fill(
+      at,
+      el("h2", {}, "No exchange yet"),
+      run.notes.map((note) => el("p.note", {}, note)),
+      el("p", {}, "Point a client at contrail: the first exchange appears here by itself."),
+      run.listeners.map((listener) => el("p", {}, recorded(listener))),
+      run.variables.length > 0 ? runs.variables(run.variables) : null,
+    );
+  } else {
+    const names = run.sources.map((source) => source.name).join(", ") || run.title;
+    fill(
+      at,
+      el("h2", {}, "No exchange"),
+      el("p", {}, recorded(names), " holds no HTTP exchange."),
+      run.notes.map((note) => el("p", {}, note)),
+    );
+  }
+}
+
+/** @param {boolean} backwards */
+async function nextFinding(backwards) {
+  const n = route.numberOf("n");
+  const { sort = "" } = route.place().params;
+  try {
+    /** @type {{ n: number | null, finding?: number }} */
+    const next = await api.get("exchanges/next", {
+      q: query(),
+      sort,
+      n,
+      finding: n !== null && detail.n === n ? detail.finding : null,
+      back: backwards,
+    });
+    if (next.n === null) say(n === null ? "No finding in this list" : `No ${backwards ? "earlier" : "further"} finding in this list`);
+    else go(next.n, next.finding ?? 0);
+  } catch (error) {
+    failed(error);
+  }
+}
+
+/** @param {number} n @param {number} finding */
+function go(n, finding) {
+  const params = { ...route.place().params, n, finding, side: null };
+  if (route.place().view === "exchanges") route.change({ n, finding, side: null });
+  else route.go(route.link("exchanges", "", params));
+}
+
+/** One step back: out of the detail, or off the exchange. */
+function back() {
+  if (route.place().view !== "exchanges") {
+    route.go(route.link("exchanges"));
+    return;
+  }
+  if (narrow.matches) route.change({ n: null, finding: null, side: null });
+  list.rows.focus();
+}
+
+// --- drawing what the address says ---------------------------------------------------------------------------------
+
+/** @param {route.Place} place */
+function draw(place) {
+  const view = place.view in VIEWS ? place.view : "exchanges";
+  document.body.dataset.view = view;
+  drawViews(view);
+  drawing?.abort();
+  drawing = new AbortController();
+  drawnAt = 0;
+  byId("stale").hidden = true;
+  if (view !== "exchanges") {
+    void drawView(view, drawing.signal);
+    return;
+  }
+  const { q = "", off, sort = "", side = null, view: bodyView = null } = place.params;
+  filter.show(q, off !== undefined);
+  const n = route.numberOf("n");
+  if (n !== list.selected) list.mark(n);
+  list.show(off ? "" : q, sort, run.live);
+  if (n === null) {
+    delete document.body.dataset.open;
+    document.title = "contrail";
+    if (opened !== null || detail.at.childElementCount === 0) detail.empty();
+  } else {
+    document.body.dataset.open = "";
+    if (opened !== n) void list.reveal(n);
+    void detail.show(n, { finding: route.numberOf("finding"), side, view: bodyView });
+  }
+  opened = n;
+}
+
+/** @param {string} view @param {AbortSignal} signal */
+async function drawView(view, signal) {
+  const { name, show } = VIEWS[view] ?? {};
+  const at = byId("view");
+  document.title = `${name} · contrail`;
+  const grey = setTimeout(() => at.classList.add("waiting"), 150);
+  try {
+    if (!show) throw new api.Refused(404, "", null);
+    const n = head.n;
+    await show(at, signal, () => draw(route.place()));
+    drawnAt = n;
+  } catch (error) {
+    if (signal.aborted || api.isSilent(error)) return;
+    const missing = error instanceof api.Refused && error.status === 404;
+    const sentence = missing ? "contrail does not show this here." : api.sentenceOf(error);
+    fill(at, el("h2", {}, name), el("p.note", { role: "alert" }, sentence));
+  } finally {
+    clearTimeout(grey);
+    at.classList.remove("waiting");
+  }
+}
+
+/** The drawn view counts fewer exchanges than there are: it does not change under the reader. */
+function drawStale() {
+  const stale = byId("stale");
+  stale.hidden = false;
+  stale.textContent = `${number(head.n - drawnAt)} new: refresh`;
+}
+
+// --- without a token ---------------------------------------------------------------------------------------------
+
+/** @param {"none" | "wrong" | "other"} why */
+function gate(why) {
+  stream.stop();
+  const sentences = {
+    none: "Open the address that contrail printed.",
+    wrong: "The token in this tab is not that of the run that answers here: open the address that it printed.",
+    other: "Another run answers here now: open the address that it printed.",
+  };
+  const field = /** @type {HTMLInputElement} */ (
+    el("input", { id: "paste", type: "text", spellcheck: "false", autocomplete: "off", autocapitalize: "off" })
+  );
+  const problem = el("p.bad", { role: "alert", hidden: true });
+  const form = el(
+    "form",
+    {},
+    el("label", { for: "paste" }, "Or paste the address, or its token, here:"),
+    field,
+    el("button", { type: "submit" }, "Open"),
+    problem,
+  );
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const token = api.tokenIn(field.value);
+    problem.hidden = token !== null;
+    problem.textContent = "There is no token in this. It stands behind `#k=` in the address.";
+    if (!token) return;
+    api.setToken(token);
+    location.reload();
+  });
+  document.body.dataset.state = "gate";
+  document.title = "contrail";
+  fill(
+    byId("gate"),
+    el("h2", {}, why === "none" ? "This page needs its address" : "Not this run's address"),
+    el("p", {}, sentences[why]),
+    el("p.dim", {}, "contrail prints it when it starts: ", el("code", {}, "inspector on http://127.0.0.1:…/#k=…")),
+    form,
+  );
+  field.focus();
+}
+
+/** Moves the token out of the address bar. @returns {boolean} whether there was one */
+function takeToken() {
+  const match = /^#k=([^/&?]+)&?(\/.*)?$/.exec(location.hash);
+  if (!match?.[1]) return false;
+  api.setToken(match[1]);
+  history.replaceState(null, "", match[2] ? `#${match[2]}` : location.pathname + location.search);
+  return true;
+}
+
+// --- the beginning -----------------------------------------------------------------------------------------------
+
+let known = false;
+api.told.refused = () => gate(known ? "other" : "wrong");
+api.told.lost = () => stream.doubt();
+api.told.otherRun = () => {
+  stream.stop();
+  band("lost", "bad", null);
+  band("other", "note", [
+    `Another run answers here since ${instant(new Date().toISOString()).slice(0, 8)}. `,
+    button("Show it", () => {
+      history.replaceState(null, "", location.pathname);
+      location.reload();
+    }),
+  ]);
+};
+
+/** @param {string} view */
+const viewKey = (view) => () => {
+  if (!run.views.includes(view)) return false;
+  route.go(route.link(view));
+};
+
+/** Keys of the list and the exchange: only where they are shown. @param {() => unknown} action */
+const there = (action) => () => {
+  if (route.place().view !== "exchanges") return false;
+  void action();
+};
+
+/** Keys of an open exchange. @param {() => unknown} action */
+const onOpen = (action) => () => {
+  if (route.place().view !== "exchanges" || detail.n === null) return false;
+  void action();
+};
+
+function listenToKeys() {
+  keys.listen({
+    j: there(() => list.move(1)),
+    k: there(() => list.move(-1)),
+    ArrowDown: there(() => list.move(1)),
+    ArrowUp: there(() => list.move(-1)),
+    Home: there(() => list.select(0)),
+    End: there(() => list.newest()),
+    n: () => void nextFinding(false),
+    N: () => void nextFinding(true),
+    Enter: onOpen(() => detail.at.focus()),
+    ArrowRight: onOpen(() => detail.at.focus()),
+    ArrowLeft: there(back),
+    Escape: back,
+    "/": there(() => filter.focus()),
+    b: there(() => filter.focus('body:"')),
+    "\\": there(toggleFilter),
+    r: onOpen(() => detail.choose("response")),
+    q: onOpen(() => detail.choose("request")),
+    t: onOpen(() => detail.choose("token")),
+    w: onOpen(() => detail.choose("raw")),
+    v: onOpen(() => detail.nextView()),
+    p: onOpen(() => detail.copyPointer()),
+    c: onOpen(() => detail.curl()),
+    s: onOpen(() => detail.har()),
+    y: onOpen(() => detail.reference()),
+    o: onOpen(() => detail.sameOperation()),
+    a: togglePause,
+    x: there(() => filter.toggleTerm(`since:${new Date().toISOString()}`)),
+    "?": keys.showHelp,
+    "g e": viewKey("exchanges"),
+    "g f": viewKey("findings"),
+    "g o": viewKey("operations"),
+    "g c": viewKey("callers"),
+    "g m": viewKey("misses"),
+    "g r": viewKey("run"),
+  });
+}
+
+function listenToSplitter() {
+  const splitter = byId("splitter");
+  const main = byId("main");
+  /** @param {number} percent */
+  const widen = (percent) => {
+    const split = Math.max(20, Math.min(70, percent));
+    main.style.setProperty("--split", `${split}%`);
+    splitter.setAttribute("aria-valuenow", String(Math.round(split)));
+    return split;
+  };
+  widen(remembered().split ?? 38);
+  splitter.addEventListener("pointerdown", (event) => {
+    splitter.setPointerCapture(event.pointerId);
+    splitter.onpointermove = (move) => widen((move.clientX / innerWidth) * 100);
+  });
+  splitter.addEventListener("pointerup", () => {
+    splitter.onpointermove = null;
+    remember({ split: Number(splitter.getAttribute("aria-valuenow")) });
+  });
+  splitter.addEventListener("keydown", (event) => {
+    const by = event.key === "ArrowLeft" ? -2 : event.key === "ArrowRight" ? 2 : 0;
+    if (by === 0) return;
+    event.preventDefault();
+    event.stopPropagation();
+    remember({ split: widen(Number(splitter.getAttribute("aria-valuenow")) + by) });
+  });
+}
+
+/** All places of the same secret stand out while the mouse or the focus is on one of them. */
+function listenToLabels() {
+  /** @param {Event} event @param {boolean} on */
+  const light = (event, on) => {
+    const label = event.target instanceof Element ? event.target.closest(".label") : null;
+    if (!label) return;
+    const { secret } = /** @type {HTMLElement} */ (label).dataset;
+    for (const other of document.querySelectorAll(".label")) {
+      const same = on && /** @type {HTMLElement} */ (other).dataset.secret === secret;
+      other.classList.toggle("same", same);
+    }
+  };
+  for (const name of ["pointerover", "focusin"]) document.addEventListener(name, (event) => light(event, true));
+  for (const name of ["pointerout", "focusout"]) document.addEventListener(name, (event) => light(event, false));
+}
+
+async function begin() {
+  runs.applyTheme();
+  takeToken();
+  if (!(await api.hasToken())) {
+    gate("none");
+    return;
+  }
+  try {
+    run = await api.get("run");
+  } catch (error) {
+    if (error instanceof api.Refused && error.status === 401) return;
+    fill(byId("gate"), el("h2", {}, "No answer"), el("p", {}, "contrail does not answer. "), button("Try again", () => location.reload()));
+    document.body.dataset.state = "gate";
+    return;
+  }
+  known = true;
+  head = { n: run.n, counts: run.counts, in_progress: 0, reading: run.reading };
+  announced = head;
+  document.body.dataset.state = "open";
+  drawRun();
+  drawCounts();
+  if (run.end) band("end", "note", endOf(run.end));
+  route.onChange(draw);
+  addEventListener("popstate", () => {
+    // A person may open the printed address in a tab that shows the page already.
+    if (takeToken()) location.reload();
+    else route.tell();
+  });
+  byId("pause").addEventListener("click", togglePause);
+  byId("skip").addEventListener("click", () => (route.place().view === "exchanges" ? list.rows : byId("other")).focus());
+  byId("help").addEventListener("click", keys.showHelp);
+  byId("stale").addEventListener("click", () => draw(route.place()));
+  listenToKeys();
+  listenToSplitter();
+  listenToLabels();
+  route.tell();
+  stream.start();
+}
+
+void begin();

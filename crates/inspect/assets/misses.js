@@ -1,0 +1,115 @@
+// Missed requests of a replay, each with what was nearest and the option that would make it match.
+
+import * as api from "./api.js";
+import { copyButton } from "./copy.js";
+import { badge, box, counted, el, fill, recorded } from "./dom.js";
+import { link } from "./route.js";
+
+/** @param {HTMLElement} at @param {AbortSignal} signal */
+export async function show(at, signal) {
+  /** @type {api.Misses} */
+  const misses = await api.get("misses", {}, signal);
+  fill(
+    at,
+    el("h2", {}, "Misses"),
+    el(
+      "p.dim",
+      {},
+      misses.rows.length === 0
+        ? "No request missed: a recording answered each of them."
+        : `${counted(misses.rows.length, "request")} that no recording answers.`,
+    ),
+    misses.rows.map((miss) => missOf(miss)),
+    misses.denied.length > 0
+      ? box(
+          [el("strong", {}, "Denied hosts"), el("span.dim", {}, "requests to them were refused")],
+          el(
+            "ul.plain.pad",
+            {},
+            misses.denied.map((one) =>
+              el("li.option", {}, recorded(one.host), ` ${counted(one.count, "request")} `, option(one.option)),
+            ),
+          ),
+        )
+      : null,
+    misses.unused.length > 0
+      ? box(
+          [el("strong", {}, "Unused recordings"), el("span.dim", {}, "no request matched them")],
+          el("ul.plain.pad", {}, misses.unused.map((one) => el("li", {}, `entry ${one.entry} `, recorded(one.request)))),
+        )
+      : null,
+  );
+}
+
+/** @param {api.Miss} miss */
+export function missOf(miss) {
+  return el(
+    "section.box.miss",
+    {},
+    el(
+      "header",
+      {},
+      badge("miss"),
+      el("strong", {}, recorded(miss.request)),
+      el("span.dim", {}, counted(miss.count, "time")),
+      miss.first === null ? null : el("a", { href: link("exchanges", "", { n: miss.first }) }, `no. ${miss.first}`),
+    ),
+    el("p.pad", {}, el("strong", {}, miss.reason), miss.detail ? `: ${miss.detail}` : null),
+    miss.nearest.map((nearest) => nearestOf(nearest)),
+    miss.option
+      ? el("div.pad.option", {}, el("span", {}, "It would match with "), option(miss.option))
+      : null,
+    miss.record ? el("div.pad.option", {}, el("span", {}, "Or record it: "), option(miss.record)) : null,
+  );
+}
+
+/** @param {api.Nearest} nearest */
+function nearestOf(nearest) {
+  return el(
+    "div.nearest",
+    {},
+    el(
+      "p.pad",
+      {},
+      el("span.dim", {}, "nearest "),
+      `entry ${nearest.entry} `,
+      recorded(nearest.request),
+      ` ${nearest.status} `,
+      el("span.dim", {}, `(${counted(nearest.differences.length, "difference")})`),
+    ),
+    el(
+      "div.table",
+      { tabindex: 0, role: "region", "aria-label": `Differences from entry ${nearest.entry}` },
+      el(
+        "table",
+        {},
+        el(
+          "thead",
+          {},
+          el(
+            "tr",
+            {},
+            ["Place", "Your request", "Recording", "Then it would match"].map((name) => el("th", { scope: "col" }, name)),
+          ),
+        ),
+        el(
+          "tbody",
+          {},
+          nearest.differences.map((one) =>
+            el(
+              "tr",
+              {},
+              el("th", { scope: "row" }, recorded(one.place)),
+              el("td", {}, one.yours === null ? el("i.dim", {}, "absent") : recorded(one.yours)),
+              el("td", {}, one.fixture === null ? el("i.dim", {}, "absent") : recorded(one.fixture)),
+              el("td.option", {}, option(one.option)),
+            ),
+          ),
+        ),
+      ),
+    ),
+  );
+}
+
+/** An option with its button. @param {string | null} text */
+const option = (text) => (text ? [recorded(text), " ", copyButton(text, "the option")] : null);

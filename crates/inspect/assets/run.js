@@ -1,0 +1,185 @@
+// The run: what was recorded, against which contract, under which options, and what was not checked.
+
+import * as api from "./api.js";
+import { copyButton } from "./copy.js";
+import { badge, box, counted, el, fill, instant, number, recorded, remember, remembered } from "./dom.js";
+
+/** @param {HTMLElement} at @param {AbortSignal} signal @param {() => void} again */
+export async function show(at, signal, again) {
+  /** @type {api.Run} */
+  const run = await api.get("run", {}, signal);
+  fill(
+    at,
+    el("h2", {}, "Run"),
+    el("p", {}, recorded(run.title)),
+    el(
+      "div.cards",
+      {},
+      endBox(run.end),
+      box(
+        el("strong", {}, "Exchanges"),
+        el(
+          "dl.facts-list",
+          {},
+          fact("Started", run.started ? instant(run.started, true) : null),
+          fact("All", number(run.n)),
+          Object.entries(run.counts).map(([verdict, count]) =>
+            el("div", {}, el("dt", {}, badge(verdict)), el("dd", {}, number(count))),
+          ),
+        ),
+      ),
+      run.contracts.map((contract) =>
+        box(
+          [el("strong", {}, "Contract"), el("span", {}, `${contract.title} ${contract.version}`)],
+          el(
+            "dl.facts-list",
+            {},
+            fact("SHA-256", contract.sha256),
+            contract.documents.map((document) => fact("Document", document)),
+          ),
+        ),
+      ),
+      run.sources.length > 0
+        ? box(
+            el("strong", {}, "Read from"),
+            el("dl.facts-list", {}, run.sources.map((source) => fact(source.name, counted(source.entries, "entry", "entries")))),
+          )
+        : null,
+      run.listeners.length > 0
+        ? box(el("strong", {}, "Listeners"), el("ul.plain.pad", {}, run.listeners.map((one) => el("li", {}, recorded(one)))))
+        : null,
+      run.variables.length > 0 ? variables(run.variables) : null,
+      box(
+        el("strong", {}, "Not checked"),
+        run.unchecked.length === 0
+          ? el("p.pad.dim", {}, "Nothing.")
+          : el(
+              "ul.plain.pad",
+              {},
+              run.unchecked.map((one) =>
+                el(
+                  "li",
+                  {},
+                  el("code", {}, one.aspect),
+                  ` in ${counted(one.exchanges, "exchange")} `,
+                  el("span.dim", {}, one.reason),
+                ),
+              ),
+            ),
+      ),
+      box(
+        el("strong", {}, "Redacted"),
+        Object.keys(run.redacted).length === 0
+          ? el("p.pad.dim", {}, "No value was replaced.")
+          : el("dl.facts-list", {}, Object.entries(run.redacted).map(([kind, count]) => fact(kind, number(count)))),
+      ),
+      run.notes.length > 0
+        ? box(el("strong", {}, "Notes"), el("ul.plain.pad", {}, run.notes.map((note) => el("li", {}, note))))
+        : null,
+      box(
+        el("strong", {}, "Versions"),
+        el("dl.facts-list", {}, fact("contrail", run.build), fact("Mode", run.mode), fact("Run", run.run)),
+      ),
+      settings(again),
+    ),
+    run.options.length > 0 ? options(run.options) : null,
+  );
+}
+
+/** @param {string} name @param {string | null} value */
+function fact(name, value) {
+  if (value === null || value === "") return null;
+  return el("div", {}, el("dt", {}, recorded(name)), el("dd", {}, recorded(value)));
+}
+
+/** @param {api.End | null} end */
+function endBox(end) {
+  if (!end) return null;
+  return box(
+    [el("strong", {}, "Ended"), el(end.status === 0 ? "span.badge.good" : "span.badge.bad", {}, `exit status ${end.status}`)],
+    el("ul.plain.pad", {}, end.sentences.map((sentence) => el("li", {}, sentence))),
+    end.next ? el("p.pad.option", {}, recorded(end.next), " ", copyButton(end.next, "the command")) : null,
+  );
+}
+
+/** @param {{ name: string, value: string }[]} list */
+export function variables(list) {
+  const lines = list.map(({ name, value }) => `export ${name}=${value}`).join("\n");
+  return box(
+    [el("strong", {}, "Variables for clients"), el("span.grow"), copyButton(lines, "the variables")],
+    el("pre.raw.pad.recorded", {}, lines),
+  );
+}
+
+/** @param {{ name: string, value: string, source: string }[]} list */
+function options(list) {
+  return el(
+    "section.box",
+    {},
+    el("header", {}, el("strong", {}, "Options in force")),
+    el(
+      "div.table",
+      { tabindex: 0, role: "region", "aria-label": "Options in force" },
+      el(
+        "table",
+        {},
+        el("thead", {}, el("tr", {}, ["Option", "Value", "From"].map((name) => el("th", { scope: "col" }, name)))),
+        el(
+          "tbody",
+          {},
+          list.map((one) =>
+            el(
+              "tr",
+              {},
+              el("th", { scope: "row" }, recorded(one.name)),
+              el("td", {}, recorded(one.value)),
+              el("td.dim", {}, one.source),
+            ),
+          ),
+        ),
+      ),
+    ),
+  );
+}
+
+/** How this browser shows the page. @param {() => void} again */
+function settings(again) {
+  const now = remembered();
+  const theme = /** @type {HTMLSelectElement} */ (
+    el(
+      "select",
+      {
+        onchange: () => {
+          remember({ theme: theme.value });
+          applyTheme();
+        },
+      },
+      [
+        ["", "as the system"],
+        ["light", "light"],
+        ["dark", "dark"],
+      ].map(([value, words]) => el("option", { value, selected: (now.theme ?? "") === value }, words)),
+    )
+  );
+  const utc = /** @type {HTMLInputElement} */ (
+    el("input", {
+      type: "checkbox",
+      checked: now.utc === true,
+      onchange: () => {
+        remember({ utc: utc.checked });
+        again();
+      },
+    })
+  );
+  return box(
+    el("strong", {}, "This page"),
+    el("p.pad", {}, el("label", {}, "Theme ", theme)),
+    el("p.pad", {}, el("label", {}, utc, " Times in UTC")),
+  );
+}
+
+export function applyTheme() {
+  const { theme } = remembered();
+  if (theme) document.documentElement.dataset.theme = theme;
+  else delete document.documentElement.dataset.theme;
+}

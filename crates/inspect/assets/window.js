@@ -1,0 +1,164 @@
+// A window on any number of rows of one height: only those on the screen exist, and they are used again.
+
+/** More pixels than this no browser lays out; beyond, the scroll position is scaled. */
+const MAX_PIXELS = 14_000_000;
+const AROUND = 6;
+
+/**
+ * @typedef {object} Source
+ * @property {() => HTMLElement} make an empty row, used for many
+ * @property {(row: HTMLElement, index: number) => void} put what a row shows
+ * @property {(first: number, last: number) => void} [drawn] the rows that are there now
+ */
+
+export class Window {
+  /** @type {Map<number, HTMLElement>} */
+  #rows = new Map();
+  /** @type {HTMLElement[]} */
+  #free = [];
+  #size = 0;
+  #height = 28;
+
+  /**
+   * @param {HTMLElement} scroller
+   * @param {HTMLElement} spacer within it; as high as all rows
+   * @param {Source} source
+   */
+  constructor(scroller, spacer, source) {
+    this.scroller = scroller;
+    this.spacer = spacer;
+    this.source = source;
+    scroller.addEventListener("scroll", () => this.draw(), { passive: true });
+    new ResizeObserver(() => this.redraw()).observe(scroller);
+  }
+
+  get size() {
+    return this.#size;
+  }
+
+  /** What stands above the rows in the scroller, such as a sticky head. */
+  get #above() {
+    return this.spacer.offsetTop;
+  }
+
+  /** The pixels that the rows have. */
+  get #room() {
+    return Math.max(0, this.scroller.clientHeight - this.#above);
+  }
+
+  /** How many pixels of rows one pixel of the scroll bar is. */
+  get #scale() {
+    const whole = this.#size * this.#height;
+    if (whole <= MAX_PIXELS) return 1;
+    return (whole - this.#room) / (MAX_PIXELS - this.#room);
+  }
+
+  /** The pixel of all rows at the upper edge. */
+  get #top() {
+    return this.scroller.scrollTop * this.#scale;
+  }
+
+  /** Rows that fit. */
+  get page() {
+    return Math.max(1, Math.floor(this.#room / this.#height));
+  }
+
+  /** @param {number} size */
+  resize(size) {
+    this.#size = size;
+    this.draw();
+  }
+
+  /** Everything anew: the height of rows may have changed. */
+  redraw() {
+    this.#height = this.#measure();
+    for (const row of this.#rows.values()) {
+      row.hidden = true;
+      this.#free.push(row);
+    }
+    this.#rows.clear();
+    this.draw();
+  }
+
+  /** Fills the rows that are there again. */
+  refill() {
+    for (const [index, row] of this.#rows) this.source.put(row, index);
+  }
+
+  /** @param {number} index */
+  row(index) {
+    return this.#rows.get(index);
+  }
+
+  draw() {
+    const height = this.#height;
+    const whole = this.#size * height;
+    const pixels = `${Math.min(whole, MAX_PIXELS)}px`;
+    if (this.spacer.style.height !== pixels) this.spacer.style.height = pixels;
+    const top = this.#top;
+    const first = Math.max(0, Math.floor(top / height) - AROUND);
+    const last = Math.min(this.#size, Math.ceil((top + this.#room) / height) + AROUND);
+    for (const [index, row] of this.#rows) {
+      if (index >= first && index < last) continue;
+      this.#rows.delete(index);
+      this.#free.push(row);
+    }
+    const scaled = this.#scale !== 1;
+    const shift = scaled ? this.scroller.scrollTop - top : 0;
+    for (let index = first; index < last; index += 1) {
+      const there = this.#rows.get(index);
+      if (there && !scaled) continue;
+      const row = there ?? this.#take();
+      if (!there) {
+        this.#rows.set(index, row);
+        this.source.put(row, index);
+      }
+      row.style.transform = `translateY(${index * height + shift}px)`;
+    }
+    for (const row of this.#free) row.hidden = true;
+    this.source.drawn?.(first, last);
+  }
+
+  /** @returns {HTMLElement} */
+  #take() {
+    const row = this.#free.pop() ?? this.source.make();
+    if (row.parentNode !== this.spacer) this.spacer.append(row);
+    row.hidden = false;
+    return row;
+  }
+
+  /** Brings a row on the screen. @param {number} index @param {"nearest" | "center"} [where] */
+  reveal(index, where = "nearest") {
+    const height = this.#height;
+    const at = index * height;
+    const room = this.#room;
+    let top = this.#top;
+    if (where === "center") top = at - (room - height) / 2;
+    else if (at < top) top = at;
+    // The pill and a horizontal scroll bar stand over the last row.
+    else if (at + height * 2 > top + room) top = at + height * 2 - room;
+    top = Math.max(0, Math.min(top, this.#size * height - room));
+    this.scroller.scrollTop = top / this.#scale;
+    this.draw();
+  }
+
+  /** Whether the last row is on the screen. */
+  get atEnd() {
+    return this.#top + this.#room >= this.#size * this.#height - this.#height * 1.5;
+  }
+
+  toEnd() {
+    this.scroller.scrollTop = this.scroller.scrollHeight;
+    this.draw();
+  }
+
+  #measure() {
+    if (this.#rows.size === 0 && this.#free.length === 0) this.#free.push(this.#take());
+    const probe = /** @type {HTMLElement} */ (this.#rows.values().next().value ?? this.#free[0]);
+    const { hidden } = probe;
+    probe.hidden = false;
+    const { height } = probe.getBoundingClientRect();
+    probe.hidden = hidden;
+    return height > 0 ? height : this.#height;
+  }
+}
