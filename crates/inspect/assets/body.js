@@ -41,7 +41,7 @@ export class BodyView {
   /**
    * @param {number} n
    * @param {"request" | "response"} side
-   * @param {api.Message} message
+   * @param {Api.Message} message
    * @param {Page} page
    */
   constructor(n, side, message, page) {
@@ -123,7 +123,7 @@ export class BodyView {
   }
 
   async #showLines() {
-    /** @type {(from: number, count: number) => Promise<api.Lines>} */
+    /** @type {(from: number, count: number) => Promise<Api.Lines>} */
     const more = (from, count) => this.#get("lines", { from, count, finding: this.finding });
     // An answer that is late must not be drawn over a later one: `more` throws when its question is no longer asked.
     const first = await more(0, LINES_AT_ONCE);
@@ -135,7 +135,7 @@ export class BodyView {
 
   /** @param {number} from */
   async #showRaw(from) {
-    /** @type {api.Raw} */
+    /** @type {Api.Raw} */
     const raw = await this.#get("raw", { from, count: RAW_AT_ONCE });
     const to = raw.next ?? raw.size;
     const paged = raw.next !== null || raw.from > 0;
@@ -157,13 +157,13 @@ export class BodyView {
   }
 
   async #showHex() {
-    /** @type {Map<number, api.HexRow>} */
+    /** @type {Map<number, Api.HexRow>} */
     const rows = new Map();
     const asked = new Set();
     /** @param {number} page */
     const load = async (page) => {
       asked.add(page);
-      /** @type {api.Hex} */
+      /** @type {Api.Hex} */
       const hex = await this.#get("hex", { from: page * HEX_AT_ONCE, count: HEX_AT_ONCE, finding: this.finding });
       for (const row of hex.rows) rows.set(row.offset / HEX_ROW, row);
       return hex;
@@ -190,7 +190,7 @@ export class BodyView {
   }
 }
 
-/** @param {HTMLElement} element @param {api.HexRow | undefined} row */
+/** @param {HTMLElement} element @param {Api.HexRow | undefined} row */
 function putHex(element, row) {
   const [no, hex, text] = /** @type {HTMLElement[]} */ ([...element.children]);
   if (!no || !hex || !text) return;
@@ -209,7 +209,7 @@ function putHex(element, row) {
 
 /** Lines of tokens, which fold at their brackets. */
 class Lines {
-  /** @type {Map<number, api.Line>} */
+  /** @type {Map<number, Api.Line>} */
   #lines = new Map();
   /** The first line of each folded part, and its last. @type {Map<number, number>} */
   #folded = new Map();
@@ -218,7 +218,7 @@ class Lines {
   /** @type {Window | null} */
   #window = null;
 
-  /** @param {api.Lines} first @param {(from: number, count: number) => Promise<api.Lines>} more @param {Page} page */
+  /** @param {Api.Lines} first @param {(from: number, count: number) => Promise<Api.Lines>} more @param {Page} page */
   constructor(first, more, page) {
     this.count = first.count;
     this.more = more;

@@ -29,7 +29,7 @@ const TABS = [
  */
 
 export class Detail {
-  /** @type {api.Exchange | null} */
+  /** @type {Api.Exchange | null} */
   #shown = null;
   /** @type {AbortController | null} */
   #asking = null;
@@ -103,7 +103,7 @@ export class Detail {
     this.#asking = asking;
     const grey = setTimeout(() => this.at.classList.add("waiting"), GREY_MS);
     try {
-      /** @type {api.Exchange} */
+      /** @type {Api.Exchange} */
       const exchange = await api.get(`exchanges/${n}`, {}, asking.signal);
       this.#shown = exchange;
       this.#draw(exchange);
@@ -132,7 +132,7 @@ export class Detail {
     return button("← Exchanges", () => this.page.back(), { class: "back" });
   }
 
-  /** @param {api.Exchange} exchange */
+  /** @param {Api.Exchange} exchange */
   #draw(exchange) {
     const { row } = exchange;
     document.title = [row.method, row.status, row.operation].filter(Boolean).join(" ") + " · contrail";
@@ -170,7 +170,7 @@ export class Detail {
     this.at.scrollTop = 0;
   }
 
-  /** @param {api.Exchange} exchange */
+  /** @param {Api.Exchange} exchange */
   #timing({ timings, median }) {
     if (!timings) return null;
     /** @type {[string, number | null][]} */
@@ -217,7 +217,7 @@ export class Detail {
     this.#open(tabs.includes(wanted) ? wanted : tabs.includes(preferred) ? preferred : "request", !stay);
   }
 
-  /** @param {api.Finding} finding @param {number} index */
+  /** @param {Api.Finding} finding @param {number} index */
   #findingRow(finding, index) {
     const gap = finding.kind === "gap";
     return el(
@@ -239,7 +239,7 @@ export class Detail {
     );
   }
 
-  /** @param {api.Exchange} exchange */
+  /** @param {Api.Exchange} exchange */
   #tabsOf(exchange) {
     return TABS.filter(([name]) => {
       if (name === "response") return exchange.response !== null;
@@ -310,7 +310,7 @@ export class Detail {
     event.stopPropagation();
   }
 
-  /** @param {api.Exchange} exchange @param {"request" | "response"} side @param {api.Message} message
+  /** @param {Api.Exchange} exchange @param {"request" | "response"} side @param {Api.Message} message
    * @param {boolean} led */
   #drawMessage(exchange, side, message, led) {
     const selected = this.#finding === null ? null : (exchange.findings[this.#finding] ?? null);
@@ -352,15 +352,15 @@ export class Detail {
     });
   }
 
-  /** Whether the selected finding is about a header field that is missing. @param {api.Message} message */
+  /** Whether the selected finding is about a header field that is missing. @param {Api.Message} message */
   #missing(message) {
     return message.missing.some((missing) => missing.finding === this.#finding);
   }
 
   /** Both messages as text, a line per header field, with the line ends visible.
-   * @param {api.Exchange} exchange */
+   * @param {Api.Exchange} exchange */
   async #drawRaw(exchange) {
-    /** @type {["request" | "response", api.Message | null][]} */
+    /** @type {["request" | "response", Api.Message | null][]} */
     const sides = [
       ["request", exchange.request],
       ["response", exchange.response],
@@ -384,7 +384,7 @@ export class Detail {
   /** @param {number} n @param {string} side @param {HTMLElement} text */
   async #rawBody(n, side, text) {
     try {
-      /** @type {api.Raw} */
+      /** @type {Api.Raw} */
       const raw = await api.get(`exchanges/${n}/${side}/raw`, { from: 0, count: 16_384 });
       text.append(raw.text);
       if (raw.next !== null) text.append(el("span.dim", {}, `\n… ${bytes(raw.size - raw.next)} more: see the body`));
@@ -393,7 +393,7 @@ export class Detail {
     }
   }
 
-  /** @param {api.Exchange} exchange @param {api.Finding | null} finding */
+  /** @param {Api.Exchange} exchange @param {Api.Finding | null} finding */
   #drawWhy(exchange, finding) {
     fill(
       this.why,
@@ -450,7 +450,7 @@ export class Detail {
     const exchange = this.#shown;
     if (!exchange) return;
     try {
-      /** @type {api.Curl} */
+      /** @type {Api.Curl} */
       const curl = await api.get(`exchanges/${exchange.n}/curl`);
       const text = [...curl.variables, curl.command].join("\n");
       if (curl.note || curl.variables.length > 0) {
@@ -501,7 +501,7 @@ function marked(line, marks, selected) {
   return parts;
 }
 
-/** @param {api.Message} message @param {number | null} selected */
+/** @param {Api.Message} message @param {number | null} selected */
 function headerTable(message, selected) {
   return el(
     "dl.headers",
@@ -531,7 +531,7 @@ function headerTable(message, selected) {
   );
 }
 
-/** The head of a message with its line ends visible. @param {api.Message} message */
+/** The head of a message with its line ends visible. @param {Api.Message} message */
 function head(message) {
   const end = () => el("span.invisible", {}, "␍␊\n");
   return [
@@ -542,7 +542,7 @@ function head(message) {
   ];
 }
 
-/** @param {api.Passage} passage */
+/** @param {Api.Passage} passage */
 export function passageBox(passage) {
   return box(
     [el("strong", {}, "Contract"), recorded(passage.document)],
@@ -570,7 +570,7 @@ const SCOPES = {
   undeclared: ["◇", "not declared by the document"],
 };
 
-/** @param {api.Caller} caller @param {(query: string) => void} filter */
+/** @param {Api.Caller} caller @param {(query: string) => void} filter */
 function callerBox(caller, filter) {
   /** @type {[string, string | null][]} */
   const facts = [

@@ -1,6 +1,5 @@
 // The filter: one field, whose text is the truth and stands in the address. The server understands it, not this page.
 
-import * as api from "./api.js";
 import { button, byId, el, fill, number } from "./dom.js";
 
 const TYPED_MS = 100;
@@ -105,7 +104,7 @@ export class Filter {
     );
   }
 
-  /** @param {api.Rows} answer @param {boolean} filtered */
+  /** @param {Api.Rows} answer @param {boolean} filtered */
   answered(answer, filtered) {
     this.error(answer.error);
     if (answer.error) return;

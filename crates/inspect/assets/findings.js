@@ -11,7 +11,7 @@ let sort = "count";
 
 /** @param {HTMLElement} at @param {AbortSignal} signal @param {() => void} again draws the view anew */
 export async function show(at, signal, again) {
-  /** @type {api.Findings} */
+  /** @type {Api.Findings} */
   const findings = await api.get("findings", {}, signal);
   const rows = findings.rows.toSorted((a, b) => compare(a, b));
   const violations = rows.filter((row) => row.kind !== "gap");
@@ -45,7 +45,7 @@ export async function show(at, signal, again) {
   );
 }
 
-/** @param {api.Group} a @param {api.Group} b */
+/** @param {Api.Group} a @param {Api.Group} b */
 function compare(a, b) {
   if (sort === "last") return b.last - a.last;
   if (sort === "first") return a.first - b.first;
@@ -54,7 +54,7 @@ function compare(a, b) {
   return Number(a.kind === "gap") - Number(b.kind === "gap") || b.count - a.count;
 }
 
-/** @param {api.Group} row */
+/** @param {Api.Group} row */
 function group(row) {
   const share = row.share === null ? null : Math.round(row.share * 1000) / 10;
   const gap = row.kind === "gap";

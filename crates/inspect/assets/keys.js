@@ -24,8 +24,8 @@ const HELP = [
   ["?", "these keys"],
 ];
 
-/** What a key does. A value of `false` says that it did nothing here.
- * @typedef {Record<string, () => void | false>} Actions */
+/** What a key does; `false` says that it did nothing here.
+ * @typedef {Record<string, () => unknown>} Actions */
 
 const SECOND_MS = 1_500;
 

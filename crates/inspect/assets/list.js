@@ -28,12 +28,12 @@ const COLUMNS = [
  * @typedef {object} Page what the list asks of the page around it
  * @property {(n: number) => void} open
  * @property {(sort: string) => void} sort
- * @property {(answer: api.Rows) => void} answered
+ * @property {(answer: Api.Rows) => void} answered
  * @property {(error: unknown) => void} failed
  */
 
 export class List {
-  /** @type {Map<number, api.Row>} */
+  /** @type {Map<number, Api.Row>} */
   #cache = new Map();
   #query = "";
   #sort = "";
@@ -202,7 +202,7 @@ export class List {
     const grey = setTimeout(() => this.rows.classList.add("waiting"), GREY_MS);
     try {
       const query = { q: this.#query, sort: this.#sort, from: start, count };
-      /** @type {api.Rows} */
+      /** @type {Api.Rows} */
       const answer = await api.get("exchanges", query, asking.signal);
       if (answer.error) {
         // The last good result stays.
@@ -395,7 +395,7 @@ export class List {
   /** @param {number} index */
   async #openLater(index) {
     try {
-      /** @type {api.Rows} */
+      /** @type {Api.Rows} */
       const answer = await api.get("exchanges", { q: this.#query, sort: this.#sort, from: index, count: 1 });
       const row = answer.rows[0];
       if (row && this.index === index) this.#select(row.n);

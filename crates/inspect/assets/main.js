@@ -27,13 +27,13 @@ const VIEWS = {
   run: { name: "Run", show: runs.show },
 };
 
-/** @type {api.Run} */
+/** @type {Api.Run} */
 let run;
-/** @type {api.Head} */
+/** @type {Api.Head} */
 let head;
 /** Where the page stood when it was paused. @type {{ n: number, at: string } | null} */
 let paused = null;
-/** What the announcement of new exchanges counts from. @type {api.Head | null} */
+/** What the announcement of new exchanges counts from. @type {Api.Head | null} */
 let announced = null;
 /** @type {number | undefined} */
 let announcing;
@@ -110,7 +110,7 @@ function band(name, tone, content) {
   fill(byId("bands"), ...bands.values());
 }
 
-/** @param {api.End} end */
+/** @param {Api.End} end */
 function endOf(end) {
   return [
     el("strong", {}, `The run ended: exit status ${end.status}`),
@@ -190,7 +190,7 @@ function drawViews(current) {
 
 // --- what the server tells ---------------------------------------------------------------------------------------
 
-/** @param {api.Head} now */
+/** @param {Api.Head} now */
 function told(now) {
   head = now;
   lostSince = null;
@@ -263,9 +263,10 @@ function toggleFilter() {
   if (!q) return false;
   route.change({ off: off ? null : "1" });
   say(off ? "Filter on" : "Filter off");
+  return true;
 }
 
-/** @param {api.Rows} answer */
+/** @param {Api.Rows} answer */
 function drawEmpty(answer) {
   const at = byId("none");
   at.hidden = answer.size > 0 || answer.error !== null;
@@ -468,18 +469,21 @@ api.told.otherRun = () => {
 const viewKey = (view) => () => {
   if (!run.views.includes(view)) return false;
   route.go(route.link(view));
+  return true;
 };
 
 /** Keys of the list and the exchange: only where they are shown. @param {() => unknown} action */
 const there = (action) => () => {
   if (route.place().view !== "exchanges") return false;
   void action();
+  return true;
 };
 
 /** Keys of an open exchange. @param {() => unknown} action */
 const onOpen = (action) => () => {
   if (route.place().view !== "exchanges" || detail.n === null) return false;
   void action();
+  return true;
 };
 
 function listenToKeys() {

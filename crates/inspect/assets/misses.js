@@ -7,7 +7,7 @@ import { link } from "./route.js";
 
 /** @param {HTMLElement} at @param {AbortSignal} signal */
 export async function show(at, signal) {
-  /** @type {api.Misses} */
+  /** @type {Api.Misses} */
   const misses = await api.get("misses", {}, signal);
   fill(
     at,
@@ -41,7 +41,7 @@ export async function show(at, signal) {
   );
 }
 
-/** @param {api.Miss} miss */
+/** @param {Api.Miss} miss */
 export function missOf(miss) {
   return el(
     "section.box.miss",
@@ -63,7 +63,7 @@ export function missOf(miss) {
   );
 }
 
-/** @param {api.Nearest} nearest */
+/** @param {Api.Nearest} nearest */
 function nearestOf(nearest) {
   return el(
     "div.nearest",

@@ -6,7 +6,7 @@ import { badge, box, counted, el, fill, instant, number, recorded, remember, rem
 
 /** @param {HTMLElement} at @param {AbortSignal} signal @param {() => void} again */
 export async function show(at, signal, again) {
-  /** @type {api.Run} */
+  /** @type {Api.Run} */
   const run = await api.get("run", {}, signal);
   fill(
     at,
@@ -92,7 +92,7 @@ function fact(name, value) {
   return el("div", {}, el("dt", {}, recorded(name)), el("dd", {}, recorded(value)));
 }
 
-/** @param {api.End | null} end */
+/** @param {Api.End | null} end */
 function endBox(end) {
   if (!end) return null;
   return box(

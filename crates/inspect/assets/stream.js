@@ -8,8 +8,8 @@ const LONGEST_WAIT_S = 10;
 
 /**
  * @typedef {object} Listener
- * @property {(head: api.Head) => void} head
- * @property {(end: api.End) => void} end
+ * @property {(head: Api.Head) => void} head
+ * @property {(end: Api.End) => void} end
  * @property {() => void} moved another tab has taken the stream
  * @property {() => void} connected
  * @property {(seconds: number) => void} waiting the connection is lost; seconds until the next attempt

@@ -1,0 +1,267 @@
+// What the inspector's server answers (crates/inspect): the page's types. They are private to the page.
+
+declare namespace Api {
+  type Verdict = "conforms" | "gap" | "violates" | "miss" | "unjudged";
+  type Counts = Record<Verdict, number>;
+  type Side = "request" | "response";
+
+  interface Reading {
+    read: number;
+    of: number;
+  }
+
+  interface End {
+    status: number;
+    sentences: string[];
+    next: string | null;
+  }
+
+  interface Head {
+    n: number;
+    counts: Counts;
+    in_progress: number;
+    reading: Reading | null;
+  }
+
+  interface Run {
+    build: string;
+    run: string;
+    mode: string;
+    title: string;
+    live: boolean;
+    started: string | null;
+    listeners: string[];
+    variables: { name: string; value: string }[];
+    contracts: { title: string; version: string; sha256: string; documents: string[] }[];
+    sources: { name: string; entries: number }[];
+    notes: string[];
+    unchecked: { aspect: string; reason: string; exchanges: number }[];
+    redacted: Record<string, number>;
+    options: { name: string; value: string; source: string }[];
+    reading: Reading | null;
+    end: End | null;
+    n: number;
+    counts: Counts;
+    views: string[];
+  }
+
+  interface Row {
+    n: number;
+    source: string | null;
+    entry: number;
+    verdict: Verdict;
+    method: string;
+    status: number | null;
+    operation: string | null;
+    path: string;
+    finding: { kind: string; rule: string; at: string } | null;
+    findings: number;
+    client: string | null;
+    took: number | null;
+    slow: boolean;
+    size: number;
+    started: string | null;
+    marks: string[];
+  }
+
+  interface Problem {
+    /** Where in the query, in UTF-16 units. */
+    at: number;
+    message: string;
+  }
+
+  interface Rows {
+    n: number;
+    size: number;
+    from: number;
+    rows: Row[];
+    error: Problem | null;
+  }
+
+  interface Passage {
+    document: string;
+    at: string;
+    source: string | null;
+    lines: string[];
+    /** Indices of `lines`. */
+    marked: number[];
+  }
+
+  interface Finding {
+    kind: string;
+    rule: string;
+    at: string;
+    message: string;
+    side: Side;
+    where: "line" | "header" | "body" | "missing" | "nothing";
+    line: number | null;
+    header: number | null;
+    ghost: string | null;
+    passages: Passage[];
+    advice: string;
+    summary: string;
+    known: string | null;
+  }
+
+  interface Caller {
+    client: string | null;
+    issuer: string | null;
+    audience: string | null;
+    issued: string | null;
+    expires: string | null;
+    lifetime: string | null;
+    outcome: string;
+    signature: string | null;
+    kind: string;
+    scopes: { name: string; state: string }[];
+    /** The query of all exchanges of this caller. */
+    same: string | null;
+  }
+
+  interface Body {
+    state: "none" | "whole" | "cut" | "withheld" | "late";
+    sentence: string | null;
+    media_type: string | null;
+    size: number;
+    wire: number | null;
+    lines: number;
+    views: string[];
+    malformed: string | null;
+    labels: number;
+  }
+
+  interface Message {
+    /** The first line as it was sent. */
+    line: string;
+    /** From, to (UTF-16 units of `line`) and the index of the finding. */
+    marks: [number, number, number][];
+    headers: { name: string; value: string; note: string | null; finding: number | null }[];
+    missing: { name: string; finding: number }[];
+    body: Body;
+  }
+
+  interface Timings {
+    blocked: number | null;
+    send: number;
+    wait: number;
+    receive: number;
+    total: number;
+  }
+
+  interface Exchange {
+    n: number;
+    row: Row;
+    reference: string;
+    command: string;
+    target: string;
+    origin: string;
+    sentence: string;
+    timings: Timings | null;
+    median: number | null;
+    findings: Finding[];
+    unchecked: { aspect: string; reason: string }[];
+    caller: Caller | null;
+    redacted: number;
+    request: Message;
+    response: Message | null;
+    end: string | null;
+    miss: Miss | null;
+  }
+
+  interface Line {
+    /** `null`: a line that is not in the body, for what is missing. */
+    number: number | null;
+    /** Levels, not columns. */
+    indent: number;
+    at: string | null;
+    /** The index of the line that closes what this one opens. */
+    closes: number | null;
+    /** Kind and text. */
+    tokens: [string, string][];
+    marked: boolean;
+  }
+
+  interface Lines {
+    count: number;
+    lines: Line[];
+  }
+
+  interface Raw {
+    size: number;
+    from: number;
+    text: string;
+    next: number | null;
+  }
+
+  interface HexRow {
+    offset: number;
+    hex: string;
+    text: string;
+    /** From and to, in bytes of the row. */
+    marked: [number, number][];
+  }
+
+  interface Hex {
+    size: number;
+    rows: HexRow[];
+  }
+
+  interface Curl {
+    command: string;
+    variables: string[];
+    note: string | null;
+  }
+
+  interface Group {
+    kind: string;
+    rule: string;
+    operation: string | null;
+    at: string;
+    count: number;
+    exchanges: number;
+    share: number | null;
+    first: number;
+    last: number;
+    examples: number[];
+    message: string;
+    state: string;
+    query: string;
+  }
+
+  interface Findings {
+    n: number;
+    rows: Group[];
+  }
+
+  interface Difference {
+    place: string;
+    yours: string | null;
+    fixture: string | null;
+    option: string | null;
+  }
+
+  interface Nearest {
+    entry: number;
+    request: string;
+    status: number;
+    differences: Difference[];
+  }
+
+  interface Miss {
+    count: number;
+    reason: string;
+    detail: string;
+    request: string;
+    first: number | null;
+    nearest: Nearest[];
+    option: string | null;
+    record: string | null;
+  }
+
+  interface Misses {
+    n: number;
+    rows: Miss[];
+    denied: { host: string; count: number; option: string | null }[];
+    unused: { entry: number; request: string }[];
+  }
+}
