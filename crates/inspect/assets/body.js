@@ -439,7 +439,7 @@ class Lines {
     this.status.hidden = at === null;
     if (at === null) return;
     fill(this.pointer, at === "" ? "the whole body" : at);
-    fill(this.status, this.pointer, button("Copy", () => this.copyPointer(), { key: "p", "aria-label": "Copy pointer" }));
+    fill(this.status, this.pointer, button("Copy pointer", () => this.copyPointer(), { key: "p" }));
   }
 
   copyPointer() {

@@ -176,6 +176,7 @@ export class List {
 
   /** @param {number} first @param {number} last */
   #drawn(first, last) {
+    this.#tellActive();
     let from = first;
     while (from < last && this.#cache.has(from)) from += 1;
     if (from >= last) return;
@@ -226,6 +227,7 @@ export class List {
         if (this.selected !== null) void this.reveal(this.selected);
       } else {
         this.window.refill();
+        this.#tellActive();
       }
     } catch (error) {
       if (!asking.signal.aborted) this.page.failed(error);
@@ -414,12 +416,15 @@ export class List {
   mark(n) {
     this.selected = n;
     for (const row of this.spacer.children) row.ariaSelected = String(n !== null && row.id === `row-${n}`);
-    if (n === null) {
-      this.index = null;
-      this.rows.removeAttribute("aria-activedescendant");
-    } else {
-      this.rows.setAttribute("aria-activedescendant", `row-${n}`);
-    }
+    if (n === null) this.index = null;
+    this.#tellActive();
+  }
+
+  /** The selected row, for assistive technology; none while it is not on the screen. */
+  #tellActive() {
+    const row = this.index === null ? undefined : this.window.row(this.index);
+    if (row && row.id === `row-${this.selected}`) this.rows.setAttribute("aria-activedescendant", row.id);
+    else this.rows.removeAttribute("aria-activedescendant");
   }
 
   /** Brings an exchange on the screen, if the list has it. @param {number} n */
@@ -439,6 +444,7 @@ export class List {
       if (index === null) return;
       if (index >= this.#size) this.#resize(index + 1);
       this.window.reveal(index, this.window.row(index) ? "nearest" : "center");
+      this.#tellActive();
       this.#pill();
     } catch (error) {
       if (!api.isSilent(error)) this.page.failed(error);

@@ -1,0 +1,265 @@
+// What the suites stand on: contrail as a process, a browser whose pages report what must not happen, and waiting for
+// what can be seen instead of for a time.
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import fs from "node:fs";
+import net from "node:net";
+import path from "node:path";
+import { createRequire } from "node:module";
+import { chromium } from "playwright-core";
+
+const require = createRequire(import.meta.url);
+const AXE = fs.readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
+const TOKEN = "inspector-tests-0123456789abcdef0123456789abcdef";
+
+/** Longer than this, nothing that a page or a server does may take here. */
+const PATIENCE_MS = 20_000;
+
+export const DESK = { width: 1440, height: 900 };
+export const LAPTOP = { width: 1024, height: 768 };
+export const PHONE = { width: 390, height: 844 };
+
+/** A process of contrail. */
+export class Server {
+  /** Starts contrail, and waits for the line that names the page. */
+  static async start(args, { cwd, token = TOKEN } = {}) {
+    const child = spawn(process.env.CONTRAIL, args, {
+      cwd,
+      env: { ...process.env, CONTRAIL_INSPECT_TOKEN: token, NO_COLOR: "1" },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    const server = new Server(child, token);
+    child.stderr.setEncoding("utf8").on("data", (text) => (server.said += text));
+    child.stdout.setEncoding("utf8").on("data", (text) => (server.printed += text));
+    server.ended = new Promise((resolve) => child.on("exit", (code, signal) => resolve(code ?? signal)));
+    const begun = Date.now();
+    while (!server.origin) {
+      server.origin = /inspector on (http:\/\/[\d.]+:\d+)/.exec(server.said)?.[1];
+      const over = child.exitCode !== null || Date.now() - begun > PATIENCE_MS;
+      if (over && !server.origin) throw new Error(`contrail ${args.join(" ")} opened no page: ${server.said}`);
+      if (!server.origin) await new Promise((resolve) => child.stderr.once("data", resolve).once("end", resolve));
+    }
+    return server;
+  }
+
+  constructor(child, token) {
+    this.child = child;
+    this.token = token;
+    this.said = "";
+    this.printed = "";
+    this.origin = undefined;
+  }
+
+  get address() {
+    return `${this.origin}/#k=${this.token}`;
+  }
+
+  get port() {
+    return new URL(this.origin).port;
+  }
+
+  /** An answer of the API. */
+  async api(path) {
+    const answer = await fetch(`${this.origin}/api/${path}`, { headers: { authorization: `Bearer ${this.token}` } });
+    return answer.json();
+  }
+
+  /** Waits until all entries have been read. */
+  async whole() {
+    for (;;) {
+      const run = await this.api("run");
+      if (run.reading === null) return run;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+
+  async stop(signal = "SIGTERM") {
+    if (this.child.exitCode === null && this.child.signalCode === null) this.child.kill(signal);
+    return this.ended;
+  }
+}
+
+export class Bench {
+  static async open() {
+    const bench = new Bench();
+    bench.work = process.env.WORK;
+    bench.browser = await chromium.launch({
+      timeout: 120_000,
+      executablePath: process.env.BROWSER,
+      args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking", "--disable-sync"],
+    });
+    // Recordings name this port: whoever calls it was made to.
+    bench.called = 0;
+    bench.trap = net.createServer((socket) => {
+      bench.called += 1;
+      socket.destroy();
+    });
+    await new Promise((resolve) => bench.trap.listen(0, "127.0.0.1", resolve));
+    return bench;
+  }
+
+  constructor() {
+    this.passed = 0;
+    this.failed = 0;
+    this.servers = [];
+    this.contexts = [];
+  }
+
+  get trapPort() {
+    return this.trap.address().port;
+  }
+
+  async run(name, body) {
+    try {
+      await body(this);
+      this.passed += 1;
+      console.log(`ok  ${name}`);
+    } catch (error) {
+      this.failed += 1;
+      console.log(`FAILED: ${name}: ${error.stack ?? error}`);
+    } finally {
+      for (const context of this.contexts.splice(0)) await context.close();
+      for (const server of this.servers.splice(0)) await server.stop("SIGKILL");
+    }
+  }
+
+  /** A file of the runner's folder. */
+  file(name, content) {
+    const at = path.join(this.work, name);
+    if (content !== undefined) fs.writeFileSync(at, content);
+    return at;
+  }
+
+  /** contrail with a page, stopped at the end of the test. */
+  async serve(...args) {
+    const server = await Server.start(args, { cwd: process.cwd() });
+    this.servers.push(server);
+    return server;
+  }
+
+  /** The page over files, read whole. */
+  async inspect(...args) {
+    const server = await this.serve("inspect", ...args, "--listen", "127.0.0.1:0");
+    await server.whole();
+    return server;
+  }
+
+  /** A window of the browser; tabs of one context share their storage. */
+  async context(size = DESK, theme = "light", more = {}) {
+    const context = await this.browser.newContext({ viewport: size, colorScheme: theme, timezoneId: "UTC", ...more });
+    context.setDefaultTimeout(PATIENCE_MS);
+    this.contexts.push(context);
+    return context;
+  }
+
+  /** A page of a server, drawn. */
+  async page(server, { size, theme, hash = "", context } = {}) {
+    const page = await this.tab(context ?? (await this.context(size, theme)), server);
+    await page.goto(hash ? `${server.address}${hash.replace(/^#/, "")}` : server.address);
+    await page.waitForSelector("body[data-state=open]");
+    await settled(page);
+    return page;
+  }
+
+  /** An empty tab that reports what must not happen. */
+  async tab(context, server) {
+    const page = await context.newPage();
+    const wrong = [];
+    page.wrong = wrong;
+    page.asked = new Set();
+    page.on("pageerror", (error) => wrong.push(`error: ${error.message}`));
+    page.on("dialog", (dialog) => {
+      wrong.push(`dialog: ${dialog.message()}`);
+      void dialog.dismiss();
+    });
+    page.on("console", (message) => {
+      if (["error", "warning"].includes(message.type())) wrong.push(`console: ${message.text()}`);
+    });
+    page.on("request", (request) => {
+      const url = request.url();
+      if (server && !url.startsWith(`${server.origin}/`) && !url.startsWith(`blob:${server.origin}/`)) {
+        wrong.push(`request: ${url}`);
+      }
+      if (!url.includes("/api/stream")) page.asked.add(request);
+    });
+    for (const over of ["requestfinished", "requestfailed"]) page.on(over, (request) => page.asked.delete(request));
+    await page.addInitScript(() => {
+      globalThis.violations = [];
+      addEventListener("securitypolicyviolation", (event) => {
+        globalThis.violations.push(`${event.violatedDirective} ${event.blockedURI} ${event.sample}`);
+      });
+    });
+    return page;
+  }
+
+  /** Asserts that nothing happened that must not. */
+  async clean(page, ...allowed) {
+    const more = await page.evaluate(() => ({ ran: globalThis.canary, violations: globalThis.violations }));
+    assert.equal(more.ran, undefined, "recorded text ran as script");
+    assert.deepEqual(more.violations, []);
+    assert.deepEqual(page.wrong.filter((one) => !allowed.some((pattern) => pattern.test(one))), []);
+    assert.equal(this.called, 0, "recorded text made the browser call out");
+  }
+
+  async close() {
+    await this.browser.close();
+    this.trap.close();
+    for (const server of this.servers) await server.stop("SIGKILL");
+  }
+}
+
+/** Waits until the page has its answers and has drawn them. */
+export async function settled(page) {
+  const begun = Date.now();
+  for (;;) {
+    await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+    if (page.asked.size === 0) {
+      await page.evaluate(() => new Promise((done) => setTimeout(done, 0)));
+      if (page.asked.size === 0) return Date.now() - begun;
+    }
+    if (Date.now() - begun > PATIENCE_MS) {
+      throw new Error(`no answer: ${[...page.asked].map((request) => request.url()).join(" ")}`);
+    }
+  }
+}
+
+/** Presses keys, one after the other, each until what it did is drawn. */
+export async function press(page, ...keys) {
+  for (const key of keys) {
+    await page.keyboard.press(key);
+    await settled(page);
+  }
+}
+
+/** Goes to a place of the page. */
+export async function go(page, hash) {
+  await page.evaluate((to) => {
+    location.hash = to;
+  }, hash);
+  await settled(page);
+}
+
+/** What axe finds wrong, as sentences. */
+export async function axe(page) {
+  if (!(await page.evaluate(() => "axe" in globalThis))) await page.evaluate(AXE);
+  const found = await page.evaluate(async () => {
+    const result = await globalThis.axe.run(document, { resultTypes: ["violations"] });
+    return result.violations.map((one) => `${one.id}: ${one.nodes.map((node) => node.target.join(" ")).slice(0, 3)}`);
+  });
+  return found;
+}
+
+/** Whether an element's text is on the screen, uncovered, without scrolling. */
+export async function isSeen(page, selector) {
+  return page.evaluate((at) => {
+    const element = document.querySelector(at);
+    const box = element?.getClientRects()[0];
+    if (!element || !box) return false;
+    const x = box.left + Math.min(box.width, 40) / 2;
+    const y = box.top + box.height / 2;
+    if (x < 0 || y < 0 || x > innerWidth || y > innerHeight) return false;
+    const top = document.elementFromPoint(x, y);
+    return top !== null && (element.contains(top) || top.contains(element));
+  }, selector);
+}

@@ -1,0 +1,95 @@
+// Recorded text stays text: no script, no dialog, no request to elsewhere, no report of the browser, in every view.
+
+import assert from "node:assert/strict";
+import { LAPTOP, PHONE, go, press, settled } from "./bench.mjs";
+import * as recordings from "./recordings.mjs";
+
+/** What the page may take for what a person sees next. */
+const BOUND_MS = 1_000;
+
+export const tests = {
+  "no text of a recording or a contract becomes more than text, in any view": async (bench) => {
+    const har = bench.file("hostile.har", recordings.hostile(bench.trapPort));
+    const contract = bench.file("hostile.json", recordings.hostileContract(bench.trapPort));
+    const server = await bench.inspect("--contract", contract, har);
+    const run = await server.api("run");
+    assert.ok(run.n > 150, `only ${run.n} of the hostile entries were read`);
+    const page = await bench.page(server, { size: LAPTOP });
+    const slow = [];
+    const timed = async (what, action) => {
+      const begun = Date.now();
+      await action();
+      const took = Date.now() - begun;
+      if (took > BOUND_MS) slow.push(`${what}: ${took} ms`);
+    };
+    await page.focus("#rows");
+    for (let n = 0; n < run.n; n += 1) {
+      await timed(`exchange ${n}`, () => press(page, "j"));
+      if (n % 4 === 0) await timed(`views of exchange ${n}`, () => press(page, "v"));
+      if (n % 4 === 1) await timed(`tabs of exchange ${n}`, () => press(page, ["q", "w", "t", "r"][(n >> 2) % 4]));
+    }
+    await timed("finding", () => press(page, "n", "n", "N"));
+    for (const key of run.views.filter((view) => view !== "exchanges").map((view) => view[0])) {
+      await timed(`view ${key}`, () => press(page, "g", key));
+      await press(page, "Tab", "Tab", "Tab");
+    }
+    assert.deepEqual(slow.slice(1), [], "answers took too long");
+    await bench.clean(page);
+  },
+
+  "a hostile filter, address and token stay text": async (bench) => {
+    const har = bench.file("ordinary.har", recordings.ordinary());
+    const server = await bench.inspect(har);
+    const page = await bench.page(server, { size: PHONE });
+    const texts = recordings.payloads(bench.trapPort);
+    for (const [i, text] of texts.entries()) {
+      const part = encodeURIComponent(text.toWellFormed());
+      await go(page, `#/exchanges?q=${part}`);
+      if (i % 8 === 0) {
+        await go(page, `#/${part}/${part}?${part}=${part}&n=${part}&sort=${part}&side=${part}&view=${part}&finding=${part}`);
+      }
+    }
+    // What the filter does not understand is a refusal, which the browser's console reports.
+    await bench.clean(page, /status of 400/);
+    const gate = await bench.tab(await bench.context(PHONE), server);
+    for (const text of texts.slice(0, 12)) {
+      await gate.goto(`${server.origin}/#k=${encodeURIComponent(text.toWellFormed())}`);
+      await gate.reload();
+      await gate.waitForSelector("body[data-state=gate]");
+    }
+    await bench.clean(gate, /status of 401/);
+  },
+
+  "the browser itself refuses markup made of text, and script that is not a file": async (bench) => {
+    const har = bench.file("ordinary.har", recordings.ordinary());
+    const server = await bench.inspect(har);
+    const page = await bench.page(server);
+    const refused = await page.evaluate(() => {
+      const refusals = [];
+      const tries = {
+        markup: () => (document.createElement("p")["inner" + "HTML"] = "<b>x</b>"),
+        parser: () => new globalThis["DOM" + "Parser"]().parseFromString("<b>x</b>", "text/html"),
+        script: () => (document.createElement("script").text = "1"),
+        policy: () => globalThis.trustedTypes.createPolicy("x", {}),
+      };
+      for (const [name, attempt] of Object.entries(tries)) {
+        try {
+          attempt();
+        } catch {
+          refusals.push(name);
+        }
+      }
+      return refusals;
+    });
+    assert.deepEqual(refused, ["markup", "parser", "script", "policy"]);
+    const inline = await page.evaluate(() => {
+      const script = document.createElement("a");
+      script.setAttribute("onclick", "globalThis.inlined = 1");
+      document.body.append(script);
+      script.click();
+      return globalThis.inlined;
+    });
+    assert.equal(inline, undefined);
+    await settled(page);
+  },
+};

@@ -1,0 +1,30 @@
+// Runs the suites that are named, or all: node main.mjs [SUITE…]
+
+import { Bench } from "./bench.mjs";
+import * as ends from "./ends.mjs";
+import * as hostile from "./hostile.mjs";
+import * as large from "./large.mjs";
+import * as screenshots from "./screenshots.mjs";
+import * as views from "./views.mjs";
+import * as states from "./states.mjs";
+import * as walks from "./walks.mjs";
+
+const suites = { hostile, views, walks, ends, large, ...(process.env.SHOTS ? { screenshots } : {}) };
+const wanted = process.argv.slice(2);
+const bench = await Bench.open();
+// The largest recording is written and read while the other suites run.
+if (wanted.length === 0 || wanted.includes("large")) large.begin(bench);
+try {
+  for (const [name, suite] of Object.entries(suites)) {
+    if (wanted.length > 0 && !wanted.includes(name)) continue;
+    const begun = Date.now();
+    for (const [test, body] of Object.entries(suite.tests)) await bench.run(`${name}: ${test}`, body);
+    console.log(`--  ${name}: ${((Date.now() - begun) / 1000).toFixed(1)} s`);
+  }
+} finally {
+  await states.end();
+  await large.end();
+  await bench.close();
+}
+console.log(`${bench.passed} passed, ${bench.failed} failed`);
+process.exitCode = bench.failed > 0 ? 1 : 0;

@@ -1,0 +1,248 @@
+// Recordings for the suites: an ordinary one with findings, a hostile one, and a large one.
+
+/** Text that tries to become more than text. `port` is one that nobody may call. */
+export function payloads(port) {
+  const run = "globalThis.canary=1";
+  const url = `http://127.0.0.1:${port}/x`;
+  return [
+    // Markup
+    `<script>${run}</script>`,
+    `</script><script>${run}</script>`,
+    `<img src=x onerror="${run}">`,
+    `<img src="${url}">`,
+    `<svg onload="${run}"></svg>`,
+    `<svg><script href="${url}"/></svg>`,
+    `<svg><animate onbegin=${run} attributeName=x dur=1s>`,
+    `<iframe srcdoc="<script>parent.canary=1</script>"></iframe>`,
+    `<iframe src="${url}"></iframe>`,
+    `<object data="${url}"></object>`,
+    `<embed src="${url}">`,
+    `<link rel=stylesheet href="${url}">`,
+    `<link rel=prefetch href="${url}">`,
+    `<meta http-equiv=refresh content="0;url=${url}">`,
+    `<base href="${url}/">`,
+    `<form action="${url}"><button autofocus>send</button></form>`,
+    `<style>@import "${url}";*{display:none}</style>`,
+    `<div style="position:fixed;inset:0;background:url(${url})">`,
+    `<details open ontoggle=${run}>`,
+    `<input autofocus onfocus=${run}>`,
+    `<video><source onerror=${run}></video>`,
+    `<math><mtext></mtext><mglyph><style><!--</style><img src=x onerror=${run}>`,
+    `<noscript><p title="</noscript><img src=x onerror=${run}>">`,
+    `<template><img src=x onerror=${run}></template>`,
+    `<!--><img src=x onerror=${run}>-->`,
+    `<![CDATA[<img src=x onerror=${run}>]]>`,
+    `<a href="javascript:${run}">x</a>`,
+    // Out of attributes, strings and comments
+    `" autofocus onfocus="${run}`,
+    `' onmouseover='${run}`,
+    "` onload=`" + run,
+    `"><img src=x onerror=${run}>`,
+    `';${run};'`,
+    `";${run};"`,
+    "`;" + run + ";`",
+    `*/${run}/*`,
+    `\\";${run};//`,
+    // URLs
+    `javascript:${run}`,
+    `JaVaScRiPt:${run}//`,
+    `data:text/html,<script>${run}</script>`,
+    `vbscript:${run}`,
+    `//127.0.0.1:${port}/x`,
+    url,
+    // Templates
+    `{{constructor.constructor('${run}')()}}`,
+    "${" + run + "}",
+    `#{${run}}`,
+    `<%= ${run} %>`,
+    `[[${run}]]`,
+    "__proto__",
+    "constructor",
+    "hasOwnProperty",
+    "toString",
+    // Characters
+    "right‮gnp.exe",
+    "⁦⁧⁨isolates⁩",
+    "zero​width‌‍",
+    "nul\u0000end",
+    "\u001b[31mred\u001b[0m\u0007\u0008",
+    "line one\r\nline two\u2028three\u2029four",
+    "\ud800 lone \udc00",
+    "\ufeff\ufffe\uffff",
+    "e" + "\u0301".repeat(400),
+    "👩‍👩‍👧‍👦".repeat(50),
+    // Formulas and shells
+    `=HYPERLINK("${url}")`,
+    "$(touch /tmp/canary) `touch /tmp/canary` '; touch /tmp/canary; '",
+    // Names of the page's own
+    "#/exchanges?n=1&k=x",
+    "api/run",
+  ];
+}
+
+/** An entry of a HAR. */
+export function entry(n, request, response = {}) {
+  const started = new Date(Date.UTC(2026, 10, 28, 10, 2, 11) + n * 1_000).toISOString();
+  return {
+    startedDateTime: started,
+    time: 9,
+    request: {
+      method: "GET",
+      url: "https://tenant.example/api/v2/rate-limit-policies/rlp_Default000000000000000",
+      httpVersion: "HTTP/1.1",
+      headers: [{ name: "Accept", value: "application/json" }],
+      queryString: [],
+      cookies: [],
+      headersSize: -1,
+      bodySize: -1,
+      ...request,
+    },
+    response: {
+      status: 200,
+      statusText: "OK",
+      httpVersion: "HTTP/1.1",
+      headers: [{ name: "Content-Type", value: "application/json" }],
+      cookies: [],
+      content: { size: -1, mimeType: "application/json", text: "{}" },
+      redirectURL: "",
+      headersSize: -1,
+      bodySize: -1,
+      ...response,
+    },
+    cache: {},
+    timings: { send: 1, wait: 6, receive: 2 },
+  };
+}
+
+export const har = (entries) =>
+  JSON.stringify({ log: { version: "1.2", creator: { name: "tests", version: "1" }, entries } });
+
+/** A body in JSON. */
+export const json = (text) => ({ content: { size: -1, mimeType: "application/json", text } });
+
+const POLICY = {
+  id: "rlp_Default000000000000000",
+  resource: "oauth_authentication_api",
+  consumer: "client",
+  consumer_selector: "client_id:default",
+  configuration: { action: "block", limit: 10001 },
+  created_at: "2026-01-31T10:00:00.000Z",
+  updated_at: "2026-01-31T10:00:00.000Z",
+};
+
+/** A recording with each kind of place that a finding may have: body, missing field, header, path, nothing. */
+export function ordinary() {
+  const { updated_at: _, ...lacking } = POLICY;
+  const right = { ...POLICY, configuration: { action: "block", limit: 100 } };
+  const long = { ...POLICY, notes: Array.from({ length: 600 }, (_, i) => `note ${i}`), last: { limit: 3 } };
+  const url = "https://tenant.example/api/v2/rate-limit-policies/";
+  return har([
+    entry(0, {}, json(JSON.stringify(right))),
+    entry(1, {}, json(JSON.stringify(POLICY))),
+    entry(2, {}, json(JSON.stringify(lacking))),
+    entry(3, { url: `${url}rlp_short` }, json(JSON.stringify(right))),
+    entry(4, { url: "https://tenant.example/api/v2/nowhere?x=1" }, { status: 404 }),
+    entry(5, {}, json(JSON.stringify(long))),
+    entry(6, {}, json('{"id": "rlp_Default000000000000000", "broken": [1, 2')),
+    entry(7, { headers: [{ name: "Authorization", value: "Bearer short" }] }, { status: 401 }),
+    entry(
+      8,
+      {
+        method: "POST",
+        url: "https://tenant.example/api/v2/actions/actions/act_Enrich/test",
+        headers: [{ name: "Content-Type", value: "application/json" }],
+        postData: { mimeType: "application/json", text: JSON.stringify({ payload: 7 }) },
+      },
+      json(JSON.stringify({ payload: {} })),
+    ),
+    entry(9, {}, json(JSON.stringify(right))),
+  ]);
+}
+
+/** A recording that has each payload in every field. */
+export function hostile(port) {
+  const entries = [];
+  const base = "https://tenant.example/api/v2/";
+  for (const text of payloads(port)) {
+    const path = encodeURIComponent(text.toWellFormed());
+    const raw = text.replace(/[\s\u0000-\u001f#?%"<>\\^`{|}]/g, "_");
+    const body = JSON.stringify({ [text]: text, list: [text, { [text]: [text] }], configuration: { limit: text } });
+    const header = text.replace(/[\u0000-\u001f\u007f]|[^\u0000-\uffff]|[\ud800-\udfff]/g, "");
+    const of = (request, response) => entries.push(entry(entries.length, request, response));
+    of({ url: `${base}rate-limit-policies/${path}?${path}=${path}` }, json(body));
+    of({ url: `${base}users/${raw}?q=${raw}` }, json(body));
+    of(
+      {
+        method: "POST",
+        url: `${base}actions/actions/act_Enrich/test?${path}`,
+        headers: [
+          { name: "Content-Type", value: "application/json" },
+          { name: "Authorization", value: `Bearer ${header}` },
+          { name: "X-Text", value: header },
+        ],
+        cookies: [{ name: "c", value: header }],
+        postData: { mimeType: "application/json", text: body },
+        comment: text,
+      },
+      { ...json(body), statusText: header, headers: [{ name: "Content-Type", value: header }], comment: text },
+    );
+    of({ url: `${base}rate-limit-policies/rlp_Default000000000000000` }, {
+      content: { size: -1, mimeType: "text/html", text: `<!doctype html>${text}` },
+      headers: [{ name: "Content-Type", value: "text/html" }, { name: "Location", value: header }],
+      redirectURL: text,
+    });
+  }
+  const long = "n".repeat(1_000_000);
+  const of = (request, response) => entries.push(entry(entries.length, request, response));
+  of({}, json(`{"${long}": 1}`));
+  of({ headers: [{ name: "X-Long", value: long.slice(0, 60_000) }] }, json(JSON.stringify(long)));
+  of({ url: `${base}users/${long.slice(0, 60_000)}` }, json("{}"));
+  of({}, json("[".repeat(100_000)));
+  of({}, json("[".repeat(100_000) + "]".repeat(100_000)));
+  of({}, json(`{"a":822106502566256641,"b":1e400,"c":1.0,"a":-0,"d":1E-999}`));
+  of({}, { content: { size: -1, mimeType: "image/svg+xml", text: payloads(port)[4] } });
+  of({}, { content: { size: -1, mimeType: "image/png", encoding: "base64", text: BIG_PNG } });
+  of({}, { content: { size: -1, mimeType: "application/octet-stream", encoding: "base64", text: "R0lGODlhLyo=" } });
+  return har(entries);
+}
+
+/** The head of a PNG of 30,000 by 30,000 pixels. */
+const BIG_PNG = Buffer.from(
+  "89504e470d0a1a0a0000000d4948445200007530000075300806000000a39e4b8d0000000049454e44ae426082",
+  "hex",
+).toString("base64");
+
+/** A contract whose own texts are hostile, for passages and findings. */
+export function hostileContract(port) {
+  const texts = payloads(port).map((text) => text.toWellFormed().replaceAll("\u0000", ""));
+  const properties = Object.fromEntries(texts.map((text) => [text, { type: "integer", description: text, enum: [1] }]));
+  const schema = { type: "object", title: texts[0], description: texts[2], required: texts, properties };
+  const answer = { description: texts[1], content: { "application/json": { schema } } };
+  const operation = (name) => ({
+    operationId: name,
+    summary: texts[2],
+    parameters: [{ name: "id", in: "path", required: true, schema: { type: "string", pattern: "^rlp_" } }],
+    responses: { 200: answer },
+  });
+  return JSON.stringify({
+    openapi: "3.1.0",
+    info: { title: texts[0], version: texts[2] },
+    servers: [{ url: "https://tenant.example/api/v2" }],
+    paths: {
+      "/rate-limit-policies/{id}": { get: operation(texts[2]) },
+      "/users/{id}": { get: operation(texts[4]) },
+    },
+  });
+}
+
+/** Many exchanges. */
+export function* large(count) {
+  yield '{"log":{"version":"1.2","creator":{"name":"tests","version":"1"},"entries":[';
+  const right = JSON.stringify({ ...POLICY, configuration: { action: "block", limit: 100 } });
+  const wrong = JSON.stringify(POLICY);
+  for (let n = 0; n < count; n += 1) {
+    const one = entry(n, { headers: [] }, json(n % 100 === 41 ? wrong : right));
+    yield `${n > 0 ? "," : ""}${JSON.stringify(one)}\n`;
+  }
+  yield "]}}";
+}

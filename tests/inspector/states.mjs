@@ -1,0 +1,143 @@
+// Every view and state of the page, each as a function that opens it.
+
+import { Server, go, press, settled } from "./bench.mjs";
+import * as recordings from "./recordings.mjs";
+
+/** Servers that several states share; they end with the process. */
+const shared = new Map();
+
+/** @param {string} name @param {() => Promise<Server>} start @returns {Promise<Server>} */
+function share(name, start) {
+  if (!shared.has(name)) shared.set(name, start());
+  return shared.get(name);
+}
+
+/** The page over an ordinary recording. */
+const files = (bench) =>
+  share("files", async () => {
+    const har = bench.file("ordinary.har", recordings.ordinary());
+    const server = await Server.start(["inspect", har, "--listen", "127.0.0.1:0"]);
+    await server.whole();
+    return server;
+  });
+
+const nothing = (bench) =>
+  share("nothing", async () => {
+    const har = bench.file("nothing.har", recordings.har([]));
+    const server = await Server.start(["inspect", har, "--listen", "127.0.0.1:0"]);
+    await server.whole();
+    return server;
+  });
+
+/** A live run. Its upstream does not answer, which no state asks for. */
+const live = () =>
+  share("live", () =>
+    Server.start(["watch", "--upstream", "http://127.0.0.1:9", "--inspect", "127.0.0.1:0", "--listen", "127.0.0.1:0"]),
+  );
+
+/** A replay with missed requests. */
+const replay = (bench) =>
+  share("replay", async () => {
+    const har = bench.file("ordinary.har", recordings.ordinary());
+    const server = await Server.start(["replay", har, "--inspect", "127.0.0.1:0", "--listen", "127.0.0.1:0"]);
+    const [, origin] = /(http:\/\/[\d.:]+)/.exec((await server.api("run")).listeners.join(" ")) ?? [];
+    for (const path of ["/api/v2/rate-limit-policies/rlp_Other0000000000000000", "/api/v2/nowhere?x=2"]) {
+      await fetch(`${origin}${path}`);
+    }
+    return server;
+  });
+
+/** A state that the address holds: one page of each server goes through all of them.
+ * @param {(bench: import("./bench.mjs").Bench) => Promise<Server>} of */
+const at =
+  (of, hash = "#/exchanges") =>
+  async (bench, how) => {
+    const server = await of(bench);
+    const page = how.pages?.get(server) ?? (await bench.page(server, how));
+    how.pages?.set(server, page);
+    await go(page, hash);
+    return page;
+  };
+
+/** A state that keys lead to, in a page of its own.
+ * @param {(bench: import("./bench.mjs").Bench) => Promise<Server>} of */
+const after =
+  (of, hash, ...keys) =>
+  async (bench, how) => {
+    const page = await bench.page(await of(bench), { ...how, hash });
+    await press(page, ...keys);
+    return page;
+  };
+
+/** @type {Record<string, (bench: import("./bench.mjs").Bench, how: object) => Promise<import("playwright-core").Page>>} */
+export const STATES = {
+  list: at(files),
+  body: at(files, "#/exchanges?n=1&side=response&view=lines"),
+  missing: at(files, "#/exchanges?n=2&side=response"),
+  path: at(files, "#/exchanges?n=3&side=request"),
+  gap: at(files, "#/exchanges?n=4&side=request"),
+  long: at(files, "#/exchanges?n=5&side=response"),
+  malformed: at(files, "#/exchanges?n=6&side=response"),
+  request: at(files, "#/exchanges?n=8&side=request"),
+  raw: at(files, "#/exchanges?n=1&side=raw"),
+  token: at(files, "#/exchanges?n=7&side=token"),
+  text: at(files, "#/exchanges?n=1&side=response&view=raw"),
+  hex: at(files, "#/exchanges?n=1&side=response&view=hex"),
+  right: at(files, "#/exchanges?n=0&side=response&view=lines"),
+  gone: at(files, "#/exchanges?n=999"),
+  filtered: at(files, "#/exchanges?q=verdict:violates"),
+  "no match": at(files, "#/exchanges?q=method:DELETE"),
+  "wrong filter": at(files, "#/exchanges?q=verdict:violates%20state:4xx"),
+  findings: at(files, "#/findings"),
+  operations: at(files, "#/operations"),
+  callers: at(files, "#/callers"),
+  run: at(files, "#/run"),
+  "empty file": at(nothing),
+  "empty run": at(live),
+  misses: at(replay, "#/misses"),
+  miss: at(replay, "#/exchanges?n=0"),
+  paused: after(live, "", "a"),
+  keys: after(files, "", "?"),
+  async completion(bench, how) {
+    const page = await bench.page(await files(bench), how);
+    await page.focus("#query");
+    await page.keyboard.type("s");
+    await settled(page);
+    return page;
+  },
+  async "no token"(bench, how) {
+    const server = await files(bench);
+    const page = await bench.tab(await bench.context(how.size, how.theme), server);
+    await page.goto(`${server.origin}/`);
+    await page.waitForSelector("body[data-state=gate]");
+    return page;
+  },
+  async "wrong token"(bench, how) {
+    const server = await files(bench);
+    const page = await bench.tab(await bench.context(how.size, how.theme), server);
+    await page.goto(`${server.origin}/#k=0123456789012345678901234567890123456789`);
+    await page.waitForSelector("body[data-state=gate]");
+    return page;
+  },
+  async disconnected(bench, how) {
+    const har = bench.file("ordinary.har", recordings.ordinary());
+    const server = await Server.start(["inspect", har, "--listen", "127.0.0.1:0"]);
+    await server.whole();
+    const page = await bench.page(server, { ...how, hash: "#/exchanges?n=1" });
+    await server.stop("SIGKILL");
+    await page.waitForSelector(".band.bad");
+    return page;
+  },
+  async copied(bench, how) {
+    const page = await bench.page(await files(bench), { ...how, hash: "#/exchanges?n=1" });
+    await page.evaluate(() => {
+      Object.defineProperty(navigator, "clipboard", { value: undefined });
+    });
+    await press(page, "y");
+    return page;
+  },
+};
+
+export async function end() {
+  for (const server of shared.values()) await server.then((one) => one.stop("SIGKILL"), () => {});
+}

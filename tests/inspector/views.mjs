@@ -1,0 +1,50 @@
+// Every view and state: nothing wider than its window, and nothing that axe objects to, in both themes.
+
+import assert from "node:assert/strict";
+import { DESK, PHONE, axe } from "./bench.mjs";
+import { STATES } from "./states.mjs";
+
+const NARROWEST = { width: 320, height: 640 };
+
+/** Elements that leave the window, but for code and tables, which scroll in themselves. */
+function wide() {
+  const scrolls = ".code, .table, #views, .rows, #run, .visually-hidden, .skip";
+  const over = [...document.querySelectorAll("body *")].filter((element) => {
+    const box = element.getBoundingClientRect();
+    return box.width > 0 && box.right > innerWidth + 1 && !element.closest(scrolls);
+  });
+  const page = document.documentElement.scrollWidth - innerWidth;
+  return [...over.map((element) => `${element.tagName}.${element.className}`), ...(page > 0 ? [`page ${page}`] : [])];
+}
+
+/** What one view does wrong. @typedef {(page: import("playwright-core").Page) => Promise<string[]>} Check */
+
+/** @param {import("./bench.mjs").Bench} bench @param {Check} check */
+async function walk(bench, size, theme, check) {
+  const wrong = [];
+  const pages = new Map();
+  for (const [name, state] of Object.entries(STATES)) {
+    const page = await state(bench, { size, theme, pages });
+    for (const sentence of await check(page)) wrong.push(`${name}: ${sentence}`);
+    await bench.clean(page, /status of 40[0-9]/, /ERR_CONNECTION_REFUSED/, /ERR_INCOMPLETE_CHUNKED_ENCODING/);
+    if (![...pages.values()].includes(page)) await page.context().close();
+  }
+  assert.deepEqual(wrong, []);
+}
+
+/** @type {Check} */
+async function narrow(page) {
+  const found = await axe(page);
+  const size = page.viewportSize();
+  await page.setViewportSize(NARROWEST);
+  const over = await page.evaluate(wide);
+  await page.setViewportSize(size);
+  return [...found, ...over.map((element) => `wider than ${NARROWEST.width} pixels: ${element}`)];
+}
+
+export const tests = {
+  "axe finds nothing wrong on a desk, light": (bench) => walk(bench, DESK, "light", axe),
+  "axe finds nothing wrong on a desk, dark": (bench) => walk(bench, DESK, "dark", axe),
+  "axe finds nothing wrong on a phone, and nothing is wider than 320 pixels": (bench) =>
+    walk(bench, PHONE, "light", narrow),
+};
