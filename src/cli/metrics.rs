@@ -11,7 +11,8 @@ use contrail_fleet::{Receiver, Telemetry};
 use contrail_pipeline::{Counts, Pipeline, Tracer};
 use contrail_proxy::{
     Proxy,
-    metrics::{Exchanges, Gauges, Metrics, MetricsListener, Observed, Serving, Subject},
+    metrics::{self, Exchanges, Gauges, Metrics, Observed, Subject},
+    side::{Serving, SideListener},
 };
 use contrail_sandbox::{Answer, Answers, Ask};
 
@@ -48,12 +49,12 @@ impl Monitoring {
     ///
     /// As [`Self::of`].
     pub(super) fn open(address: Option<&str>, receiver: Option<&Receiver>) -> Result<Self, Failure> {
-        let listener = address.map(|address| MetricsListener::bind(bind("--metrics", address))).transpose()?;
+        let listener = address.map(|address| SideListener::bind(bind("--metrics", address))).transpose()?;
         if listener.is_none() && receiver.is_none() {
             return Ok(Self::default());
         }
         let metrics = Arc::new(Metrics::new(listener.as_ref().map(|listener| listener.address)));
-        let serving = listener.map(|listener| listener.serve(Arc::clone(&metrics))).transpose()?;
+        let serving = listener.map(|listener| metrics::serve(listener, Arc::clone(&metrics))).transpose()?;
         let telemetry = receiver.map(|receiver| Telemetry::begin(receiver, Arc::clone(&metrics))).transpose()?;
         Ok(Self { metrics: Some(metrics), telemetry, serving })
     }

@@ -17,6 +17,7 @@ mod observer;
 mod settings;
 mod shared;
 mod shutdown;
+pub mod side;
 pub mod transfer;
 mod tunnel;
 pub mod upstream;

@@ -26,7 +26,7 @@ pub use self::{
     family::{Family, Grain, Kind, Labels, Sample, Value},
     health::Phase,
     journal::JournalMetrics,
-    listener::{MetricsListener, Serving},
+    listener::serve,
     registry::{Gauges, Metrics, Subject},
     telemetry::TelemetryMetrics,
     text::TextFormat,
