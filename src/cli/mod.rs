@@ -28,6 +28,7 @@ mod environment;
 pub mod explain;
 pub mod export;
 pub mod import;
+pub mod inspect;
 mod kinds;
 pub mod learn;
 pub mod listeners;

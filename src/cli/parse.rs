@@ -14,7 +14,7 @@ use contrail_fleet::RemoteUrl;
 use contrail_proxy::upstream::masked;
 
 use super::{
-    Failure, Outcome, audit, ca, contract, coverage, demo, diff, explain, export, import, learn,
+    Failure, Outcome, audit, ca, contract, coverage, demo, diff, explain, export, import, inspect, learn,
     messages::{complain, usage_error},
     options::{
         Network,
@@ -50,6 +50,7 @@ enum Command {
     Explain(explain::Args),
     Scan(scan::Args),
     Redact(redact::Args),
+    Inspect(inspect::Args),
     Import(import::Args),
     Pack(pack::PackArgs),
     Unpack(pack::UnpackArgs),
@@ -132,6 +133,7 @@ impl Cli {
             Command::Explain(args) => explain::run(args),
             Command::Scan(args) => scan::run(args),
             Command::Redact(args) => redact::run(args),
+            Command::Inspect(args) => inspect::run(args),
             Command::Import(args) => import::run(args),
             Command::Pack(args) => pack::run_pack(args),
             Command::Unpack(args) => pack::run_unpack(args),
@@ -193,6 +195,7 @@ impl Command {
             Self::Diff(args) => &mut args.recordings,
             Self::Scan(args) => &mut args.files,
             Self::Redact(args) => &mut args.files,
+            Self::Inspect(args) => &mut args.recordings,
             Self::Import(args) => &mut args.recordings,
             Self::Pack(args) => slice::from_mut(&mut args.recording),
             Self::Unpack(args) => slice::from_mut(&mut args.recording),

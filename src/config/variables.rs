@@ -14,8 +14,14 @@ use super::{ACTS, NO_SETTINGS, is_act};
 const PREFIX: &str = "CONTRAIL_";
 
 /// Variables that are not options: contrail reads the first, and sets the others for CMD.
-const OTHER_VARIABLES: [&str; 4] =
-    ["CONTRAIL_LOG", "CONTRAIL_URL", "CONTRAIL_SANDBOX_CLIENT_ID", "CONTRAIL_SANDBOX_CLIENT_SECRET"];
+const OTHER_VARIABLES: [&str; 6] = [
+    "CONTRAIL_LOG",
+    "CONTRAIL_URL",
+    "CONTRAIL_INSPECT_ASSETS",
+    "CONTRAIL_INSPECT_TOKEN",
+    "CONTRAIL_SANDBOX_CLIENT_ID",
+    "CONTRAIL_SANDBOX_CLIENT_SECRET",
+];
 
 /// The variable of an option of all commands.
 pub(super) fn shared_variable(long: &str) -> String {

@@ -55,7 +55,7 @@ pub use self::{
     first::{Dated, First},
     group::{Group, Sample, Unenforced},
     integrity::{Integrity, NotRecorded, TrailLink},
-    quote::Quote,
+    quote::{About, Marks, Quote, request_line},
     request::{ReportFormat, Request},
     run::{Denied, Difference, Miss, Missed, Near, Proof, Run, Stale, Unused},
     spool::WrittenFinding,

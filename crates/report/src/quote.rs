@@ -37,36 +37,65 @@ pub(super) struct Quoted {
     pub(super) mark: Option<Range<usize>>,
 }
 
-/// What a finding is about.
-enum About<'a> {
-    /// Bytes of the first line.
+/// What of a message a finding is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum About<'a> {
+    /// Bytes of the first line ([`request_line`], or the status).
     Line(Range<usize>),
-    /// A header field.
+    /// The header field of this name, which may be missing.
     Field(&'a str),
-    /// Bytes of the body.
+    /// Bytes of the body; none where it has no bytes of its own.
     Body(Range<usize>),
+    /// Nothing.
     Nothing,
+}
+
+/// What of an exchange a finding is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Marks<'a> {
+    /// Of the request.
+    pub request: About<'a>,
+    /// Of the response.
+    pub response: About<'a>,
+    /// The place in the body; of something that is missing, the place that lacks it.
+    pub at: String,
+    /// The media type of the message that the finding is about; empty if it names none.
+    pub media_type: String,
+}
+
+/// The first line of a request, as quotes have it.
+#[must_use]
+pub fn request_line(exchange: &Exchange) -> String {
+    format!("{} {}", exchange.request.method, exchange.request.target.path_and_query)
+}
+
+impl<'a> Marks<'a> {
+    /// Those of a finding.
+    #[must_use]
+    pub fn of(exchange: &Exchange, finding: &'a Finding) -> Self {
+        let (request, response, at) = about(exchange, finding, &request_line(exchange));
+        let headers = match (&response, exchange.response.as_ref()) {
+            (About::Nothing, _) => Some(&exchange.request.headers),
+            (_, response) => response.filter(|response| response.status != 0).map(|response| &response.headers),
+        };
+        let media_type = headers.and_then(|headers| headers.get_str("content-type")).unwrap_or_default().to_owned();
+        Self { request, response, at, media_type }
+    }
 }
 
 impl Quote {
     pub(super) fn new(judged: &Redacted<JudgedExchange>, finding: &Finding) -> Self {
         let exchange = &*judged.exchange;
         let request = &exchange.request;
-        let line = format!("{} {}", request.method, request.target.path_and_query);
-        let (of_request, of_response, at) = about(exchange, finding, &line);
+        let marks = Marks::of(exchange, finding);
         let response = exchange.response.as_ref().filter(|response| response.status != 0);
-        let headers = match &of_response {
-            About::Nothing => Some(&request.headers),
-            _ => response.map(|response| &response.headers),
-        };
-        let media_type = headers.and_then(|headers| headers.get_str("content-type")).unwrap_or_default().to_owned();
         Self {
-            request: Quoted::new(line, &request.headers, &request.body, &of_request),
+            request: Quoted::new(request_line(exchange), &request.headers, &request.body, &marks.request),
             response: response.map(|response| {
-                Quoted::new(response.status.to_string(), &response.headers, &response.body, &of_response)
+                Quoted::new(response.status.to_string(), &response.headers, &response.body, &marks.response)
             }),
-            media_type,
-            at,
+            media_type: marks.media_type,
+            at: marks.at,
         }
     }
 

@@ -11,9 +11,11 @@ mod show;
 #[cfg(test)]
 mod tests;
 
-use std::io::Write as _;
+use std::{io::Write as _, sync::Arc};
 
-use contrail_exchange::finding::Unchecked;
+use contrail_contract::Contract;
+use contrail_exchange::finding::{Rule, Unchecked};
+use contrail_inspect::Advice;
 use explained::InForce;
 use name::{Name, UnknownName, nearest};
 use show::{list, one};
@@ -31,6 +33,15 @@ pub struct Args {
     pub(super) format: Format,
     #[command(flatten)]
     pub(super) contract: ContractArgs,
+}
+
+/// What is known of a rule, for the live page: under the built-in contract, or this one.
+pub(super) fn advice(contract: Option<Arc<Contract>>) -> Box<dyn Fn(Rule) -> Advice + Send + Sync> {
+    let in_force = InForce(contract);
+    Box::new(move |rule| {
+        let explained = in_force.explain(Name::Rule(rule));
+        Advice { means: explained.means.to_owned(), source: explained.source, now: explained.now.to_owned() }
+    })
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {

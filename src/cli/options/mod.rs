@@ -1,6 +1,7 @@
 //! Groups of options that several commands share.
 
 pub mod contract;
+pub mod inspect;
 pub mod judge;
 pub mod limits;
 pub mod listen;

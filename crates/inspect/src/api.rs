@@ -1,0 +1,266 @@
+//! Answers to the page: one function from a request to a response. The API is private to the page.
+
+use std::{
+    convert::Infallible,
+    io,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use bytes::Bytes;
+use contrail_proxy::side::{Serving, SideListener};
+use http::{HeaderValue, Method, Request, Response, StatusCode, header};
+use http_body_util::{BodyExt as _, Full, combinators::UnsyncBoxBody};
+use hyper::body::Incoming;
+use percent_encoding::percent_decode_str;
+use serde_json::{Value, json};
+
+use super::{
+    assets, curl, exchange,
+    filter::FilterError,
+    guard::{Admitted, Guard, Refusal, harden},
+    inspector::Inspector,
+    kept::Gone,
+    lines::{Lines, Marked},
+    lists::{Lists, SharedLists, Sort, Wanted},
+    message::{Shown, Side},
+    stream::{Notices, Streams},
+    views,
+};
+
+/// Maximum rows of one answer.
+const MAX_ROWS: usize = 500;
+/// Maximum lines of one answer.
+const MAX_LINES: usize = 2000;
+/// Maximum bytes of text in one answer.
+const MAX_TEXT: usize = 1 << 20;
+/// Maximum bodies that stay laid out.
+const MAX_LAID_OUT: usize = 4;
+
+/// What answers: an inspector behind a guard.
+#[derive(Debug)]
+pub struct Host {
+    inspector: Arc<Inspector>,
+    guard: Guard,
+    lists: SharedLists,
+    streams: Arc<Streams>,
+    /// Bodies that were laid out last.
+    laid_out: Mutex<Vec<((u32, Side), Arc<LaidOut>)>>,
+}
+
+/// A body and its marks.
+type LaidOut = (Lines, Vec<Marked>);
+
+/// What a response carries.
+type Content = UnsyncBoxBody<Bytes, Infallible>;
+
+/// Answers on this listener, on a thread of its own, until what is given is dropped.
+///
+/// # Errors
+///
+/// The system gives no thread.
+pub fn serve(listener: SideListener, host: Arc<Host>) -> io::Result<Serving> {
+    listener.serve("inspect", move |request: Request<Incoming>| {
+        let host = Arc::clone(&host);
+        async move { host.answer(&request).await }
+    })
+}
+
+/// What a request asks for, behind its path.
+struct Query<'a>(&'a str);
+
+impl Query<'_> {
+    fn text(&self, name: &str) -> Option<String> {
+        let value = self.0.split('&').find_map(|pair| pair.split_once('=').filter(|(held, _)| *held == name))?.1;
+        Some(percent_decode_str(&value.replace('+', " ")).decode_utf8_lossy().into_owned())
+    }
+
+    fn number<T: std::str::FromStr>(&self, name: &str) -> Option<T> {
+        self.text(name)?.parse().ok()
+    }
+
+    fn wanted(&self) -> Result<Wanted, FilterError> {
+        let sort = self.text("sort").unwrap_or_default();
+        let (descending, name) = match sort.strip_prefix('-') {
+            Some(name) => (true, name),
+            None => (false, &*sort),
+        };
+        let found = Sort::from_name(name);
+        let sort = found.ok_or_else(|| FilterError { at: 0, message: format!("nothing can be sorted by `{name}`") })?;
+        let (query, zone) = (self.text("q").unwrap_or_default(), self.number("zone").unwrap_or(0));
+        Ok(Wanted { query, sort, descending, anew: self.text("anew").is_some(), zone })
+    }
+}
+
+impl Host {
+    /// One for this inspector.
+    #[must_use]
+    pub fn new(inspector: Arc<Inspector>, guard: Guard) -> Arc<Self> {
+        Arc::new(Self {
+            inspector,
+            guard,
+            lists: Arc::new(Lists::default()),
+            streams: Arc::default(),
+            laid_out: Mutex::default(),
+        })
+    }
+
+    /// How many pages listen.
+    #[must_use]
+    pub fn pages(&self) -> usize {
+        self.streams.count()
+    }
+
+    async fn answer<B>(self: &Arc<Self>, request: &Request<B>) -> Response<Content> {
+        let mut response = match self.guard.admit(request, |path| assets::find(path).is_some()) {
+            Err(Refusal { status, message }) => error(status, message, None),
+            Ok(Admitted::Shell) => match assets::find(request.uri().path()) {
+                Some(asset) => content(asset.media_type, asset.content),
+                None => error(StatusCode::NOT_FOUND, "there is no such file", None),
+            },
+            Ok(Admitted::Data) => self.data(request).await,
+        };
+        if response.status() == StatusCode::METHOD_NOT_ALLOWED {
+            response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
+        }
+        harden(response.headers_mut());
+        if *request.method() == Method::HEAD {
+            *response.body_mut() = Full::default().boxed_unsync();
+        }
+        response
+    }
+
+    async fn data<B>(self: &Arc<Self>, request: &Request<B>) -> Response<Content> {
+        let path = request.uri().path();
+        if path == "/api/stream" {
+            let notices = Notices::open(Arc::clone(&self.inspector), Arc::clone(&self.streams));
+            let mut response = Response::new(notices.boxed_unsync());
+            let events = HeaderValue::from_static("text/event-stream");
+            response.headers_mut().insert(header::CONTENT_TYPE, events);
+            return response;
+        }
+        // Long work (a search in bodies, a body of 4 MiB) does not hold up the notices of other pages.
+        let (host, path) = (Arc::clone(self), path.to_owned());
+        let query = request.uri().query().unwrap_or_default().to_owned();
+        let work = move || host.value(&path, &Query(&query));
+        match tokio::task::spawn_blocking(work).await {
+            Ok(Ok(Some(value))) => json_response(StatusCode::OK, &value),
+            Ok(Ok(None)) => error(StatusCode::NOT_FOUND, "there is nothing here", None),
+            Ok(Err(wrong)) => error(StatusCode::BAD_REQUEST, &wrong.message, Some(wrong.at)),
+            Err(_) => error(StatusCode::INTERNAL_SERVER_ERROR, "contrail failed on it; please report it", None),
+        }
+    }
+
+    /// What stands at a path; `None` if nothing does.
+    fn value(&self, path: &str, query: &Query<'_>) -> Result<Option<Value>, FilterError> {
+        let inspector = &*self.inspector;
+        let steps: Vec<&str> = path.strip_prefix("/api/").unwrap_or_default().split('/').collect();
+        let number = |text: &str| text.parse::<u32>().ok();
+        Ok(match *steps {
+            ["run"] => Some(views::run(inspector)),
+            ["findings"] => Some(views::findings(inspector)),
+            ["misses"] => Some(views::misses(inspector)),
+            ["exchanges"] => Some(self.rows(query)?),
+            ["exchanges", "at"] => {
+                let n = query.number("n").unwrap_or(u32::MAX);
+                Some(json!({"index": self.lists.index(inspector, &query.wanted()?, n)?}))
+            }
+            ["exchanges", "next"] => {
+                let back = query.text("back").is_some_and(|back| back == "true");
+                let from = query.number("n").map(|n| (n, query.number("finding").unwrap_or(usize::MAX - 1)));
+                let next = self.lists.next_finding(inspector, &query.wanted()?, from, back)?;
+                Some(json!({"n": next.map(|(n, _)| n), "finding": next.map(|(_, finding)| finding)}))
+            }
+            ["exchanges", n] => number(n).and_then(|n| exchange::value(inspector, n)),
+            ["exchanges", n, "curl"] => {
+                let judged = number(n).and_then(|n| inspector.whole(n).ok());
+                judged.map(|(judged, _)| curl::value(&judged.exchange))
+            }
+            ["exchanges", n, side, view] => {
+                number(n).zip(Side::from_name(side)).and_then(|(n, side)| self.body(n, side, view, query))
+            }
+            _ => None,
+        })
+    }
+
+    /// Rows of a list.
+    fn rows(&self, query: &Query<'_>) -> Result<Value, FilterError> {
+        let inspector = &*self.inspector;
+        let from = query.number("from").unwrap_or(0);
+        let count = query.number("count").unwrap_or(60).min(MAX_ROWS);
+        let slice = self.lists.slice(inspector, &query.wanted()?, from, count)?;
+        let store = inspector.store();
+        let clean = |text: &str| contrail_exchange::visible::visible(&inspector.clean(text)).into_owned();
+        let rows: Vec<Value> = slice
+            .numbers
+            .iter()
+            .filter_map(|n| {
+                let summary = store.summary(*n)?;
+                Some(summary.row(*n, &store.names, store.is_slow(summary), clean))
+            })
+            .collect();
+        Ok(json!({
+            "run": inspector.run,
+            "n": store.count() - store.first(),
+            "of": slice.of,
+            "size": slice.size,
+            "from": from,
+            "searched": slice.searched,
+            "rows": rows,
+        }))
+    }
+
+    /// A part of a body, in one of its views.
+    fn body(&self, n: u32, side: Side, view: &str, query: &Query<'_>) -> Option<Value> {
+        let from = query.number("from").unwrap_or(0);
+        let shown: Option<usize> = query.number("finding");
+        if view == "lines" {
+            let laid_out = self.laid_out(n, side)?;
+            let (lines, marks) = &*laid_out;
+            let mark = shown.and_then(|finding| marks.iter().position(|mark| mark.finding == finding));
+            let count = query.number("count").unwrap_or(400).min(MAX_LINES);
+            return Some(json!({"count": lines.count(), "from": from, "lines": lines.page(from, count, marks, mark)}));
+        }
+        let (judged, _) = self.inspector.whole(n).ok()?;
+        let message = Shown::of(&judged, side)?;
+        let count = query.number("count").unwrap_or(4096).min(MAX_TEXT);
+        match view {
+            "raw" => Some(message.raw(from, count)),
+            "hex" => Some(message.hex(from, count.min(MAX_TEXT / 16), shown, &message.marks())),
+            _ => None,
+        }
+    }
+
+    fn laid_out(&self, n: u32, side: Side) -> Option<Arc<LaidOut>> {
+        let held = |all: &Vec<((u32, Side), Arc<LaidOut>)>| {
+            all.iter().find(|(key, _)| *key == (n, side)).map(|(_, laid_out)| Arc::clone(laid_out))
+        };
+        if let Some(laid_out) = held(&self.laid_out.lock().unwrap_or_else(PoisonError::into_inner)) {
+            return Some(laid_out);
+        }
+        let (judged, _) = self.inspector.whole(n).map_err(|_: Gone| ()).ok()?;
+        let message = Shown::of(&judged, side)?;
+        let laid_out = Arc::new((message.lines(), message.marks()));
+        let mut all = self.laid_out.lock().unwrap_or_else(PoisonError::into_inner);
+        all.push(((n, side), Arc::clone(&laid_out)));
+        if all.len() > MAX_LAID_OUT {
+            all.remove(0);
+        }
+        Some(laid_out)
+    }
+}
+
+fn content(media_type: &'static str, body: impl Into<Bytes>) -> Response<Content> {
+    let mut response = Response::new(Full::new(body.into()).boxed_unsync());
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
+    response
+}
+
+fn json_response(status: StatusCode, value: &Value) -> Response<Content> {
+    let mut response = content("application/json", value.to_string());
+    *response.status_mut() = status;
+    response
+}
+
+fn error(status: StatusCode, message: &str, at: Option<usize>) -> Response<Content> {
+    json_response(status, &json!({"error": message, "at": at}))
+}

@@ -1,0 +1,272 @@
+//! One exchange as the page shows it: what it was, whether it is right, where exactly, who says so, who called, how long
+//! it took, and what to do now.
+
+use contrail_contract::{Contract, Demand, Subject};
+use contrail_exchange::{
+    Credential, Exchange, SignatureCheck, TokenFacts, TokenTime,
+    finding::{Blame, Conclusion, Finding, Kind, Verdict, reasons_of},
+    visible::visible,
+};
+use contrail_redact::JudgedExchange;
+use contrail_report::Marks;
+use serde_json::{Value, json};
+
+use super::{
+    inspector::{Inspector, Surroundings},
+    kept::Gone,
+    lines::{Lines, Marked, What},
+    message::{Shown, Side, Where},
+    passage::passages,
+    summary::{Summary, instant, millis, rfc3339},
+};
+
+/// The exchange of this number; `None` if there is none.
+pub(crate) fn value(inspector: &Inspector, n: u32) -> Option<Value> {
+    let store = inspector.store();
+    let summary = store.summary(n)?;
+    let clean = |text: &str| visible(&inspector.clean(text)).into_owned();
+    let row = summary.row(n, &store.names, store.is_slow(summary), clean);
+    let median = store.median(summary.operation).map(millis);
+    let (reference, command) = reference(inspector, summary, &store);
+    drop(store);
+    let mut value = match inspector.whole(n) {
+        Ok((judged, surroundings)) => detail(inspector, &judged, &surroundings),
+        Err(gone) => json!({"gone": match gone {
+            Gone::Left => "its bytes left the buffer (--inspect-buffer); --out or --trail keeps everything",
+            Gone::Unreadable => "its bytes cannot be read again from the temporary file",
+        }}),
+    };
+    value["n"] = n.into();
+    value["row"] = row;
+    value["median"] = median.into();
+    value["reference"] = reference.into();
+    value["command"] = command.into();
+    Some(value)
+}
+
+/// What another machine finds the exchange by, and the command that shows it there.
+fn reference(inspector: &Inspector, summary: &Summary, store: &super::inspector::Store) -> (String, Option<String>) {
+    let name = |number| store.names.text(number).map_or("", |text| text);
+    let source = name(summary.source);
+    let mut text = format!("{source} entry {}", summary.entry);
+    if summary.operation != 0 {
+        text += &format!(" {}", name(summary.operation));
+    }
+    if let Some(seen) = summary.worst() {
+        text += &format!(" {}", seen.rule.id());
+        if seen.at != 0 {
+            text += &format!(" at {}", name(seen.at));
+        }
+    }
+    let command = inspector.facts.command.as_ref().map(|command| format!("{command} --at {}", summary.entry));
+    (inspector.clean(&text), command)
+}
+
+fn detail(inspector: &Inspector, judged: &JudgedExchange, surroundings: &Surroundings) -> Value {
+    let JudgedExchange { exchange, verdict, .. } = judged;
+    let sides = [Shown::of(judged, Side::Request), Shown::of(judged, Side::Response)];
+    let laid_out: Vec<Option<(Vec<Marked>, Lines)>> =
+        sides.iter().map(|shown| shown.as_ref().map(|shown| (shown.marks(), shown.lines()))).collect();
+    let message = |side: usize| {
+        let (shown, (marks, lines)) = sides[side].as_ref().zip(laid_out[side].as_ref())?;
+        Some(shown.value(marks, lines.count()))
+    };
+    let findings: Vec<Value> = verdict
+        .findings
+        .iter()
+        .enumerate()
+        .map(|(index, finding)| {
+            let mut value = finding_value(inspector, exchange, verdict, finding);
+            let side = sides.iter().position(|shown| shown.as_ref().is_some_and(|shown| shown.is_about(index)));
+            value["side"] = match side {
+                Some(1) => "response".into(),
+                Some(_) => "request".into(),
+                None => Value::Null,
+            };
+            let place = side.and_then(|side| {
+                let (shown, (marks, lines)) = sides[side].as_ref().zip(laid_out[side].as_ref())?;
+                Some((shown.place(index, marks), marks, lines))
+            });
+            place_value(place, &mut value);
+            value
+        })
+        .collect();
+    let reasons: Vec<Value> = reasons_of(verdict.unchecked, &verdict.reasons)
+        .map(|reason| json!({"aspect": reason.aspect.name(), "at": visible(&reason.at), "reason": visible(&reason.reason)}))
+        .collect();
+    let timings = &exchange.timings;
+    let phase = |duration: Option<std::time::Duration>| duration.map(|duration| duration.as_secs_f64() * 1000.0);
+    let has_times = timings.send.is_some() || timings.wait.is_some() || timings.receive.is_some();
+    let redacted = exchange.request.body.redacted.len()
+        + exchange.response.as_ref().map_or(0, |response| response.body.redacted.len());
+    json!({
+        "target": visible(&exchange.request.target.path_and_query),
+        "origin": surroundings.upstream.as_deref().filter(|origin| !origin.is_empty()).map_or_else(
+            || visible(&exchange.request.target.origin()).into_owned(), |origin| visible(origin).into_owned()),
+        "sentence": sentence(verdict, exchange),
+        "started": exchange.started.and_then(|at| rfc3339(instant(at))),
+        "timings": has_times.then(|| json!({
+            "blocked": phase(timings.before), "send": phase(timings.send), "wait": phase(timings.wait),
+            "receive": phase(timings.receive), "total": timings.total().as_secs_f64() * 1000.0,
+        })),
+        "findings": findings,
+        "unchecked": reasons,
+        "caller": caller(&inspector.contract, exchange, verdict),
+        "redacted": redacted,
+        "request": message(0),
+        "response": message(1),
+        "end": exchange.transport.unfinished().map(|end| visible(end).into_owned()),
+        "remarks": surroundings.remarks.iter().map(|remark| visible(remark)).collect::<Vec<_>>(),
+    })
+}
+
+fn finding_value(inspector: &Inspector, exchange: &Exchange, verdict: &Verdict, finding: &Finding) -> Value {
+    let marks = Marks::of(exchange, finding);
+    let passages = verdict.operation.as_ref().map_or_else(Vec::new, |operation| {
+        let status = exchange.response.as_ref().map_or(0, |response| response.status);
+        let (at, media_type) = (&*marks.at, &*marks.media_type);
+        let subject = Subject { rule: finding.rule, operation, at, status, media_type };
+        passages(&inspector.contract, subject, finding)
+    });
+    let advice = inspector.advice(finding.rule);
+    json!({
+        "kind": finding.kind().name(),
+        "rule": finding.rule.id(),
+        "at": visible(&finding.at),
+        "message": finding.message(),
+        "passages": passages,
+        "summary": finding.rule.summary(),
+        "means": advice.means,
+        "source": advice.source,
+        "advice": advice.now,
+    })
+}
+
+/// Adds where a finding is in its message.
+fn place_value(place: Option<(Where, &Vec<Marked>, &Lines)>, value: &mut Value) {
+    let (mut word, mut line, mut header, mut ghost) = ("nothing", None, None, None);
+    match place {
+        Some((Where::Line(_), ..)) => word = "line",
+        Some((Where::Header(index), ..)) => (word, header) = ("header", Some(index)),
+        Some((Where::MissingHeader, ..)) => word = "missing",
+        Some((Where::Body(mark), marks, lines)) => {
+            (word, line) = ("body", lines.line_of(mark, marks));
+            if let What::Missing { sentence, .. } = &marks[mark].what {
+                ghost = Some(sentence.clone());
+            }
+        }
+        None | Some((Where::Nothing, ..)) => {}
+    }
+    value["where"] = word.into();
+    value["line"] = line.into();
+    value["header"] = header.into();
+    value["ghost"] = ghost.into();
+}
+
+/// Who is right, in a sentence.
+fn sentence(verdict: &Verdict, exchange: &Exchange) -> String {
+    let of = |sides: &[&str]| {
+        let is = |finding: &&Finding| finding.kind() == Kind::Violation && sides.contains(&side(finding));
+        verdict.findings.iter().any(|finding| is(&finding))
+    };
+    let breaks = of(&["response", "exchange", "status", "transport"]);
+    let request = match verdict.blame {
+        Some(Blame::Caught) => "The request breaks the document, and the tenant refused it",
+        Some(Blame::Laxer) => "The request breaks the document, and the tenant accepted it",
+        Some(Blame::Stricter) => "The request keeps to the document, and the tenant refused it",
+        Some(Blame::Agreed) => "Client and tenant agree about the request",
+        None if exchange.response.as_ref().is_none_or(|response| response.status == 0) => "No answer came",
+        None => match verdict.conclusion() {
+            Conclusion::Unjudged => "Nothing of it was judged",
+            _ => "The document does not decide who is right about the request",
+        },
+    };
+    if breaks { format!("{request}; the response breaks the document.") } else { format!("{request}.") }
+}
+
+/// The first word of a rule's id.
+fn side(finding: &Finding) -> &'static str {
+    finding.rule.id().split('.').next().unwrap_or_default()
+}
+
+/// Who called: never a token, its facts.
+fn caller(contract: &Contract, exchange: &Exchange, verdict: &Verdict) -> Value {
+    let demand = contract.judges(&exchange.request).map(|(_, matched)| matched.operation);
+    let needed: Vec<String> = demand
+        .map(|operation| match operation.security.demand(&exchange.request) {
+            Demand::Scopes(alternatives) => {
+                alternatives.first().map(|scopes| scopes.iter().map(ToString::to_string).collect()).unwrap_or_default()
+            }
+            Demand::Nothing | Demand::NotShown => Vec::new(),
+        })
+        .unwrap_or_default();
+    let kind = match &exchange.request.credential {
+        Credential::Missing => "none",
+        Credential::OtherScheme { scheme, .. } => scheme,
+        Credential::Malformed(_) => "a bearer token that is no JWT",
+        Credential::Encrypted => "an encrypted token",
+        Credential::Token(_) => "bearer token",
+        Credential::Unknown => "unknown: the file does not hold it",
+    };
+    let facts = exchange.request.credential.facts();
+    let held = facts.and_then(|facts| facts.scopes.as_deref()).unwrap_or_default();
+    let undeclared: Vec<&str> = verdict
+        .findings
+        .iter()
+        .filter(|finding| finding.rule == contrail_exchange::finding::Rule::AuthScopeUndeclared)
+        .filter_map(|finding| finding.seen.as_deref())
+        .flat_map(|seen| seen.split(' '))
+        .collect();
+    let state = |scope: &str| match () {
+        () if needed.iter().any(|needed| needed == scope) => "needed",
+        () if undeclared.contains(&scope) => "undeclared",
+        () => "held",
+    };
+    let mut scopes: Vec<(&str, &str)> = held.iter().map(|scope| (&**scope, state(scope))).collect();
+    if facts.is_some() {
+        scopes.extend(needed.iter().filter(|needed| !held.contains(needed)).map(|needed| (&**needed, "lacking")));
+    }
+    let order = |state: &str| ["needed", "lacking", "held", "undeclared"].iter().position(|held| *held == state);
+    scopes.sort_by_key(|(_, state)| order(state));
+    let scopes: Vec<Value> =
+        scopes.iter().map(|(name, state)| json!({"name": visible(name), "state": state})).collect();
+    let client = facts.and_then(|facts| facts.client.as_deref()).map(visible);
+    json!({
+        "kind": kind,
+        "client": client,
+        "issuer": facts.and_then(|facts| facts.issuer.as_deref()).map(visible),
+        "audience": facts.map(|facts| facts.audience.iter().map(|one| visible(one)).collect::<Vec<_>>()),
+        "issued": facts.and_then(|facts| facts.issued_at).and_then(seconds),
+        "expires": facts.and_then(|facts| facts.expires_at).and_then(seconds),
+        "lifetime": facts.and_then(|facts| facts.lifetime),
+        "outcome": facts.map(|facts| outcome(facts, exchange)),
+        "signature": facts.map(|facts| match facts.signature {
+            SignatureCheck::NotChecked => "signature not checked",
+            SignatureCheck::Good => "signature good",
+            SignatureCheck::Bad => "signature bad",
+        }),
+        "scopes": scopes,
+        "same": client.map(|client| format!("client:\"{}\"", client.replace('\\', "\\\\").replace('"', "\\\""))),
+    })
+}
+
+fn seconds(at: i64) -> Option<String> {
+    jiff::Timestamp::from_second(at).ok().map(|at| at.to_string())
+}
+
+/// Whether the token was inside its time at the instant of the exchange.
+fn outcome(facts: &TokenFacts, exchange: &Exchange) -> String {
+    let started = exchange.started.map(|at| instant(at) / 1_000_000);
+    let ago = |from: i64, to: i64| match (to - from).max(0) {
+        seconds @ ..120 => format!("{seconds} s"),
+        seconds @ ..7200 => format!("{} min", seconds / 60),
+        seconds => format!("{} h", seconds / 3600),
+    };
+    match (facts.time, started, facts.expires_at, facts.not_before) {
+        (TokenTime::Valid, ..) => "valid then".to_owned(),
+        (TokenTime::Expired, Some(started), Some(expires), _) => format!("expired {} before", ago(expires, started)),
+        (TokenTime::Expired, ..) => "expired then".to_owned(),
+        (TokenTime::NotYet, Some(started), _, Some(from)) => format!("{} before its time", ago(started, from)),
+        (TokenTime::NotYet, ..) => "before its time then".to_owned(),
+    }
+}

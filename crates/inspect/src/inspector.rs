@@ -1,0 +1,455 @@
+//! What the page shows: exchanges as they come, and what is known of the run.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    io,
+    sync::{
+        Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
+        atomic::{AtomicU64, AtomicUsize, Ordering},
+        mpsc::{Receiver, Sender, channel},
+    },
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+
+use contrail_contract::Contract;
+use contrail_exchange::finding::Rule;
+use contrail_recording::JournalContext;
+use contrail_redact::{JudgedExchange, Redacted, Redactor};
+use contrail_report::{Collector, ExchangeRef, Miss};
+
+use super::{
+    kept::{Gone, Held, Kept},
+    names::{Name, Names},
+    summary::{About, Summary, VERDICTS},
+};
+
+/// Maximum exchanges whose summaries are held; the oldest leave.
+const MAX_SUMMARIES: usize = 1_000_000;
+/// Maximum exchanges that wait for the inspector's thread.
+const MAX_WAITING: usize = 1024;
+/// Maximum bytes of their bodies.
+const MAX_WAITING_BYTES: usize = 8 << 20;
+
+/// An exchange for the page.
+#[derive(Debug)]
+pub struct Taken {
+    /// The exchange.
+    pub judged: Redacted<JudgedExchange>,
+    /// The file, as it was named; [`contrail_report::LIVE`] for what goes through the proxy.
+    pub source: Arc<str>,
+    /// Its index there.
+    pub entry: usize,
+    /// Its line in a journal.
+    pub line: Option<usize>,
+    /// It is outside the contract's base path.
+    pub outside: bool,
+    /// How long it took, where that was measured.
+    pub took: Option<Duration>,
+    /// The word for its verdict.
+    pub verdict: &'static str,
+    /// No recording answered it.
+    pub miss: Option<Miss>,
+    /// What contrail remarked beside its line.
+    pub remarks: Vec<String>,
+}
+
+/// A variable that a client finds contrail by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Variable {
+    /// Its name.
+    pub name: String,
+    /// Its value.
+    pub value: String,
+}
+
+/// What does not change during a run.
+#[derive(Debug, Clone, Default)]
+pub struct Facts {
+    /// `record`, `watch`, `replay` or `inspect`.
+    pub mode: &'static str,
+    /// What it does, as a title: `recording https://tenant.example → fixtures/checkout`.
+    pub title: String,
+    /// The upstream's origin; empty for files.
+    pub upstream: String,
+    /// A command that shows one of its exchanges again: `contrail inspect fixtures/checkout`.
+    pub command: Option<String>,
+    /// The options in force: name, value, source.
+    pub options: Vec<[String; 3]>,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct End {
+    /// The exit status.
+    pub status: u8,
+    /// Why, a sentence each.
+    pub sentences: Vec<String>,
+    /// The command to go on with.
+    pub next: Option<String>,
+}
+
+/// How far files have been read, in bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Reading {
+    /// Read so far.
+    pub read: u64,
+    /// Of so many.
+    pub of: u64,
+}
+
+/// What is known of a rule, for people.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Advice {
+    /// What a finding of it means.
+    pub means: String,
+    /// Where that stands.
+    pub source: String,
+    /// What to do now.
+    pub now: String,
+}
+
+/// What an inspector works by.
+pub struct Settings {
+    /// The contract that judges.
+    pub contract: Arc<Contract>,
+    /// What takes secrets out that come to light later.
+    pub redactor: Arc<Redactor>,
+    /// An empty collector: what the page counts, it counts.
+    pub collector: Collector,
+    /// Maximum bytes of exchanges that are kept.
+    pub buffer: u64,
+    /// What is known of a rule.
+    pub advice: Box<dyn Fn(Rule) -> Advice + Send + Sync>,
+    /// What does not change.
+    pub facts: Facts,
+}
+
+impl std::fmt::Debug for Settings {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Settings").field("facts", &self.facts).finish_non_exhaustive()
+    }
+}
+
+/// What the page shows.
+pub struct Inspector {
+    pub(crate) contract: Arc<Contract>,
+    pub(crate) redactor: Arc<Redactor>,
+    pub(crate) facts: Facts,
+    /// A name of this run, by which a page tells it from another one on the same port.
+    pub(crate) run: String,
+    pub(crate) started: jiff::Timestamp,
+    advice: Box<dyn Fn(Rule) -> Advice + Send + Sync>,
+    store: RwLock<Store>,
+    waiting: Waiting,
+}
+
+impl std::fmt::Debug for Inspector {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Inspector").field("facts", &self.facts).finish_non_exhaustive()
+    }
+}
+
+/// Exchanges on their way to the inspector's thread.
+#[derive(Debug, Default)]
+struct Waiting {
+    exchanges: AtomicUsize,
+    bytes: AtomicUsize,
+    /// Exchanges of which nothing is shown, since too many waited.
+    dropped: AtomicU64,
+}
+
+/// The exchanges.
+#[derive(Debug)]
+pub(crate) struct Store {
+    summaries: VecDeque<Summary>,
+    /// Summaries that left.
+    left: u32,
+    pub(crate) names: Names,
+    kept: Kept,
+    context: JournalContext,
+    pub(crate) collector: Collector,
+    /// Exchanges by verdict.
+    pub(crate) counts: [u64; VERDICTS.len()],
+    durations: HashMap<Name, Durations>,
+    /// Exchanges of each source, in their order.
+    pub(crate) sources: Vec<(Name, u64)>,
+    /// Exchanges whose bytes could not be kept.
+    pub(crate) unkept: u64,
+    pub(crate) reading: Option<Reading>,
+    pub(crate) listeners: Vec<String>,
+    pub(crate) variables: Vec<Variable>,
+    pub(crate) end: Option<End>,
+}
+
+/// How long the exchanges of an operation took, in microseconds.
+#[derive(Debug, Default)]
+struct Durations {
+    all: Vec<u32>,
+    /// The 50th and the 95th percentile of the first so many.
+    known: (usize, u32, u32),
+}
+
+impl Durations {
+    /// Maximum durations that count; later ones replace earlier ones.
+    const MAX: usize = 10_000;
+    /// Below so many no duration is called slow.
+    const ENOUGH: usize = 20;
+
+    fn add(&mut self, took: u32) {
+        let count = self.known.0.max(self.all.len());
+        if self.all.len() < Self::MAX {
+            self.all.push(took);
+        } else {
+            self.all[count % Self::MAX] = took;
+        }
+        if self.all.len() >= self.known.0 + self.known.0 / 8 + 1 {
+            let mut sorted = self.all.clone();
+            sorted.sort_unstable();
+            let at = |part: usize| sorted[(sorted.len() - 1) * part / 100];
+            self.known = (sorted.len(), at(50), at(95));
+        }
+    }
+}
+
+impl Store {
+    /// How many exchanges came.
+    pub(crate) fn count(&self) -> u32 {
+        self.left + u32::try_from(self.summaries.len()).unwrap_or(u32::MAX)
+    }
+
+    /// The first that is still held.
+    pub(crate) fn first(&self) -> u32 {
+        self.left
+    }
+
+    pub(crate) fn summary(&self, n: u32) -> Option<&Summary> {
+        self.summaries.get(n.checked_sub(self.left)? as usize)
+    }
+
+    /// The number of an exchange that a report cites.
+    pub(crate) fn number(&self, source: &str, entry: usize) -> Option<u32> {
+        let mut start = 0_u32;
+        for (name, count) in &self.sources {
+            let end = start.saturating_add(u32::try_from(*count).unwrap_or(u32::MAX));
+            if self.names.text(*name).is_some_and(|name| **name == *source) {
+                // In one source, entries ascend; some may be missing.
+                let (mut from, mut to) = (start.max(self.left), end);
+                while from < to {
+                    let middle = from + (to - from) / 2;
+                    match (self.summary(middle)?.entry as usize).cmp(&entry) {
+                        std::cmp::Ordering::Equal => return Some(middle),
+                        std::cmp::Ordering::Less => from = middle + 1,
+                        std::cmp::Ordering::Greater => to = middle,
+                    }
+                }
+            }
+            start = end;
+        }
+        None
+    }
+
+    /// Whether an exchange took longer than 19 of 20 of its operation.
+    pub(crate) fn is_slow(&self, summary: &Summary) -> bool {
+        let known = self.durations.get(&summary.operation).map(|durations| durations.known);
+        known.zip(summary.took).is_some_and(|((count, _, p95), took)| count >= Durations::ENOUGH && took > p95)
+    }
+
+    /// The median of an operation, in microseconds.
+    pub(crate) fn median(&self, operation: Name) -> Option<u32> {
+        self.durations.get(&operation).map(|durations| durations.known.1)
+    }
+
+    /// The bytes of an exchange.
+    pub(crate) fn held(&self, summary: &Summary) -> Result<Held, Gone> {
+        summary.place.map_or(Err(Gone::Left), |place| self.kept.read(place))
+    }
+
+    fn add(&mut self, taken: &Taken) {
+        let Taken { judged, source, entry, took, verdict, remarks, .. } = taken;
+        let place = self.kept.keep(judged, remarks, &self.context);
+        self.unkept += u64::from(place.is_none());
+        let about = About { source, entry: *entry, took: *took, verdict };
+        let summary = Summary::new(judged, about, place, &mut self.names);
+        self.counts[usize::from(summary.verdict)] += 1;
+        if let Some(took) = summary.took {
+            self.durations.entry(summary.operation).or_default().add(took);
+        }
+        match self.sources.last_mut() {
+            Some((name, count)) if *name == summary.source => *count += 1,
+            _ => self.sources.push((summary.source, 1)),
+        }
+        let place = ExchangeRef {
+            source,
+            entry: *entry,
+            line: taken.line,
+            outside: taken.outside,
+            miss: taken.miss.as_ref(),
+            recorded: false,
+        };
+        // Only the list of a JSON report is written to a file, and there is none.
+        let _ = self.collector.exchange(place, judged);
+        if self.summaries.len() >= MAX_SUMMARIES {
+            self.summaries.pop_front();
+            self.left += 1;
+        }
+        self.summaries.push_back(summary);
+    }
+}
+
+/// Brings exchanges from event loops to the inspector's thread.
+#[derive(Debug)]
+pub struct Intake {
+    inspector: Arc<Inspector>,
+    sender: Sender<Taken>,
+}
+
+impl Intake {
+    /// Takes an exchange. Never waits: where too many do already, its bodies are dropped, or all of it.
+    pub fn take(&self, mut taken: Taken) {
+        let waiting = &self.inspector.waiting;
+        let bytes = size(&taken.judged);
+        let (exchanges, held) = (waiting.exchanges.load(Ordering::Relaxed), waiting.bytes.load(Ordering::Relaxed));
+        if exchanges >= MAX_WAITING || held > 0 && held + bytes > MAX_WAITING_BYTES {
+            waiting.dropped.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
+        taken.remarks.truncate(20);
+        waiting.exchanges.fetch_add(1, Ordering::Relaxed);
+        waiting.bytes.fetch_add(bytes, Ordering::Relaxed);
+        let _ = self.sender.send(taken);
+    }
+}
+
+/// Bytes of an exchange's bodies.
+fn size(judged: &JudgedExchange) -> usize {
+    let response = judged.exchange.response.as_ref().map_or(0, |response| response.body.content.len());
+    judged.exchange.request.body.content.len() + response
+}
+
+impl Inspector {
+    /// An empty one.
+    ///
+    /// # Errors
+    ///
+    /// The system gives no temporary file.
+    pub fn new(settings: Settings) -> io::Result<Arc<Self>> {
+        let Settings { contract, redactor, collector, buffer, advice, facts } = settings;
+        let context = JournalContext { upstream: facts.upstream.as_str().into(), contract: "".into() };
+        Ok(Arc::new(Self {
+            contract,
+            redactor,
+            run: super::guard::random_name(),
+            started: jiff::Timestamp::now(),
+            advice,
+            store: RwLock::new(Store {
+                summaries: VecDeque::new(),
+                left: 0,
+                names: Names::default(),
+                kept: Kept::new(buffer)?,
+                context,
+                collector,
+                counts: [0; VERDICTS.len()],
+                durations: HashMap::new(),
+                sources: Vec::new(),
+                unkept: 0,
+                reading: None,
+                listeners: Vec::new(),
+                variables: Vec::new(),
+                end: None,
+            }),
+            waiting: Waiting::default(),
+            facts,
+        }))
+    }
+
+    /// Begins a thread that keeps what goes through a proxy. It ends when the intake is dropped.
+    ///
+    /// # Errors
+    ///
+    /// The system gives no thread.
+    pub fn begin(self: &Arc<Self>) -> io::Result<(Intake, JoinHandle<()>)> {
+        let (sender, receiver) = channel();
+        let inspector = Arc::clone(self);
+        let thread = thread::Builder::new().name("inspector".to_owned()).spawn(move || inspector.keep(&receiver))?;
+        Ok((Intake { inspector: Arc::clone(self), sender }, thread))
+    }
+
+    fn keep(&self, receiver: &Receiver<Taken>) {
+        while let Ok(taken) = receiver.recv() {
+            let bytes = size(&taken.judged);
+            self.add(&taken);
+            self.waiting.exchanges.fetch_sub(1, Ordering::Relaxed);
+            self.waiting.bytes.fetch_sub(bytes, Ordering::Relaxed);
+        }
+    }
+
+    /// Adds an exchange.
+    pub fn add(&self, taken: &Taken) {
+        self.change(|store| store.add(taken));
+    }
+
+    /// A request was denied to this host and port.
+    pub fn denied(&self, host: &str, reason: &str) {
+        self.change(|store| store.collector.denied(host, reason));
+    }
+
+    /// The run listens here, and a client finds it by these variables.
+    pub fn listens(&self, listeners: Vec<String>, variables: Vec<Variable>) {
+        self.change(|store| (store.listeners, store.variables) = (listeners, variables));
+    }
+
+    /// How far files have been read; `None` at their end.
+    pub fn reading(&self, reading: Option<Reading>) {
+        self.change(|store| store.reading = reading);
+    }
+
+    /// Lets the end of a run add what it knows.
+    pub fn conclude(&self, add: impl FnOnce(&mut Collector)) {
+        self.change(|store| add(&mut store.collector));
+    }
+
+    /// The run has ended.
+    pub fn end(&self, end: End) {
+        self.change(|store| store.end = Some(end));
+    }
+
+    /// Exchanges of which nothing is shown, since too many waited.
+    pub(crate) fn dropped(&self) -> u64 {
+        self.waiting.dropped.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn advice(&self, rule: Rule) -> Advice {
+        (self.advice)(rule)
+    }
+
+    /// A text without the secrets that came to light since it was kept.
+    pub(crate) fn clean(&self, text: &str) -> String {
+        self.redactor.text(text).into_inner()
+    }
+
+    pub(crate) fn store(&self) -> RwLockReadGuard<'_, Store> {
+        self.store.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Store)) {
+        let mut store: RwLockWriteGuard<'_, Store> = self.store.write().unwrap_or_else(PoisonError::into_inner);
+        change(&mut store);
+    }
+
+    /// An exchange as it may be shown: redacted once more, by all that is known now.
+    pub(crate) fn whole(&self, n: u32) -> Result<(Redacted<JudgedExchange>, Surroundings), Gone> {
+        let store = self.store();
+        let summary = store.summary(n).ok_or(Gone::Left)?;
+        let Held { judged, upstream, remarks } = store.held(summary)?;
+        drop(store);
+        Ok((self.redactor.redact(judged), Surroundings { upstream, remarks }))
+    }
+}
+
+/// What is kept beside an exchange.
+#[derive(Debug, Default)]
+pub(crate) struct Surroundings {
+    pub(crate) upstream: Option<Arc<str>>,
+    pub(crate) remarks: Vec<String>,
+}

@@ -1,0 +1,34 @@
+//! The live page: a person's view of exchanges, live or from files. It shows what is wrong with each one, where, and
+//! who says so.
+//!
+//! The server holds the data, the page holds the screen. The page gets the rows that it shows, and bodies as numbered
+//! lines of tokens; it never parses what was recorded. So memory in the browser stays small, numbers stay exact, bodies
+//! can be searched, and no recorded text becomes markup.
+//!
+//! [`Inspector`] takes judged and redacted exchanges and keeps them: a summary of each in memory, its bytes in an
+//! unnamed temporary file of bounded size. `guard` decides who gets an answer, before anything else looks at a request.
+//!
+//! Only [`Redacted`](contrail_redact::Redacted) values come in. Knows nothing of arguments and exit statuses.
+
+mod api;
+mod assets;
+mod curl;
+mod exchange;
+mod filter;
+mod guard;
+mod inspector;
+mod kept;
+mod lines;
+mod lists;
+mod message;
+mod names;
+mod passage;
+mod stream;
+mod summary;
+mod views;
+
+pub use self::{
+    api::{Host, serve},
+    guard::{Guard, Token},
+    inspector::{Advice, End, Facts, Inspector, Reading, Settings, Taken, Variable},
+};

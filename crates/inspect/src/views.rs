@@ -1,0 +1,172 @@
+//! Views of many exchanges: the run, its findings, its misses. Their numbers are those of the reports.
+
+use contrail_exchange::{finding::Kind, visible::visible};
+use contrail_report::{Difference, Group, Near, Unused};
+use serde_json::{Value, json};
+
+use super::{
+    inspector::{End, Inspector},
+    stream::counts,
+};
+
+/// Maximum rows of a view.
+const MAX_ROWS: usize = 1000;
+
+/// What is known of the run.
+pub(crate) fn run(inspector: &Inspector) -> Value {
+    let store = inspector.store();
+    let facts = &inspector.facts;
+    let tally = store.collector.tally();
+    let sources: Vec<Value> = store
+        .sources
+        .iter()
+        .take(MAX_ROWS)
+        .map(|(name, entries)| json!({"name": store.names.text(*name).map(|name| visible(name)), "entries": entries}))
+        .collect();
+    let unchecked: Vec<Value> = tally
+        .unchecked()
+        .map(|(aspect, exchanges, operations)| json!({"aspect": aspect, "exchanges": exchanges, "operations": operations}))
+        .collect();
+    let contracts: Vec<Value> = inspector
+        .contract
+        .documents()
+        .iter()
+        .map(|document| {
+            json!({"name": visible(document.name()), "title": visible(document.title()),
+                   "version": visible(document.version()), "sha256": document.hash()})
+        })
+        .collect();
+    let secrets = inspector.redactor.counters();
+    let mut notes: Vec<String> = store.collector.run().integrity.iter().map(|one| one.sentence()).collect();
+    if store.unkept > 0 {
+        notes.push(format!("the bytes of {} exchanges could not be kept", store.unkept));
+    }
+    if inspector.dropped() > 0 {
+        notes.push(format!(
+            "{} exchanges came too fast to be shown; reports and recordings have them",
+            inspector.dropped()
+        ));
+    }
+    let options: Vec<Value> = facts
+        .options
+        .iter()
+        .map(|[name, value, source]| json!({"name": name, "value": value, "source": source}))
+        .collect();
+    json!({
+        "build": env!("CARGO_PKG_VERSION"),
+        "run": inspector.run,
+        "mode": facts.mode,
+        "title": visible(&facts.title),
+        "live": facts.mode != "inspect",
+        "started": inspector.started.to_string(),
+        "listeners": store.listeners,
+        "variables": store.variables.iter().map(|one| json!({"name": one.name, "value": one.value})).collect::<Vec<_>>(),
+        "contracts": contracts,
+        "sources": sources,
+        "notes": notes.iter().map(|note| visible(note)).collect::<Vec<_>>(),
+        "unchecked": unchecked,
+        "secrets": secrets.secrets,
+        "personal": secrets.personal,
+        "options": options,
+        "reading": store.reading.map(|reading| json!({"read": reading.read, "of": reading.of})),
+        "end": store.end.as_ref().map(end),
+        "n": store.count(),
+        "counts": counts(&store.counts),
+        "skipped": tally.skipped,
+        "views": ["exchanges", "findings", "misses", "run"],
+    })
+}
+
+/// How the run ended.
+pub(crate) fn end(end: &End) -> Value {
+    json!({"status": end.status, "sentences": end.sentences.iter().map(|one| visible(one)).collect::<Vec<_>>(), "next": end.next})
+}
+
+/// Findings in the groups of the reports.
+pub(crate) fn findings(inspector: &Inspector) -> Value {
+    let store = inspector.store();
+    let tally = store.collector.tally();
+    let operations = tally.operations();
+    let mut rows = Vec::new();
+    for group in [Kind::Violation, Kind::Gap].into_iter().flat_map(|kind| tally.groups(kind)).take(MAX_ROWS) {
+        let cited = &group.sample.cited;
+        let first = store.number(&cited.source, cited.entry);
+        let of = group.operation.as_deref().and_then(|operation| operations.get(operation)).copied();
+        let clean = |text: &str| visible(&inspector.clean(text)).into_owned();
+        rows.push(json!({
+            "kind": group.rule.kind().name(),
+            "rule": group.rule.id(),
+            "summary": group.rule.summary(),
+            "operation": group.operation.as_deref().map(clean),
+            "at": clean(&group.place),
+            "count": group.count,
+            "of": of,
+            "first": first,
+            "message": clean(&group.message()),
+            "query": query(group),
+        }));
+    }
+    json!({"n": store.count(), "rows": rows, "further": tally.ungrouped})
+}
+
+/// The filter that selects a group's exchanges.
+fn query(group: &Group) -> String {
+    let quoted = |text: &str| format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""));
+    let mut query = format!("rule:{}", group.rule.id());
+    match &group.operation {
+        Some(operation) => query += &format!(" op:{}", quoted(operation)),
+        // The place of an undocumented operation is its method and the shape of its path.
+        None => return query,
+    }
+    if !group.place.is_empty() {
+        query += &format!(" at:{}", quoted(&group.place));
+    }
+    query
+}
+
+/// Missed requests, denied hosts, and recordings that no request used.
+pub(crate) fn misses(inspector: &Inspector) -> Value {
+    let store = inspector.store();
+    let run = store.collector.run();
+    let clean = |text: &str| visible(&inspector.clean(text)).into_owned();
+    let difference = |one: &Difference| {
+        json!({"place": clean(&one.place), "yours": one.yours.as_deref().map(clean),
+               "fixture": one.fixture.as_deref().map(clean), "option": one.option.as_deref().map(clean)})
+    };
+    let near = |near: &Near| {
+        json!({"entry": clean(&near.entry), "request": clean(&near.request), "status": near.status,
+               "differences": near.differences.iter().map(difference).collect::<Vec<_>>()})
+    };
+    let rows: Vec<Value> = run
+        .misses()
+        .take(MAX_ROWS)
+        .map(|missed| {
+            // The options that would make the nearest recording fit, if every difference has one.
+            let options = missed.nearest.first().and_then(|nearest| {
+                let options: Option<Vec<&str>> =
+                    nearest.differences.iter().map(|difference| difference.option.as_deref()).collect();
+                options.filter(|options| !options.is_empty())
+            });
+            json!({
+                "count": missed.count, "reason": missed.reason, "detail": clean(&missed.detail),
+                "request": clean(&missed.request), "operation": missed.operation.as_deref().map(clean),
+                "nearest": missed.nearest.iter().map(near).collect::<Vec<_>>(),
+                "option": options.map(|options| clean(&options.join(" "))),
+            })
+        })
+        .collect();
+    let denied: Vec<Value> = run
+        .denied()
+        .take(MAX_ROWS)
+        .map(|denied| json!({"host": clean(denied.host), "reason": denied.reason, "count": denied.count}))
+        .collect();
+    let unused = |one: &Unused| json!({"entry": clean(&one.entry), "request": clean(&one.request)});
+    let unused: Vec<Value> = run.unused().take(MAX_ROWS).map(unused).collect();
+    let stale: Vec<Value> = run
+        .stale
+        .iter()
+        .take(MAX_ROWS)
+        .map(|one| json!({"entry": clean(&one.entry), "request": clean(&one.request), "why": clean(&one.why)}))
+        .collect();
+    json!({"n": store.count(), "rows": rows, "further": run.further_misses, "denied": denied, "unused": unused, "stale": stale})
+}

@@ -1,0 +1,181 @@
+//! `contrail inspect`: the live page over recordings.
+
+use std::{path::PathBuf, sync::Arc, thread, time::Duration};
+
+use contrail_inspect::{Facts, Inspector, Reading, Taken};
+use contrail_recording::{Entry, ReadEnd, Recording};
+use contrail_redact::{JudgedExchange, Redactor};
+use contrail_report::verdict_name;
+
+use super::{
+    ContractArgs, Failure, Outcome,
+    messages::{error_chain, quoted},
+    options::{
+        SecretArgs,
+        inspect::{PageArgs, over_ssh},
+    },
+    printer::warn,
+    signals::Signals,
+    survey::{self, Sink},
+    trails::{self, Source},
+    verify::Judge,
+};
+
+/// Show recordings as a page in the browser: what is wrong, where, and who says so
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// HAR files of any tool, fixtures, journals, trails, or folders of them; `-` reads standard input
+    #[arg(value_name = "FILE", required = true)]
+    pub(super) recordings: Vec<PathBuf>,
+    /// Address of the page; port 0 picks a free port
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0")]
+    listen: String,
+    /// Entry to open first
+    #[arg(long, value_name = "N")]
+    at: Option<usize>,
+    /// Filter to begin with, such as `verdict:violates`
+    #[arg(long = "where", value_name = "QUERY")]
+    query: Option<String>,
+    #[command(flatten)]
+    page: PageArgs,
+    #[command(flatten)]
+    secrets: SecretArgs,
+    #[command(flatten)]
+    contract: ContractArgs,
+}
+
+pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let mut signals = {
+        let _in_it = runtime.enter();
+        Signals::new()?
+    };
+    let bound = args.page.bind("--listen", &args.listen)?;
+    let ssh = over_ssh(bound.listener.address);
+    let contract = args.contract.load()?;
+    let redactor = Arc::new(args.secrets.redactor(&contract)?);
+    let named = trails::inspect(&args.recordings, &[])?;
+    let page = args.page.open(
+        bound,
+        Arc::clone(&contract),
+        args.contract.is_built_in(),
+        Arc::clone(&redactor),
+        args.facts(),
+    )?;
+    super::summary::event(
+        super::Format::Text,
+        "inspector",
+        page.address.as_str(),
+        &format!("{}{}", page.line(), args.fragment(&page.address)),
+    );
+    for line in ssh.iter().map(String::as_str).chain(["Ctrl-C ends it"]) {
+        super::summary::event(super::Format::Text, "inspector", "", line);
+    }
+    let judge = Judge::new(contract, Duration::ZERO, None);
+    let inspector = Arc::clone(&page.inspector);
+    let (failed, failure) = tokio::sync::oneshot::channel();
+    let reading = move || {
+        if let Err(error) = read(named, &judge, &inspector, &redactor) {
+            warn(&error_chain(&*error));
+            let _ = failed.send(());
+        }
+        inspector.reading(None);
+    };
+    thread::Builder::new().name("reader".to_owned()).spawn(reading)?;
+    runtime.block_on(signals.end());
+    let mut failure = failure;
+    Ok(Outcome { failed: failure.try_recv().is_ok(), ..Outcome::CLEAN })
+}
+
+impl Args {
+    fn facts(&self) -> Facts {
+        let names: Vec<String> = self.recordings.iter().map(|path| path.display().to_string()).collect();
+        let quoted: Vec<String> = self.recordings.iter().map(|path| quoted(path)).collect();
+        let command = format!("contrail inspect {}{}", quoted.join(" "), self.contract.command_line());
+        Facts { mode: "inspect", title: names.join(", "), command: Some(command), ..Facts::default() }
+    }
+
+    /// The page's place to begin with, behind the token.
+    fn fragment(&self, address: &str) -> String {
+        let pairs = [("n", self.at.map(|n| n.to_string())), ("q", self.query.clone())];
+        let mut place = form_urlencoded::Serializer::new(String::new());
+        for (name, value) in pairs {
+            if let Some(value) = value {
+                place.append_pair(name, &value);
+            }
+        }
+        match place.finish() {
+            place if place.is_empty() => String::new(),
+            place if address.contains('#') => format!("&{place}"),
+            place => format!("#{place}"),
+        }
+    }
+}
+
+/// Reads, judges and redacts the recordings into the page.
+fn read(
+    named: Vec<trails::Inspected>,
+    judge: &Judge,
+    inspector: &Inspector,
+    redactor: &Redactor,
+) -> Result<u64, Failure> {
+    let sources = || named.iter().flat_map(|one| &one.sources);
+    let size = |source: &Source| std::fs::metadata(&source.path).map_or(0, |file| file.len());
+    let of = sources().map(size).sum();
+    inspector.reading(Some(Reading { read: 0, of }));
+    let work = |Entry { index, line, mut exchange, note }: Entry| {
+        let outside = !judge.contract.covers(exchange.request.target.path());
+        let verdict = judge.verdict(&mut exchange, note.as_ref());
+        (index, line, outside, JudgedExchange::new(exchange, verdict))
+    };
+    let mut sink = Showing { inspector, redactor, name: "".into(), read: 0, of };
+    survey::read(named, |source| judge.open(source), work, &mut sink)
+}
+
+/// Hands exchanges to the page.
+struct Showing<'a> {
+    inspector: &'a Inspector,
+    redactor: &'a Redactor,
+    /// The recording that is read.
+    name: Arc<str>,
+    read: u64,
+    of: u64,
+}
+
+impl Sink<(usize, Option<usize>, bool, JudgedExchange)> for Showing<'_> {
+    fn named(&mut self, argument: &mut trails::Inspected) {
+        for integrity in std::mem::take(&mut argument.trails) {
+            self.inspector.conclude(|collector| collector.integrity(integrity));
+        }
+    }
+
+    fn begin(&mut self, source: &Source, _: &Recording) {
+        self.name = source.name().into();
+    }
+
+    fn take(&mut self, made: (usize, Option<usize>, bool, JudgedExchange)) -> Result<(), Failure> {
+        let (entry, line, outside, judged) = made;
+        let verdict = verdict_name(judged.verdict.conclusion(), false);
+        let timings = judged.exchange.timings;
+        let is_timed = timings.send.is_some() || timings.wait.is_some() || timings.receive.is_some();
+        self.inspector.add(&Taken {
+            took: is_timed.then(|| timings.total()),
+            judged: self.redactor.redact(judged),
+            source: Arc::clone(&self.name),
+            entry,
+            line,
+            outside,
+            verdict,
+            miss: None,
+            remarks: Vec::new(),
+        });
+        Ok(())
+    }
+
+    fn end(&mut self, source: &Source, end: &ReadEnd, _: u64) {
+        self.inspector.conclude(|collector| collector.skipped(end.skipped as u64));
+        self.read += std::fs::metadata(&source.path).map_or(0, |file| file.len());
+        self.inspector.reading(Some(Reading { read: self.read, of: self.of }));
+        survey::report_unproven(&self.name, end.head.unproven);
+    }
+}
