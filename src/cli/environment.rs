@@ -1,6 +1,7 @@
 //! The environment of a wrapped command: the proxy's addresses, and certificate bundles that trust it.
 
 use std::{
+    env,
     ffi::OsString,
     fs::Permissions,
     io::{self, Write as _},
@@ -204,6 +205,13 @@ fn system_roots(named: Option<&Path>) -> Vec<u8> {
         roots.extend(pem(&certificate).into_bytes());
     }
     roots
+}
+
+/// The value of `CI`, where it shows that this is CI.
+pub(super) fn ci() -> Option<String> {
+    let value = env::var_os("CI")?.to_string_lossy().into_owned();
+    let denies = ["", "0", "false"].iter().any(|word| value.trim().eq_ignore_ascii_case(word));
+    (!denies).then_some(value)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::{path::PathBuf, sync::Arc, thread, time::Duration};
 use contrail_inspect::{Facts, Inspector, Reading, Taken};
 use contrail_recording::{Entry, ReadEnd, Recording};
 use contrail_redact::{JudgedExchange, Redactor};
-use contrail_report::verdict_name;
+use contrail_report::{Unread, verdict_name};
 
 use super::{
     ContractArgs, Failure, Outcome,
@@ -62,6 +62,9 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
         Arc::clone(&redactor),
         args.facts(),
     )?;
+    let size = |source: &Source| std::fs::metadata(&source.path).map_or(0, |file| file.len());
+    let of = named.iter().flat_map(|one| &one.sources).map(size).sum();
+    page.inspector.reading(Some(Reading { read: 0, of }));
     super::summary::event(
         super::Format::Text,
         "inspector",
@@ -75,8 +78,17 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let inspector = Arc::clone(&page.inspector);
     let (failed, failure) = tokio::sync::oneshot::channel();
     let reading = move || {
-        if let Err(error) = read(named, &judge, &inspector, &redactor) {
-            warn(&error_chain(&*error));
+        let unread = match read(named, of, &judge, &inspector, &redactor) {
+            Ok(unread) => unread.count(),
+            Err(error) => {
+                let what = error_chain(&*error);
+                warn(&what);
+                inspector.note(what);
+                1
+            }
+        };
+        if unread > 0 {
+            inspector.note("not everything could be read; contrail printed what and why".to_owned());
             let _ = failed.send(());
         }
         inspector.reading(None);
@@ -106,8 +118,8 @@ impl Args {
         }
         match place.finish() {
             place if place.is_empty() => String::new(),
-            place if address.contains('#') => format!("&{place}"),
-            place => format!("#{place}"),
+            place if address.contains('#') => format!("/exchanges?{place}"),
+            place => format!("#/exchanges?{place}"),
         }
     }
 }
@@ -115,14 +127,11 @@ impl Args {
 /// Reads, judges and redacts the recordings into the page.
 fn read(
     named: Vec<trails::Inspected>,
+    of: u64,
     judge: &Judge,
     inspector: &Inspector,
     redactor: &Redactor,
-) -> Result<u64, Failure> {
-    let sources = || named.iter().flat_map(|one| &one.sources);
-    let size = |source: &Source| std::fs::metadata(&source.path).map_or(0, |file| file.len());
-    let of = sources().map(size).sum();
-    inspector.reading(Some(Reading { read: 0, of }));
+) -> Result<Unread, Failure> {
     let work = |Entry { index, line, mut exchange, note }: Entry| {
         let outside = !judge.contract.covers(exchange.request.target.path());
         let verdict = judge.verdict(&mut exchange, note.as_ref());
@@ -172,7 +181,7 @@ impl Sink<(usize, Option<usize>, bool, JudgedExchange)> for Showing<'_> {
         Ok(())
     }
 
-    fn end(&mut self, source: &Source, end: &ReadEnd, _: u64) {
+    fn end(&mut self, source: &Source, end: &ReadEnd) {
         self.inspector.conclude(|collector| collector.skipped(end.skipped as u64));
         self.read += std::fs::metadata(&source.path).map_or(0, |file| file.len());
         self.inspector.reading(Some(Reading { read: self.read, of: self.of }));

@@ -88,6 +88,9 @@ impl ProxyArgs {
         if let Some(address) = pipeline.metrics().and_then(|metrics| metrics.address) {
             own.add(address);
         }
+        if let Some(page) = &self.page {
+            own.add(page.socket);
+        }
         let settings = self.settings(origin.scheme(), &origin.authority);
         let (workers, threads) = Workers::start(self.workers, || {
             let writer = Arc::clone(pipeline);
@@ -181,6 +184,9 @@ impl ProxyArgs {
             let _ = warned.send(());
             prepared.prepare();
         });
+        if let Some(page) = &self.page {
+            page.introduce(format, &lines, environment.as_ref().map_or_else(Vec::new, Environment::addresses));
+        }
         let reload = Arc::new(Reload {
             files: listeners.files.take(),
             upstream: proxy.upstream(),

@@ -2,10 +2,12 @@
 
 use std::sync::{Arc, Mutex};
 
+use contrail_inspect::Facts;
 use contrail_recording::JournalContext;
 
 use super::{
     Failure, Outcome,
+    messages::quoted,
     metrics::Monitoring,
     nothing,
     options::{
@@ -51,6 +53,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
 
 fn watch(args: &Args) -> Result<Outcome, Failure> {
     let monitoring = Monitoring::of(&args.proxy, &args.upstream)?;
+    let bound = args.proxy.inspect.bind()?;
     let contract = args.judge.contract.load_to_serve()?;
     let ready = args.upstream.ready(&args.proxy, &contract)?;
     let mut setup = args.filter.setup(&ready.origin);
@@ -73,8 +76,19 @@ fn watch(args: &Args) -> Result<Outcome, Failure> {
         setup.durable = args.trail.durable;
     }
     (setup.metrics, setup.tracer) = (monitoring.metrics(), monitoring.tracer());
-    let pipeline = args.judge.pipeline(Setup { contract: Some(contract), ..setup })?;
-    let proxy = ProxyArgs { for_command: ready.for_command(&args.proxy, pipeline.redactor()), ..args.proxy.clone() };
+    let redactor = args.judge.redactor(&contract)?;
+    let facts = Facts {
+        mode: "watch",
+        title: format!("watching {}", ready.origin),
+        upstream: ready.origin.clone(),
+        command: args.trail.folder().map(|folder| format!("contrail inspect {}", quoted(&folder))),
+        ..Facts::default()
+    };
+    let page = args.proxy.inspect.open(bound, &args.judge, &contract, &redactor, facts)?;
+    setup.viewer = page.as_ref().map(|page| Arc::clone(&page.intake) as _);
+    let pipeline = args.judge.pipeline(Setup { contract: Some(contract), redactor: Some(redactor), ..setup })?;
+    let for_command = ready.for_command(&args.proxy, pipeline.redactor());
+    let proxy = ProxyArgs { for_command, page: page.clone(), ..args.proxy.clone() };
     let introduce = || ready.introduce(&proxy, args.judge.format);
     let ran = proxy.run(
         &pipeline,
@@ -106,5 +120,6 @@ fn watch(args: &Args) -> Result<Outcome, Failure> {
     summary::conclude(&mut outcome, &mut exit, undone, pipeline.redactor(), &args.judge.report);
     summary::print(args.judge.format, &outcome, &kept, next.as_deref());
     summary::reports(&mut outcome, pipeline.redactor(), &args.judge.report)?;
+    args.proxy.inspect.end(page, outcome.collector, exit.status(), next);
     Ok(exit)
 }

@@ -496,7 +496,8 @@ fn no_variable_makes_a_command_replace_a_recording() {
         std::fs::write(path(name), &recording).unwrap();
     }
     let mut tried = 0;
-    for command in all.get_subcommands().filter(|command| command.get_name() != "help") {
+    // `inspect` runs until a signal, and writes nothing.
+    for command in all.get_subcommands().filter(|command| !["help", "inspect"].contains(&command.get_name())) {
         let name = command.get_name();
         let settings: Vec<_> = command.get_arguments().filter(|argument| is_setting(argument)).collect();
         let variable = |argument: &clap::Arg| argument.get_env().unwrap().to_owned();

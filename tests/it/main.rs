@@ -29,6 +29,7 @@ mod help;
 mod hostile;
 mod html_report;
 mod importing;
+mod inspecting;
 mod invariant;
 mod json_output;
 mod learn;

@@ -8,7 +8,7 @@ use std::{
 
 use bytes::Bytes;
 use contrail_proxy::side::{Serving, SideListener};
-use http::{HeaderValue, Method, Request, Response, StatusCode, header};
+use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode, header};
 use http_body_util::{BodyExt as _, Full, combinators::UnsyncBoxBody};
 use hyper::body::Incoming;
 use percent_encoding::percent_decode_str;
@@ -44,8 +44,11 @@ pub struct Host {
     lists: SharedLists,
     streams: Arc<Streams>,
     /// Bodies that were laid out last.
-    laid_out: Mutex<Vec<((u32, Side), Arc<LaidOut>)>>,
+    laid_out: Mutex<Vec<(Body, Arc<LaidOut>)>>,
 }
+
+/// Which body: of which exchange and message.
+type Body = (u32, Side);
 
 /// A body and its marks.
 type LaidOut = (Lines, Vec<Marked>);
@@ -123,6 +126,10 @@ impl Host {
             response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
         }
         harden(response.headers_mut());
+        // A page tells this run from another one on the same port.
+        if let Ok(run) = HeaderValue::from_str(&self.inspector.run) {
+            response.headers_mut().insert(HeaderName::from_static("contrail-run"), run);
+        }
         if *request.method() == Method::HEAD {
             *response.body_mut() = Full::default().boxed_unsync();
         }
@@ -231,12 +238,11 @@ impl Host {
     }
 
     fn laid_out(&self, n: u32, side: Side) -> Option<Arc<LaidOut>> {
-        let held = |all: &Vec<((u32, Side), Arc<LaidOut>)>| {
-            all.iter().find(|(key, _)| *key == (n, side)).map(|(_, laid_out)| Arc::clone(laid_out))
-        };
-        if let Some(laid_out) = held(&self.laid_out.lock().unwrap_or_else(PoisonError::into_inner)) {
-            return Some(laid_out);
+        let held = self.laid_out.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, laid_out)) = held.iter().find(|(body, _)| *body == (n, side)) {
+            return Some(Arc::clone(laid_out));
         }
+        drop(held);
         let (judged, _) = self.inspector.whole(n).map_err(|_: Gone| ()).ok()?;
         let message = Shown::of(&judged, side)?;
         let laid_out = Arc::new((message.lines(), message.marks()));

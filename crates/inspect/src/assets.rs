@@ -16,7 +16,24 @@ macro_rules! assets {
 }
 
 assets! {
+    "api.js"
+    "body.js"
+    "copy.js"
+    "detail.js"
+    "dom.js"
+    "filter.js"
+    "findings.js"
+    "icon.svg"
     "index.html"
+    "keys.js"
+    "list.js"
+    "main.js"
+    "misses.js"
+    "route.js"
+    "run.js"
+    "stream.js"
+    "style.css"
+    "window.js"
 }
 
 /// The file at this path, `/` being the page.

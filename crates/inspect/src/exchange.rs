@@ -50,12 +50,12 @@ fn reference(inspector: &Inspector, summary: &Summary, store: &super::inspector:
     let source = name(summary.source);
     let mut text = format!("{source} entry {}", summary.entry);
     if summary.operation != 0 {
-        text += &format!(" {}", name(summary.operation));
+        text.extend([" ", name(summary.operation)]);
     }
     if let Some(seen) = summary.worst() {
-        text += &format!(" {}", seen.rule.id());
+        text.extend([" ", seen.rule.id()]);
         if seen.at != 0 {
-            text += &format!(" at {}", name(seen.at));
+            text.extend([" at ", name(seen.at)]);
         }
     }
     let command = inspector.facts.command.as_ref().map(|command| format!("{command} --at {}", summary.entry));
@@ -87,7 +87,7 @@ fn detail(inspector: &Inspector, judged: &JudgedExchange, surroundings: &Surroun
                 let (shown, (marks, lines)) = sides[side].as_ref().zip(laid_out[side].as_ref())?;
                 Some((shown.place(index, marks), marks, lines))
             });
-            place_value(place, &mut value);
+            place_value(place.as_ref(), &mut value);
             value
         })
         .collect();
@@ -143,15 +143,15 @@ fn finding_value(inspector: &Inspector, exchange: &Exchange, verdict: &Verdict, 
 }
 
 /// Adds where a finding is in its message.
-fn place_value(place: Option<(Where, &Vec<Marked>, &Lines)>, value: &mut Value) {
+fn place_value(place: Option<&(Where, &Vec<Marked>, &Lines)>, value: &mut Value) {
     let (mut word, mut line, mut header, mut ghost) = ("nothing", None, None, None);
     match place {
         Some((Where::Line(_), ..)) => word = "line",
-        Some((Where::Header(index), ..)) => (word, header) = ("header", Some(index)),
+        Some((Where::Header(index), ..)) => (word, header) = ("header", Some(*index)),
         Some((Where::MissingHeader, ..)) => word = "missing",
         Some((Where::Body(mark), marks, lines)) => {
-            (word, line) = ("body", lines.line_of(mark, marks));
-            if let What::Missing { sentence, .. } = &marks[mark].what {
+            (word, line) = ("body", lines.line_of(*mark, marks));
+            if let What::Missing { sentence, .. } = &marks[*mark].what {
                 ghost = Some(sentence.clone());
             }
         }

@@ -13,7 +13,7 @@ mod value;
 
 use std::fmt;
 
-use contrail_exchange::{finding::UNDOCUMENTED, label, media};
+use contrail_exchange::{Body, Headers, finding::UNDOCUMENTED, label, media};
 use contrail_redact::JudgedExchange;
 use regex::bytes::Regex;
 
@@ -219,7 +219,7 @@ impl Term {
         let (request, response) = (&exchange.request, exchange.response.as_ref());
         let headers = || {
             let of = [Some(&request.headers), response.map(|response| &response.headers)];
-            of.into_iter().flatten().flat_map(|headers| headers.iter())
+            of.into_iter().flatten().flat_map(Headers::iter)
         };
         let bodies = || [Some(&request.body), response.map(|response| &response.body)].into_iter().flatten();
         match self {
@@ -239,7 +239,7 @@ impl Term {
                         patterns.iter().any(|pattern| pattern.matches(label.trim_matches(['!', '.'])))
                     })
                 };
-                let form = |body: &contrail_exchange::Body| is_wanted(&media::decoded(&body.content));
+                let form = |body: &Body| is_wanted(&media::decoded(&body.content));
                 bodies().any(|body| is_wanted(&body.content) || form(body))
                     || headers().any(|(_, value)| is_wanted(value.as_bytes()))
                     || is_wanted(request.target.path_and_query.as_bytes())

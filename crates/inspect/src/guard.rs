@@ -155,7 +155,9 @@ impl Guard {
                 name.strip_suffix(usual).and_then(|name| name.strip_suffix(':')).map(str::to_owned)
             }));
         }
-        hosts.iter_mut().for_each(|host| host.make_ascii_lowercase());
+        for host in &mut hosts {
+            host.make_ascii_lowercase();
+        }
         Self { token, hosts }
     }
 

@@ -3,20 +3,23 @@
 use std::{
     collections::{HashMap, VecDeque},
     io,
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
         atomic::{AtomicU64, AtomicUsize, Ordering},
         mpsc::{Receiver, Sender, channel},
     },
-    thread::{self, JoinHandle},
+    thread,
     time::Duration,
 };
 
 use contrail_contract::Contract;
 use contrail_exchange::finding::Rule;
+use contrail_pipeline::{Viewed, Viewer};
+use contrail_proxy::upstream::Denied;
 use contrail_recording::JournalContext;
 use contrail_redact::{JudgedExchange, Redacted, Redactor};
-use contrail_report::{Collector, ExchangeRef, Miss};
+use contrail_report::{Collector, ExchangeRef, LIVE, Miss};
 
 use super::{
     kept::{Gone, Held, Kept},
@@ -30,6 +33,8 @@ const MAX_SUMMARIES: usize = 1_000_000;
 const MAX_WAITING: usize = 1024;
 /// Maximum bytes of their bodies.
 const MAX_WAITING_BYTES: usize = 8 << 20;
+/// Maximum remarks of an exchange.
+const MAX_REMARKS: usize = 20;
 
 /// An exchange for the page.
 #[derive(Debug)]
@@ -142,6 +147,8 @@ pub struct Inspector {
     advice: Box<dyn Fn(Rule) -> Advice + Send + Sync>,
     store: RwLock<Store>,
     waiting: Waiting,
+    /// The source of what goes through a proxy.
+    live: Arc<str>,
 }
 
 impl std::fmt::Debug for Inspector {
@@ -176,6 +183,8 @@ pub(crate) struct Store {
     pub(crate) sources: Vec<(Name, u64)>,
     /// Exchanges whose bytes could not be kept.
     pub(crate) unkept: u64,
+    /// What a reader has to know of all of it.
+    pub(crate) notes: Vec<String>,
     pub(crate) reading: Option<Reading>,
     pub(crate) listeners: Vec<String>,
     pub(crate) variables: Vec<Variable>,
@@ -203,7 +212,7 @@ impl Durations {
         } else {
             self.all[count % Self::MAX] = took;
         }
-        if self.all.len() >= self.known.0 + self.known.0 / 8 + 1 {
+        if self.all.len() > self.known.0 + self.known.0 / 8 {
             let mut sorted = self.all.clone();
             sorted.sort_unstable();
             let at = |part: usize| sorted[(sorted.len() - 1) * part / 100];
@@ -301,23 +310,61 @@ impl Store {
 #[derive(Debug)]
 pub struct Intake {
     inspector: Arc<Inspector>,
-    sender: Sender<Taken>,
+    sender: Sender<Incoming>,
+}
+
+/// What comes to the inspector's thread.
+#[derive(Debug)]
+enum Incoming {
+    Exchange(Box<Taken>),
+    Denied {
+        host: String,
+        reason: &'static str,
+    },
+    /// Everything before it is kept once it is dropped.
+    Mark(Sender<()>),
 }
 
 impl Intake {
-    /// Takes an exchange. Never waits: where too many do already, its bodies are dropped, or all of it.
-    pub fn take(&self, mut taken: Taken) {
+    /// Waits until everything is kept that came so far.
+    pub fn flush(&self) {
+        let (done, kept) = channel();
+        if self.sender.send(Incoming::Mark(done)).is_ok() {
+            let _ = kept.recv();
+        }
+    }
+}
+
+impl Viewer for Intake {
+    /// Where too many wait already, the exchange is dropped and counted.
+    fn exchange(&self, viewed: Viewed) {
         let waiting = &self.inspector.waiting;
-        let bytes = size(&taken.judged);
+        let bytes = size(&viewed.judged);
         let (exchanges, held) = (waiting.exchanges.load(Ordering::Relaxed), waiting.bytes.load(Ordering::Relaxed));
         if exchanges >= MAX_WAITING || held > 0 && held + bytes > MAX_WAITING_BYTES {
             waiting.dropped.fetch_add(1, Ordering::Relaxed);
             return;
         }
-        taken.remarks.truncate(20);
+        let Viewed { judged, entry, took, conclusion, miss, mut remarks } = viewed;
+        remarks.truncate(MAX_REMARKS);
         waiting.exchanges.fetch_add(1, Ordering::Relaxed);
         waiting.bytes.fetch_add(bytes, Ordering::Relaxed);
-        let _ = self.sender.send(taken);
+        let taken = Taken {
+            judged,
+            source: Arc::clone(&self.inspector.live),
+            entry,
+            line: None,
+            outside: false,
+            took: Some(took),
+            verdict: conclusion,
+            miss,
+            remarks,
+        };
+        let _ = self.sender.send(Incoming::Exchange(Box::new(taken)));
+    }
+
+    fn denied(&self, denied: &Denied) {
+        let _ = self.sender.send(Incoming::Denied { host: denied.host.clone(), reason: denied.reason });
     }
 }
 
@@ -353,12 +400,14 @@ impl Inspector {
                 durations: HashMap::new(),
                 sources: Vec::new(),
                 unkept: 0,
+                notes: Vec::new(),
                 reading: None,
                 listeners: Vec::new(),
                 variables: Vec::new(),
                 end: None,
             }),
             waiting: Waiting::default(),
+            live: LIVE.into(),
             facts,
         }))
     }
@@ -368,19 +417,26 @@ impl Inspector {
     /// # Errors
     ///
     /// The system gives no thread.
-    pub fn begin(self: &Arc<Self>) -> io::Result<(Intake, JoinHandle<()>)> {
+    pub fn begin(self: &Arc<Self>) -> io::Result<Arc<Intake>> {
         let (sender, receiver) = channel();
         let inspector = Arc::clone(self);
-        let thread = thread::Builder::new().name("inspector".to_owned()).spawn(move || inspector.keep(&receiver))?;
-        Ok((Intake { inspector: Arc::clone(self), sender }, thread))
+        thread::Builder::new().name("inspector".to_owned()).spawn(move || inspector.keep(&receiver))?;
+        Ok(Arc::new(Intake { inspector: Arc::clone(self), sender }))
     }
 
-    fn keep(&self, receiver: &Receiver<Taken>) {
-        while let Ok(taken) = receiver.recv() {
-            let bytes = size(&taken.judged);
-            self.add(&taken);
-            self.waiting.exchanges.fetch_sub(1, Ordering::Relaxed);
-            self.waiting.bytes.fetch_sub(bytes, Ordering::Relaxed);
+    fn keep(&self, receiver: &Receiver<Incoming>) {
+        while let Ok(incoming) = receiver.recv() {
+            match incoming {
+                Incoming::Exchange(taken) => {
+                    let bytes = size(&taken.judged);
+                    // A panic costs the page this exchange, not the next ones.
+                    let _ = catch_unwind(AssertUnwindSafe(|| self.add(&taken)));
+                    self.waiting.exchanges.fetch_sub(1, Ordering::Relaxed);
+                    self.waiting.bytes.fetch_sub(bytes, Ordering::Relaxed);
+                }
+                Incoming::Denied { host, reason } => self.change(|store| store.collector.denied(&host, reason)),
+                Incoming::Mark(done) => drop(done),
+            }
         }
     }
 
@@ -389,14 +445,14 @@ impl Inspector {
         self.change(|store| store.add(taken));
     }
 
-    /// A request was denied to this host and port.
-    pub fn denied(&self, host: &str, reason: &str) {
-        self.change(|store| store.collector.denied(host, reason));
-    }
-
     /// The run listens here, and a client finds it by these variables.
     pub fn listens(&self, listeners: Vec<String>, variables: Vec<Variable>) {
         self.change(|store| (store.listeners, store.variables) = (listeners, variables));
+    }
+
+    /// A sentence that a reader has to know.
+    pub fn note(&self, sentence: String) {
+        self.change(|store| store.notes.push(sentence));
     }
 
     /// How far files have been read; `None` at their end.
@@ -409,9 +465,9 @@ impl Inspector {
         self.change(|store| add(&mut store.collector));
     }
 
-    /// The run has ended.
-    pub fn end(&self, end: End) {
-        self.change(|store| store.end = Some(end));
+    /// The run has ended; `collector` is the run's own, which knows what only its end shows.
+    pub fn end(&self, collector: Collector, end: End) {
+        self.change(|store| (store.collector, store.end) = (collector, Some(end)));
     }
 
     /// Exchanges of which nothing is shown, since too many waited.

@@ -183,7 +183,7 @@ mod tests {
         let mut verdict = Verdict::default();
         verdict.findings.push(Finding::new(contrail_exchange::finding::Rule::ResponseBody, "/a", "a string").seen("5"));
         verdict.leave(Unchecked::Signature, "no keys were given");
-        Redactor::new(Plan::new(&[]).unwrap()).redact(JudgedExchange::new(exchange, verdict))
+        Redactor::new(Plan::new::<&str>(&[]).unwrap()).redact(JudgedExchange::new(exchange, verdict))
     }
 
     #[test]

@@ -30,5 +30,5 @@ mod views;
 pub use self::{
     api::{Host, serve},
     guard::{Guard, Token},
-    inspector::{Advice, End, Facts, Inspector, Reading, Settings, Taken, Variable},
+    inspector::{Advice, End, Facts, Inspector, Intake, Reading, Settings, Taken, Variable},
 };

@@ -21,7 +21,7 @@ const MAX_STRING: usize = 64 << 10;
 pub(crate) struct Lines {
     content: Bytes,
     document: Option<Arc<Document>>,
-    lines: Vec<Line>,
+    all: Vec<Line>,
 }
 
 /// What is marked in a body.
@@ -105,11 +105,11 @@ impl Lines {
             Some(document) => json_lines(document, marks, &mut lines),
             None => text_lines(&content, &mut lines),
         }
-        Self { content, document, lines }
+        Self { content, document, all: lines }
     }
 
     pub(crate) fn count(&self) -> usize {
-        self.lines.len()
+        self.all.len()
     }
 
     /// The first line that a mark is on.
@@ -118,13 +118,13 @@ impl Lines {
         match &marked.what {
             What::Missing { .. } => {
                 let wanted = LineKind::Missing(u32::try_from(mark).ok()?);
-                self.lines.iter().position(|line| line.kind == wanted)
+                self.all.iter().position(|line| line.kind == wanted)
             }
             What::Bytes(bytes) => {
                 // Lines about what is missing have no bytes; all others are in the order of theirs.
                 let starts = |line: &Line| line.name.as_ref().map_or(line.span.start, |name| name.start) as usize;
                 let found = self
-                    .lines
+                    .all
                     .iter()
                     .enumerate()
                     .filter(|(_, line)| !matches!(line.kind, LineKind::Missing(_)))
@@ -137,12 +137,12 @@ impl Lines {
 
     /// The lines of a range; `shown` is the mark that is shown.
     pub(crate) fn page(&self, from: usize, count: usize, marks: &[Marked], shown: Option<usize>) -> Vec<Value> {
-        let to = from.saturating_add(count).min(self.lines.len());
+        let to = from.saturating_add(count).min(self.all.len());
         (from.min(to)..to).map(|index| self.line(index, marks, shown)).collect()
     }
 
     fn line(&self, index: usize, marks: &[Marked], shown: Option<usize>) -> Value {
-        let line = &self.lines[index];
+        let line = &self.all[index];
         let bytes = shown.and_then(|mark| match &marks.get(mark)?.what {
             What::Bytes(bytes) if !bytes.is_empty() => Some(bytes.clone()),
             _ => None,
@@ -219,14 +219,14 @@ impl Lines {
     /// The JSON pointer of a line (RFC 6901).
     fn pointer(&self, index: usize) -> String {
         let mut steps = Vec::new();
-        let mut line = &self.lines[index];
+        let mut line = &self.all[index];
         // The bracket that closes stands for what it closes.
         if line.kind == LineKind::Close {
-            line = &self.lines[line.parent as usize];
+            line = &self.all[line.parent as usize];
         }
         while line.parent != NONE {
             steps.push(line);
-            line = &self.lines[line.parent as usize];
+            line = &self.all[line.parent as usize];
         }
         let mut pointer = String::new();
         for step in steps.into_iter().rev() {

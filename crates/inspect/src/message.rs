@@ -93,7 +93,7 @@ impl<'a> Shown<'a> {
     }
 
     fn essence(&self) -> String {
-        let value = self.headers.get("content-type").map(|value| value.as_bytes()).unwrap_or_default();
+        let value = self.headers.get("content-type").map(http::HeaderValue::as_bytes).unwrap_or_default();
         media::essence(value).into_owned()
     }
 

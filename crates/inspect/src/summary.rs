@@ -92,6 +92,12 @@ pub(crate) struct About<'a> {
     pub(crate) verdict: &'a str,
 }
 
+/// The number of a verdict's word; of any other, that of `unjudged`.
+fn number_of(word: &str) -> u8 {
+    let at = VERDICTS.iter().position(|name| *name == word).unwrap_or(VERDICTS.len() - 1);
+    u8::try_from(at).unwrap_or_default()
+}
+
 fn micros(duration: Duration) -> u32 {
     u32::try_from(duration.as_micros()).unwrap_or(u32::MAX)
 }
@@ -159,7 +165,7 @@ impl Summary {
             scopes: names.number_of(scopes.as_deref()),
             path: path[..path.floor_char_boundary(Self::MAX_PATH)].into(),
             status: response.map_or(0, |response| response.status),
-            verdict: VERDICTS.iter().position(|name| *name == about.verdict).unwrap_or(VERDICTS.len() - 1) as u8,
+            verdict: number_of(about.verdict),
             marks: marks.into_iter().filter(|(_, is)| *is).fold(0, |all, (mark, _)| all | mark as u8),
             blame: verdict.blame,
             time: facts.map(|facts| facts.time),

@@ -1,7 +1,7 @@
 //! Views of many exchanges: the run, its findings, its misses. Their numbers are those of the reports.
 
 use contrail_exchange::{finding::Kind, visible::visible};
-use contrail_report::{Difference, Group, Near, Unused};
+use contrail_report::{Difference, Group, Integrity, Near, Unused};
 use serde_json::{Value, json};
 
 use super::{
@@ -37,7 +37,8 @@ pub(crate) fn run(inspector: &Inspector) -> Value {
         })
         .collect();
     let secrets = inspector.redactor.counters();
-    let mut notes: Vec<String> = store.collector.run().integrity.iter().map(|one| one.sentence()).collect();
+    let mut notes: Vec<String> = store.collector.run().integrity.iter().map(Integrity::sentence).collect();
+    notes.extend(store.notes.iter().map(|note| inspector.clean(note)));
     if store.unkept > 0 {
         notes.push(format!("the bytes of {} exchanges could not be kept", store.unkept));
     }
@@ -114,12 +115,12 @@ fn query(group: &Group) -> String {
     let quoted = |text: &str| format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""));
     let mut query = format!("rule:{}", group.rule.id());
     match &group.operation {
-        Some(operation) => query += &format!(" op:{}", quoted(operation)),
+        Some(operation) => query.extend([" op:", &quoted(operation)]),
         // The place of an undocumented operation is its method and the shape of its path.
         None => return query,
     }
     if !group.place.is_empty() {
-        query += &format!(" at:{}", quoted(&group.place));
+        query.extend([" at:", &quoted(&group.place)]);
     }
     query
 }

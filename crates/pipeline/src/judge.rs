@@ -9,7 +9,7 @@ use std::{
 
 use contrail_contract::{CheckOptions, Contract};
 use contrail_exchange::{
-    Body, Credential, DecodeLimits, Exchange, Headers, Request, Transport,
+    Credential, DecodeLimits, Exchange, Request, Transport,
     finding::{Rule, Verdict},
     token::TokenCache,
 };
@@ -146,14 +146,10 @@ impl Judge {
     pub(super) fn redact(
         &self,
         redactor: &Redactor,
-        mut judged: JudgedExchange,
+        judged: JudgedExchange,
         meta: &AnswerMeta,
         is_recorded: bool,
     ) -> Option<(Redacted<JudgedExchange>, Attestation)> {
-        if let Some(response) = judged.exchange.response.as_mut().filter(|_| meta.response_redacted) {
-            // Only its status is shown, and it goes to no journal.
-            (response.headers, response.body) = (Headers::new(), Body::default());
-        }
         let redacted = catch_unwind(AssertUnwindSafe(|| redactor.redact(judged))).ok()?;
         // A label shows neither a scheme that redaction does not know nor that the credentials were malformed.
         let hides = match &redacted.exchange.request.credential {

@@ -46,6 +46,6 @@ pub use self::{
     lines::Console,
     run::{Outcome, Parts, Pipeline},
     shapes::ContractShapes,
-    tracer::{Traced, Tracer},
+    tracer::{Traced, Tracer, Viewed, Viewer},
     verdict_cache::VerdictCache,
 };

@@ -101,6 +101,9 @@ impl Pipeline {
         let state = &mut *state;
         *state.counts.turned_away.entry(denied.reason.to_owned()).or_default() += 1;
         state.collector.denied(&denied.host, denied.reason);
+        if let Some(viewer) = &self.viewer {
+            viewer.denied(denied);
+        }
         console::denied(&mut state.line_batch, self.lines, denied);
         self.batches.here().wake();
     }

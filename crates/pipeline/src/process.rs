@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use contrail_exchange::{Exchange, finding::Verdict};
+use contrail_exchange::{Body, Exchange, Headers, finding::Verdict};
 use contrail_proxy::{
     Committed, Completed, Observer as _, held_back,
     metrics::{Exchanges, Observed},
@@ -22,7 +22,7 @@ use super::{
     enforce::{self, HeldMessage},
     judge::{Attestation, Judge},
     run::Pipeline,
-    tracer::Traced,
+    tracer::{Traced, Viewed},
     writing::MAX_QUEUED,
 };
 
@@ -229,6 +229,13 @@ impl Pipeline {
             if !passes {
                 judged.exchange.transport.given = Some(held_back(&judged.exchange.request.method).as_u16());
             }
+            if let Some(response) = judged.exchange.response.as_mut()
+                && meta.response_redacted
+                && self.viewer.is_none()
+            {
+                // Only its status is shown, and it goes to no journal.
+                (response.headers, response.body) = (Headers::new(), Body::default());
+            }
             let (redacted, attestation) = self.judge.redact(&self.redactor, judged, &meta, is_recorded)?;
             let touched = self.touched(&redacted);
             Some(Ready { judged: redacted, attestation, panicked, touched })
@@ -284,7 +291,7 @@ impl Pipeline {
         let Outgoing { lines, starts, .. } = outgoing;
         console::numbered(lines, starts, self.lines, state.counts.exchanges, &mut state.line_batch);
         outgoing.exchanges = 0;
-        for Processing { of, meta, waiting, leads_past, .. } in redacted {
+        for Processing { of, meta, waiting, leads_past, took, .. } in redacted {
             let is_recorded = self.is_recorded(meta);
             let Some(Ready { judged, panicked, touched, .. }) = of else {
                 state.counts.unredacted += 1;
@@ -314,6 +321,14 @@ impl Pipeline {
                 state.queued.waiting.extend(waiting.take());
             } else if let Some(waiting) = waiting.take() {
                 waiting.answer(Ok(()));
+            }
+            // Last: nobody else wants the exchange any more.
+            if let Some(viewer) = &self.viewer
+                && let Some(Ready { judged, panicked, .. }) = of.take()
+            {
+                let conclusion = conclusion(&judged.verdict, panicked, meta);
+                let remarks = std::mem::take(&mut meta.remarks);
+                viewer.exchange(Viewed { judged, entry, took: *took, conclusion, miss, remarks });
             }
         }
     }

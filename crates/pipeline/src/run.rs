@@ -25,7 +25,7 @@ use super::{
     journal::{Encode, Journal},
     judge::Judge,
     lines::Console,
-    tracer::Tracer,
+    tracer::{Tracer, Viewer},
 };
 
 /// What a pipeline is made of.
@@ -56,6 +56,8 @@ pub struct Parts {
     pub metrics: Option<Arc<Metrics>>,
     /// Takes exchanges for `--otlp`.
     pub tracer: Option<Arc<dyn Tracer>>,
+    /// Takes exchanges for the live page.
+    pub viewer: Option<Arc<dyn Viewer>>,
 }
 
 /// The pipeline; see the module.
@@ -81,6 +83,7 @@ pub struct Pipeline {
     pub(super) syncer: Mutex<Option<JoinHandle<()>>>,
     pub(super) metrics: Option<Arc<Metrics>>,
     pub(super) tracer: Option<Arc<dyn Tracer>>,
+    pub(super) viewer: Option<Arc<dyn Viewer>>,
 }
 
 #[derive(Debug)]
@@ -136,6 +139,7 @@ impl Pipeline {
             console,
             metrics,
             tracer,
+            viewer,
         } = parts;
         let pipeline = Arc::new(Self {
             judge,
@@ -162,6 +166,7 @@ impl Pipeline {
             syncer: Mutex::new(None),
             metrics,
             tracer,
+            viewer,
         });
         if durable {
             let syncing = Arc::clone(&pipeline);

@@ -1,15 +1,23 @@
 //! The live page: where it listens, and by which names browsers call it.
 
-use std::{env, sync::Arc};
+use std::{
+    env,
+    io::{self, IsTerminal as _},
+    net::SocketAddr,
+    sync::{Arc, atomic::Ordering},
+    time::{Duration, Instant},
+};
 
 use contrail_contract::Contract;
-use contrail_inspect::{Facts, Guard, Host, Inspector, Settings, Token};
+use contrail_inspect::{End, Facts, Guard, Host, Inspector, Intake, Settings, Token, Variable};
 use contrail_proxy::side::{Serving, SideListener};
 use contrail_redact::Redactor;
-use contrail_report::Collector;
+use contrail_report::{Collector, Reason};
 
-use super::values::size_above_zero;
-use crate::cli::{Failure, explain, listeners::bind, options::contract::title, printer::warn};
+use super::{contract::title, judge::JudgeArgs, values::size_above_zero};
+use crate::cli::{
+    Failure, Format, environment::ci, explain, listeners::bind, printer::warn, signals::end_asked, summary::event,
+};
 
 /// The variable that gives the token.
 pub(in crate::cli) const TOKEN: &str = "CONTRAIL_INSPECT_TOKEN";
@@ -26,6 +34,34 @@ pub struct PageArgs {
     pub inspect_buffer: usize,
 }
 
+/// The live page of a proxy
+#[derive(Debug, Clone, clap::Args)]
+#[command(next_help_heading = "Live page")]
+pub struct InspectArgs {
+    /// Address of the live page, such as 127.0.0.1:0: what is wrong, where, and who says so
+    #[arg(long, value_name = "ADDR")]
+    pub inspect: Option<String>,
+    /// Whether the live page stays open after the run, until Ctrl-C [default: auto, where a page is open and standard
+    /// error is a terminal]
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t, hide_default_value = true)]
+    pub inspect_linger: Linger,
+    /// The page.
+    #[command(flatten)]
+    pub page: PageArgs,
+}
+
+/// When the live page outlives its run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+pub enum Linger {
+    /// Where a page is open and standard error is a terminal
+    #[default]
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
 /// A live page that is bound and answers nobody yet.
 #[derive(Debug)]
 pub(in crate::cli) struct Bound {
@@ -36,8 +72,12 @@ pub(in crate::cli) struct Bound {
 /// A live page that answers, until it is dropped.
 #[derive(Debug)]
 pub(in crate::cli) struct Page {
-    pub(in crate::cli) host: Arc<Host>,
+    host: Arc<Host>,
     pub(in crate::cli) inspector: Arc<Inspector>,
+    /// Brings exchanges of a proxy.
+    pub(in crate::cli) intake: Arc<Intake>,
+    /// Where it listens.
+    pub(in crate::cli) socket: SocketAddr,
     /// Its address, with the token unless somebody chose that.
     pub(in crate::cli) address: String,
     _serving: Serving,
@@ -52,7 +92,7 @@ impl PageArgs {
     pub(in crate::cli) fn bind(&self, option: &str, address: &str) -> Result<Bound, Failure> {
         let token = match env::var(TOKEN) {
             Ok(text) if !text.is_empty() => Token::given(&text).map_err(|wrong| format!("{TOKEN}: {wrong}"))?,
-            _ if env::var_os("CI").is_some_and(|ci| !ci.is_empty()) => {
+            _ if ci().is_some() => {
                 return Err(format!(
                     "{option}: in CI the printed address would stay in the log with its token; give a token with the variable {TOKEN}"
                 )
@@ -103,7 +143,58 @@ impl PageArgs {
             if token.is_given { format!("http://{address}/") } else { format!("http://{address}/#k={}", token.text()) };
         let host = Host::new(Arc::clone(&inspector), Guard::new(token, address, &self.inspect_host));
         let serving = contrail_inspect::serve(listener, Arc::clone(&host))?;
-        Ok(Page { host, inspector, address: shown, _serving: serving })
+        let intake = inspector.begin()?;
+        Ok(Page { host, inspector, intake, socket: address, address: shown, _serving: serving })
+    }
+}
+
+impl InspectArgs {
+    /// Binds the page, if there is to be one; see [`PageArgs::bind`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub(in crate::cli) fn bind(&self) -> Result<Option<Bound>, Failure> {
+        self.inspect.as_deref().map(|address| self.page.bind("--inspect", address)).transpose()
+    }
+
+    /// Opens the bound page; see [`PageArgs::open`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub(in crate::cli) fn open(
+        &self,
+        bound: Option<Bound>,
+        judge: &JudgeArgs,
+        contract: &Arc<Contract>,
+        redactor: &Arc<Redactor>,
+        facts: Facts,
+    ) -> Result<Option<Arc<Page>>, Failure> {
+        let open = |bound| {
+            let is_built_in = judge.contract.is_built_in();
+            self.page.open(bound, Arc::clone(contract), is_built_in, Arc::clone(redactor), facts).map(Arc::new)
+        };
+        bound.map(open).transpose()
+    }
+
+    /// Hands the page what only the end of a run shows, and keeps it open where somebody may still read.
+    pub(in crate::cli) fn end(&self, page: Option<Arc<Page>>, collector: Collector, status: u8, next: Option<String>) {
+        let Some(page) = page else { return };
+        page.intake.flush();
+        let exit = collector.run().exit.clone().unwrap_or_default();
+        let sentences = exit.reasons.iter().map(Reason::in_words).collect();
+        page.inspector.end(collector, End { status, sentences, next });
+        let stays = match self.inspect_linger {
+            Linger::Auto => page.host.pages() > 0 && io::stderr().is_terminal(),
+            Linger::Always => true,
+            Linger::Never => false,
+        };
+        if stays {
+            let line = format!("the inspector stays open until you press Ctrl-C (status {status} is decided)");
+            event(Format::Text, "inspector", page.address.as_str(), &line);
+            page.linger(self.inspect_linger == Linger::Always);
+        }
     }
 }
 
@@ -112,10 +203,36 @@ impl Page {
     pub(in crate::cli) fn line(&self) -> String {
         format!("inspector on {}", self.address)
     }
+
+    /// Prints where it is, and notes where the proxy listens and by which variables (`NAME=VALUE`) its command finds it.
+    pub(in crate::cli) fn introduce(&self, format: Format, listeners: &[String], variables: Vec<String>) {
+        let over_ssh = over_ssh(self.socket);
+        for line in [self.line()].iter().chain(&over_ssh) {
+            event(format, "inspector", self.address.as_str(), line);
+        }
+        let variable = |text: String| {
+            text.split_once('=').map(|(name, value)| Variable { name: name.to_owned(), value: value.to_owned() })
+        };
+        self.inspector.listens(listeners.to_vec(), variables.into_iter().filter_map(variable).collect());
+    }
+
+    /// Waits for a signal; unless `always`, also until no page has been open for a while.
+    fn linger(&self, always: bool) {
+        const LOOK: Duration = Duration::from_millis(200);
+        const PATIENCE: Duration = Duration::from_secs(10);
+        let asked = end_asked();
+        let mut seen = Instant::now();
+        while !asked.load(Ordering::Relaxed) && (always || seen.elapsed() < PATIENCE) {
+            if self.host.pages() > 0 {
+                seen = Instant::now();
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
 }
 
 /// How somebody who is connected by SSH reaches the page, if somebody is.
-pub(in crate::cli) fn over_ssh(address: std::net::SocketAddr) -> Option<String> {
+pub(in crate::cli) fn over_ssh(address: SocketAddr) -> Option<String> {
     let is_over = env::var_os("SSH_CONNECTION").is_some_and(|connection| !connection.is_empty());
     let port = address.port();
     is_over.then(|| format!("from your own machine: ssh -L {port}:127.0.0.1:{port} HOST, then open that address"))

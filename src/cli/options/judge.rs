@@ -15,7 +15,7 @@ use contrail_exchange::{
     token::{Jwks, TokenCache},
 };
 use contrail_pipeline::{
-    Console, ContractShapes, Enforce, Journal, Judge, LineFormat, Parts, Pipeline, Tracer, VerdictCache,
+    Console, ContractShapes, Enforce, Journal, Judge, LineFormat, Parts, Pipeline, Tracer, VerdictCache, Viewer,
 };
 use contrail_proxy::metrics::Metrics;
 use contrail_redact::Redactor;
@@ -125,6 +125,8 @@ pub struct Setup {
     pub metrics: Option<Arc<Metrics>>,
     /// Takes exchanges for `--otlp`.
     pub tracer: Option<Arc<dyn Tracer>>,
+    /// Takes exchanges for the live page.
+    pub viewer: Option<Arc<dyn Viewer>>,
 }
 
 impl JudgeArgs {
@@ -233,6 +235,7 @@ impl JudgeArgs {
             console: Console::new(io::stderr(), self.lines())?,
             metrics: setup.metrics,
             tracer: setup.tracer,
+            viewer: setup.viewer,
         })?)
     }
 

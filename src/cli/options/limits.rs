@@ -1,10 +1,11 @@
 //! The bounds of a proxy: sizes, counts and times.
 
-use std::{ffi::OsString, time::Duration};
+use std::{ffi::OsString, sync::Arc, time::Duration};
 
 use contrail_proxy::{Audience, Settings, upstream::live};
 
 use super::{
+    inspect::{InspectArgs, Page},
     listen::ListenerArgs,
     telemetry::TelemetryArgs,
     values::{positive, seconds, size, size_above_zero, whole, workers},
@@ -18,6 +19,9 @@ pub struct ProxyArgs {
     /// Where the proxy listens.
     #[command(flatten)]
     pub listeners: ListenerArgs,
+    /// The live page.
+    #[command(flatten)]
+    pub inspect: InspectArgs,
     /// Where traces and metrics are sent.
     #[command(flatten)]
     pub telemetry: TelemetryArgs,
@@ -98,6 +102,9 @@ pub struct ProxyArgs {
     /// Hosts that the command reaches without contrail in a replay.
     #[arg(skip)]
     pub direct: Vec<String>,
+    /// The open page.
+    #[arg(skip)]
+    pub(in crate::cli) page: Option<Arc<Page>>,
     /// Further variables that the command finds.
     #[arg(skip)]
     pub for_command: Vec<(&'static str, String)>,

@@ -18,6 +18,7 @@ use std::{
 pub use args::Args;
 use args::{exists, not_in_fixture, renewal};
 pub(super) use builder::{FixtureBuilder, FoldError, Opened, remove};
+use contrail_inspect::Facts;
 use contrail_pipeline as pipeline;
 use contrail_recording::{Journal, JournalContext, WriteError};
 pub(super) use end::stoppable;
@@ -26,8 +27,10 @@ pub(super) use proof::replayed;
 
 use super::{
     Failure, Outcome,
+    messages::quoted,
     metrics::Monitoring,
     options::{
+        inspect::Page,
         judge::{Setup, known_operations},
         limits::ProxyArgs,
         upstream::Ready,
@@ -59,6 +62,7 @@ fn missing_folders(path: &Path) -> Vec<&Path> {
 
 fn record(args: &Args) -> Result<Outcome, Failure> {
     let monitoring = Monitoring::of(&args.proxy, &args.upstream)?;
+    let bound = args.proxy.inspect.bind()?;
     let contract = args.judge.contract.load_to_serve()?;
     known_operations(&contract, "--replace", &args.replace)?;
     known_operations(&contract, "--only", &args.filter.only)?;
@@ -87,7 +91,23 @@ fn record(args: &Args) -> Result<Outcome, Failure> {
             return Err(failure);
         }
     };
+    let facts = Facts {
+        mode: "record",
+        title: format!("recording {} → {}", ready.origin, args.out.display()),
+        upstream: ready.origin.clone(),
+        ..Facts::default()
+    };
+    let page = args.proxy.inspect.open(bound, &args.judge, &builder.contract, &builder.redactor, facts);
+    let page = match page {
+        Ok(page) => page,
+        Err(failure) => {
+            remove(journal);
+            before.restore()?;
+            return Err(failure);
+        }
+    };
     let setup = Setup {
+        viewer: page.as_ref().map(|page| Arc::clone(&page.intake) as _),
         journal: Some(match &forwarder {
             Some(forwarder) => forwarder.journal(Arc::clone(&journal)),
             None => Box::new(Arc::clone(&journal)),
@@ -96,7 +116,7 @@ fn record(args: &Args) -> Result<Outcome, Failure> {
         tracer: monitoring.tracer(),
         ..setup
     };
-    let (ran, mut outcome) = serve(args, &builder, &ready, &monitoring, setup)?;
+    let (ran, mut outcome) = serve(args, &builder, &ready, &monitoring, setup, page.as_ref())?;
     let ran = match ran {
         Ok(ran) => ran,
         Err(failure) => {
@@ -113,7 +133,7 @@ fn record(args: &Args) -> Result<Outcome, Failure> {
     let mut end = end.clear_leftovers(before);
     // The fold is done with the segments.
     args.trail.forwarded(forwarder.as_ref(), args.proxy.drain, &mut end.rows, &mut end.undone);
-    report(args, &builder, end, &ran, outcome)
+    report(args, &builder, end, &ran, outcome, page)
 }
 
 /// Opens the journals. The fixture's holds nothing of a killed run any more: that is folded, or set aside.
@@ -160,6 +180,7 @@ fn serve(
     ready: &Ready,
     monitoring: &Monitoring,
     setup: Setup,
+    page: Option<&Arc<Page>>,
 ) -> Result<(Result<RunEnd, Failure>, pipeline::Outcome), Failure> {
     let pipeline = args.judge.pipeline(Setup {
         contract: Some(Arc::clone(&builder.contract)),
@@ -167,7 +188,8 @@ fn serve(
         durable: args.trail.durable,
         ..setup
     })?;
-    let proxy = ProxyArgs { for_command: ready.for_command(&args.proxy, &builder.redactor), ..args.proxy.clone() };
+    let for_command = ready.for_command(&args.proxy, &builder.redactor);
+    let proxy = ProxyArgs { for_command, page: page.cloned(), ..args.proxy.clone() };
     let introduce = || ready.introduce(&proxy, args.judge.format);
     let ran = proxy.run(
         &pipeline,
@@ -189,6 +211,7 @@ fn report(
     end: End,
     ran: &RunEnd,
     mut outcome: pipeline::Outcome,
+    page: Option<Arc<Page>>,
 ) -> Result<Outcome, Failure> {
     let mut exit = Outcome {
         findings: outcome.collector.fails() || end.proof.as_ref().is_some_and(|proof| !proof.good),
@@ -202,5 +225,7 @@ fn report(
     summary::conclude(&mut outcome, &mut exit, end.undone, &builder.redactor, &args.judge.report);
     summary::print(args.judge.format, &outcome, &end.rows, end.next.as_deref());
     summary::reports(&mut outcome, &builder.redactor, &args.judge.report)?;
+    let next = args.out.exists().then(|| format!("contrail inspect {}", quoted(&args.out)));
+    args.proxy.inspect.end(page, outcome.collector, exit.status(), next);
     Ok(exit)
 }

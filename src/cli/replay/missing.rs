@@ -4,7 +4,6 @@
 
 use std::{
     collections::BTreeMap,
-    env,
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
 };
@@ -17,7 +16,9 @@ use contrail_report::{Proof, Reason};
 
 use super::{args::Args, terms::Terms};
 use crate::cli::{
-    Failure, nothing,
+    Failure,
+    environment::ci,
+    nothing,
     options::{
         limits::ProxyArgs,
         upstream::{Ready, UpstreamArgs},
@@ -164,11 +165,4 @@ impl Missing {
         let rows = self.builder.rows(&proven, remove(self.journal));
         Ok(MissingOutcome { rows, proof: proven.proof, undone: None })
     }
-}
-
-/// The value of `CI`, where it shows that this is CI.
-fn ci() -> Option<String> {
-    let value = env::var_os("CI")?.to_string_lossy().into_owned();
-    let denies = ["", "0", "false"].iter().any(|word| value.trim().eq_ignore_ascii_case(word));
-    (!denies).then_some(value)
 }

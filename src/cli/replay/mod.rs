@@ -18,6 +18,7 @@ use std::{
 
 use contrail_contract::CheckOptions;
 use contrail_exchange::{DecodeLimits, TenantFacts, label};
+use contrail_inspect::Facts;
 use contrail_proxy::upstream::Upstream;
 use contrail_recording::{self as recording, Entry, EntryRef, FixturePath, ReadError, TENANT_ORIGIN};
 use contrail_redact::Renumbering;
@@ -56,6 +57,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
 
 fn replay(args: &Args) -> Result<Outcome, Failure> {
     let monitoring = Monitoring::of(&args.proxy, &args.missing.upstream)?;
+    let bound = args.proxy.inspect.bind()?;
     let terms = Arc::new(Pending { args: args.judge.clone(), made: OnceLock::new() });
     if args.ignore.iter().any(|rule| rule.operation.is_some()) {
         let scopes = args.ignore.iter().filter_map(|rule| rule.operation.as_ref());
@@ -84,6 +86,7 @@ fn replay(args: &Args) -> Result<Outcome, Failure> {
     // An error of the terms is reported first, whichever came first.
     let Terms { contract, redactor, tokens } = terms?;
     let replay = Arc::new(loaded?);
+    let page = args.proxy.inspect.open(bound, &args.judge, &contract, &redactor, facts(args))?;
     let pipeline = args.judge.pipeline(Setup {
         options: options.clone(),
         contract: Some(Arc::clone(&contract)),
@@ -92,6 +95,7 @@ fn replay(args: &Args) -> Result<Outcome, Failure> {
         journal: missing.as_ref().map(Missing::journal),
         metrics: monitoring.metrics(),
         tracer: monitoring.tracer(),
+        viewer: page.as_ref().map(|page| Arc::clone(&page.intake) as _),
         ..Setup::default()
     })?;
     let limits = DecodeLimits { bytes: args.judge.max_decoded, ratio: args.judge.max_ratio };
@@ -105,6 +109,7 @@ fn replay(args: &Args) -> Result<Outcome, Failure> {
         Some(missing) => (missing.origin(), missing.outbound()),
     };
 
+    proxy.page.clone_from(&page);
     proxy.direct.clone_from(&args.direct);
     proxy.for_command = missing.as_ref().map(|missing| missing.for_command(&proxy)).unwrap_or_default();
 
@@ -157,7 +162,14 @@ fn replay(args: &Args) -> Result<Outcome, Failure> {
     summary::conclude(&mut outcome, &mut exit, undone, &redactor, &args.judge.report);
     messages::end(args.judge.format, &outcome, &replay, &judged, rows);
     summary::reports(&mut outcome, &redactor, &args.judge.report)?;
+    args.proxy.inspect.end(page, outcome.collector, exit.status(), None);
     Ok(exit)
+}
+
+/// What the live page shows of a replay besides its exchanges.
+fn facts(args: &Args) -> Facts {
+    let fixtures: Vec<String> = args.fixtures.iter().map(|path| path.display().to_string()).collect();
+    Facts { mode: "replay", title: format!("replaying {}", fixtures.join(", ")), ..Facts::default() }
 }
 
 /// What the check of the recorded exchanges gave, and why it gave nothing.

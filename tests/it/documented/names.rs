@@ -21,7 +21,8 @@ const OTHER_PROGRAMS: [&str; 11] = [
     "--test",
 ];
 /// Variables that are no options: contrail reads the first, CMD the others, and the last is a mistake on purpose.
-const OTHER_VARIABLES: [&str; 5] = [
+const OTHER_VARIABLES: [&str; 6] = [
+    "CONTRAIL_INSPECT_TOKEN",
     "CONTRAIL_LOG",
     "CONTRAIL_SANDBOX_CLIENT_ID",
     "CONTRAIL_SANDBOX_CLIENT_SECRET",

@@ -39,6 +39,17 @@ impl Running {
         Self::launch(contrail(), folder, arguments)
     }
 
+    /// The same with these variables.
+    pub fn start_with<A: AsRef<OsStr>>(
+        folder: &Path,
+        arguments: impl IntoIterator<Item = A>,
+        variables: &[(&str, &str)],
+    ) -> Self {
+        let mut command = contrail();
+        command.envs(variables.iter().copied());
+        Self::launch(command, folder, arguments)
+    }
+
     /// The same under limits that a shell sets.
     pub fn limited<A: AsRef<OsStr>>(limits: &str, folder: &Path, arguments: impl IntoIterator<Item = A>) -> Self {
         Self::launch(limited(limits), folder, arguments)
@@ -48,7 +59,7 @@ impl Running {
         let arguments: Vec<A> = arguments.into_iter().collect();
         let asked = |argument: &&A| {
             let argument = argument.as_ref().to_string_lossy();
-            argument.ends_with("listen") || argument == "--metrics"
+            argument.ends_with("listen") || argument == "--metrics" || argument == "--inspect"
         };
         let listeners = arguments.iter().filter(asked).count().max(1);
         command.current_dir(folder).args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -110,8 +121,8 @@ impl Running {
 
 /// The address in a line that says where contrail listens.
 pub fn listening(line: &str) -> Option<SocketAddr> {
-    let (_, at) = line.split_once("listening on ")?.1.split_once("://")?;
-    at.split([' ', '"']).next()?.parse().ok()
+    let (_, at) = line.split_once("listening on ").or_else(|| line.split_once("inspector on "))?.1.split_once("://")?;
+    at.split([' ', '"', '/']).next()?.parse().ok()
 }
 
 impl Drop for Running {

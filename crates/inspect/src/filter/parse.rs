@@ -225,7 +225,7 @@ impl<'a> Parser<'a> {
         };
         match key {
             "verdict" => {
-                one_of(values, VERDICTS.into_iter())?;
+                one_of(values, VERDICTS)?;
                 Ok(Term::Verdict(values.iter().filter_map(|value| verdict(&value.text)).collect()))
             }
             "rule" => {
@@ -245,7 +245,7 @@ impl<'a> Parser<'a> {
                 Ok(Term::Unchecked(patterns(true).collect()))
             }
             "token" => {
-                one_of(values, ["valid", "expired", "not-yet"].into_iter())?;
+                one_of(values, ["valid", "expired", "not-yet"])?;
                 text(Field::Token)
             }
             "is" => self.is(values),
@@ -347,7 +347,9 @@ fn one(mut nodes: Vec<Node>, of: impl Fn(Vec<Node>) -> Node) -> Node {
 
 fn unknown(key: &str, at: usize) -> FilterError {
     let known = KEYS.into_iter().chain(MORE_KEYS);
-    let hint = nearest(key, known).map_or_else(
+    // `operation` is not near `op`, and begins with it.
+    let begins = || known.clone().find(|known| known.len() > 1 && key.starts_with(known));
+    let hint = nearest(key, known.clone()).or_else(begins).map_or_else(
         || "; quote a text that holds a colon".to_owned(),
         |nearest| format!("; did you mean `{nearest}:`?"),
     );
@@ -355,12 +357,13 @@ fn unknown(key: &str, at: usize) -> FilterError {
 }
 
 /// Checks that a word is one of those that a key takes. One with `*` may be any.
-fn one_of<'k>(values: &[Written], known: impl Iterator<Item = &'k str> + Clone) -> Result<(), FilterError> {
+fn one_of<'k>(values: &[Written], known: impl IntoIterator<Item = &'k str>) -> Result<(), FilterError> {
+    let known: Vec<&str> = known.into_iter().collect();
     for value in values.iter().filter(|value| !value.text.contains('*')) {
-        if !known.clone().any(|word| word == value.text) {
-            let hint = match nearest(&value.text, known.clone()) {
+        if !known.contains(&&*value.text) {
+            let hint = match nearest(&value.text, known.iter().copied()) {
                 Some(nearest) => format!("did you mean `{nearest}`?"),
-                None => format!("it is one of {}", known.clone().take(12).collect::<Vec<_>>().join(", ")),
+                None => format!("it is one of {}", known[..known.len().min(12)].join(", ")),
             };
             return Err(error(value.at, format!("`{}` is none of its words; {hint}", value.text)));
         }

@@ -167,6 +167,7 @@ fn pipeline_with(checker: Checker, journal: Option<Box<dyn Journal>>, durable: b
         console: Console::new(output.clone(), LineFormat::PLAIN).unwrap(),
         metrics: None,
         tracer: None,
+        viewer: None,
     })
     .unwrap();
     (pipeline, output)

@@ -1,0 +1,329 @@
+//! The live page: who gets an answer, and that its numbers are those of the reports.
+
+use std::{fs, net::SocketAddr, path::Path};
+
+use serde_json::Value;
+
+use crate::support::{
+    command::{contrail, run_in},
+    process::Running,
+    wire::{self, Message, call, request, send},
+};
+
+const TOKEN: &str = "0123456789abcdefghijklmnopqrstuv";
+const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures");
+
+/// A page over the fixtures.
+fn inspect(arguments: &[&str]) -> Running {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let arguments = ["inspect", FIXTURES, "--listen", "127.0.0.1:0"].into_iter().chain(arguments.iter().copied());
+    let running = Running::start_with(folder, arguments, &[("CONTRAIL_INSPECT_TOKEN", TOKEN)]);
+    // The page answers while it reads; a test wants all of it.
+    while ask(running.address, "/api/run")["reading"] != Value::Null {
+        std::thread::yield_now();
+    }
+    running
+}
+
+fn bearer() -> String {
+    format!("Bearer {TOKEN}")
+}
+
+fn ask(to: SocketAddr, path: &str) -> Value {
+    let answer = call(to, "GET", path, &[("authorization", &bearer())], b"");
+    assert_eq!(answer.status(), 200, "{path}");
+    answer.json()
+}
+
+#[test]
+fn every_answer_is_guarded_and_carries_what_protects_the_page() {
+    let running = inspect(&[]);
+    let bearer = bearer();
+    let good = ("authorization", &*bearer);
+    let port = running.address.port();
+    let mut answers: Vec<(Message, u16)> = Vec::new();
+    let paths = [
+        "/api/run",
+        "/api/exchanges",
+        "/api/exchanges/0",
+        "/api/exchanges/0/request/lines",
+        "/api/exchanges/0/curl",
+        "/api/exchanges/at?n=1",
+        "/api/exchanges/next",
+        "/api/findings",
+        "/api/misses",
+        "/api/stream",
+        "/api/none",
+        "/none",
+        "/../Cargo.toml",
+        "/%2e%2e/Cargo.toml",
+        "/main.js/..",
+    ];
+    for path in paths {
+        let call = |fields: &[(&str, &str)]| call(running.address, "GET", path, fields, b"");
+        answers.push((call(&[]), 401));
+        answers.push((call(&[("authorization", "Bearer 0123456789abcdefghijklmnopqrstuw")]), 401));
+        answers.push((call(&[good, ("origin", "http://evil.example")]), 403));
+        answers.push((call(&[good, ("origin", "null")]), 403));
+        answers.push((call(&[good, ("sec-fetch-site", "cross-site")]), 403));
+        for method in ["POST", "PUT", "DELETE", "OPTIONS"] {
+            answers.push((wire::call(running.address, method, path, &[good], b""), 405));
+        }
+        for host in ["evil.example", "evil.example:80", "127.0.0.1", "localhost.", "0.0.0.0"] {
+            let raw =
+                format!("GET {path} HTTP/1.1\r\nhost: {host}\r\nauthorization: {bearer}\r\nconnection: close\r\n\r\n");
+            answers.push((send(running.address, "GET", raw.as_bytes()).unwrap(), 421));
+        }
+        let twice = format!(
+            "GET {path} HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\nhost: localhost:{port}\r\nconnection: close\r\n\r\n"
+        );
+        answers.push((send(running.address, "GET", twice.as_bytes()).unwrap(), 421));
+    }
+    for path in ["/", "/main.js", "/style.css"] {
+        answers.push((call(running.address, "GET", path, &[], b""), 200));
+    }
+    answers.push((call(running.address, "GET", "/api/none", &[good], b""), 404));
+    let link = [("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "navigate")];
+    answers.push((call(running.address, "GET", "/", &link, b""), 200));
+    for (answer, expected) in answers {
+        assert_eq!(answer.status(), expected, "{answer:?}");
+        let policy = answer.header("content-security-policy").unwrap();
+        assert!(policy.contains("default-src 'none'") && policy.contains("trusted-types 'none'"), "{policy}");
+        for (name, value) in [
+            ("x-content-type-options", "nosniff"),
+            ("x-frame-options", "DENY"),
+            ("referrer-policy", "no-referrer"),
+            ("cross-origin-resource-policy", "same-origin"),
+            ("cross-origin-opener-policy", "same-origin"),
+            ("cache-control", "no-store"),
+        ] {
+            assert_eq!(answer.header(name), Some(value));
+        }
+        assert_eq!(answer.header("access-control-allow-origin"), None);
+        assert_eq!(answer.header("set-cookie"), None);
+    }
+    running.finish();
+}
+
+#[test]
+fn the_numbers_of_the_page_are_those_of_verify() {
+    let running = inspect(&[]);
+    let report: Value =
+        serde_json::from_str(&run_in(Path::new("."), ["verify", FIXTURES, "--format", "json"]).stdout).unwrap();
+    let run = ask(running.address, "/api/run");
+    for verdict in ["conforms", "gap", "violates"] {
+        assert_eq!(run["counts"][verdict], report["summary"][verdict], "{verdict}");
+    }
+    let exchanges = report["exchanges"].as_array().unwrap();
+    assert_eq!(run["n"], exchanges.len());
+    for (n, exchange) in exchanges.iter().enumerate() {
+        let shown = ask(running.address, &format!("/api/exchanges/{n}"));
+        for (name, member) in
+            [("verdict", "verdict"), ("operation", "operation"), ("method", "method"), ("entry", "entry")]
+        {
+            assert_eq!(shown["row"][name], exchange[member], "{n}: {name}");
+        }
+        let findings = |all: &Value| -> Vec<Value> {
+            let one = |finding: &Value| {
+                let members = ["rule", "kind", "at", "message"].map(|name| finding[name].clone());
+                Value::from(members.to_vec())
+            };
+            all["findings"].as_array().unwrap().iter().map(one).collect()
+        };
+        assert_eq!(findings(&shown), findings(exchange), "{n}");
+        let unchecked: Vec<&str> =
+            shown["unchecked"].as_array().unwrap().iter().map(|one| one["aspect"].as_str().unwrap()).collect();
+        for aspect in exchange["unchecked"].as_array().unwrap() {
+            assert!(unchecked.contains(&aspect.as_str().unwrap()), "{n}: {aspect}");
+        }
+    }
+    let groups = ask(running.address, "/api/findings");
+    for group in groups["rows"].as_array().unwrap() {
+        let selected: String = form_urlencoded::byte_serialize(group["query"].as_str().unwrap().as_bytes()).collect();
+        let list = ask(running.address, &format!("/api/exchanges?q={selected}"));
+        assert!(list["size"].as_u64().unwrap() >= 1, "{group}");
+        assert!(list["rows"].as_array().unwrap().iter().any(|row| row["n"] == group["first"]), "{group}");
+    }
+    running.finish();
+}
+
+#[test]
+fn a_finding_is_where_its_bytes_are() {
+    let running = inspect(&[]);
+    let mut seen = 0;
+    for n in 0..ask(running.address, "/api/run")["n"].as_u64().unwrap() {
+        let shown = ask(running.address, &format!("/api/exchanges/{n}"));
+        for (index, finding) in shown["findings"].as_array().unwrap().iter().enumerate() {
+            let Some(line) = finding["line"].as_u64() else { continue };
+            let side = finding["side"].as_str().unwrap();
+            let path = format!("/api/exchanges/{n}/{side}/lines?from={line}&count=1&finding={index}");
+            let lines = ask(running.address, &path);
+            let tokens = lines["lines"][0]["tokens"].as_array().unwrap();
+            assert!(tokens.iter().any(|token| token[0] == "mark"), "{n}: {finding} {lines}");
+            seen += 1;
+        }
+    }
+    assert!(seen > 5, "{seen}");
+    running.finish();
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_noted_and_sets_the_exit_status() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a.har"), "{\"log\":{\"version\":\"1.2\",\"entries\":[]}").unwrap();
+    let arguments = ["inspect", "a.har", "--listen", "127.0.0.1:0"];
+    let running = Running::start_with(folder.path(), arguments, &[("CONTRAIL_INSPECT_TOKEN", TOKEN)]);
+    let notes = loop {
+        let run = ask(running.address, "/api/run");
+        if run["reading"] == Value::Null && run["notes"] != Value::Array(Vec::new()) {
+            break run["notes"].clone();
+        }
+        std::thread::yield_now();
+    };
+    assert!(notes[0].as_str().unwrap().contains("a.har"), "{notes}");
+    assert_eq!(running.finish().status, 2);
+}
+
+#[test]
+fn an_address_beyond_this_machine_needs_a_name_and_ci_needs_a_token() {
+    let ran = run_in(Path::new("."), ["inspect", FIXTURES, "--listen", "0.0.0.0:0"]);
+    assert_eq!(ran.status, 2);
+    assert!(ran.stderr.contains("--inspect-host"), "{}", ran.stderr);
+    let ran = contrail().args(["inspect", FIXTURES]).env("CI", "true").output().unwrap();
+    assert_eq!(ran.status.code(), Some(2));
+    let printed = String::from_utf8_lossy(&ran.stderr);
+    assert!(printed.contains("CONTRAIL_INSPECT_TOKEN"), "{printed}");
+}
+
+#[test]
+fn a_slow_head_and_a_long_one_are_cut() {
+    let running = inspect(&[]);
+    let long = request(running.address, "GET", &format!("/{}", "x".repeat(20 << 10)), &[], b"");
+    let answer = send(running.address, "GET", &long).map(|answer| answer.status());
+    assert!(matches!(answer, Err(_) | Ok(431 | 414)), "{answer:?}");
+    running.finish();
+}
+
+/// Waits until the page has so many exchanges.
+fn until(to: SocketAddr, n: u64) -> Value {
+    loop {
+        let run = ask(to, "/api/run");
+        if run["n"].as_u64() >= Some(n) {
+            return run;
+        }
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn what_goes_through_a_proxy_appears_without_its_secrets_and_the_page_is_not_reached_through_it() {
+    for command in ["record", "watch"] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut arguments =
+            vec![command, "--upstream", "sandbox", "--listen", "127.0.0.1:0", "--forward-listen", "127.0.0.1:0"];
+        arguments.extend(["--inspect", "127.0.0.1:0", "--ca-dir", "ca", "--tunnel", "allow"]);
+        if command == "record" {
+            arguments.extend(["--out", "fixture"]);
+        }
+        let running = Running::start_with(folder.path(), arguments, &[("CONTRAIL_INSPECT_TOKEN", TOKEN)]);
+        let [proxy, forward, page] = running.addresses[..] else { panic!("{:?}", running.addresses) };
+        let secret = "Zx9-kQ27_planted.Secret~41";
+        call(proxy, "GET", "/api/v2/users", &[("authorization", &format!("Bearer {secret}"))], b"");
+        call(
+            proxy,
+            "POST",
+            "/oauth/token/",
+            &[("content-type", "application/json")],
+            format!("{{\"client_secret\":\"{secret}\"}}").as_bytes(),
+        );
+        let run = until(page, 2);
+        assert_eq!(run["mode"], *command);
+        assert!(run["title"].as_str().unwrap().contains("http"), "{run}");
+        let mut all = String::new();
+        for path in ["run", "exchanges", "findings", "misses", "exchanges/0", "exchanges/1", "exchanges/1/curl"] {
+            all += &ask(page, &format!("/api/{path}")).to_string();
+        }
+        for n in 0..2 {
+            for view in ["request/lines", "request/raw", "request/hex", "response/lines", "response/raw"] {
+                let answer =
+                    call(page, "GET", &format!("/api/exchanges/{n}/{view}"), &[("authorization", &bearer())], b"");
+                all += &String::from_utf8_lossy(&answer.body);
+            }
+        }
+        assert!(!all.contains(secret), "{all}");
+        assert!(all.contains("!token-1!"), "{all}");
+        // Neither listener leads to the page, in whatever spelling.
+        for name in ["127.0.0.1", "localhost", "127.1", "[::1]", "0x7f000001"] {
+            let target = format!("http://{name}:{}/api/run", page.port());
+            let answer = call(forward, "GET", &target, &[("authorization", &bearer())], b"");
+            assert_ne!(answer.status(), 200, "{target}");
+            let tunnel = format!("CONNECT {name}:{port} HTTP/1.1\r\nhost: {name}:{port}\r\n\r\n", port = page.port());
+            let answer = send(forward, "CONNECT", tunnel.as_bytes()).unwrap();
+            assert_ne!(answer.status(), 200, "{name}");
+        }
+        let ran = running.finish();
+        assert!(ran.stderr.contains(&format!("inspector on http://{page}/")), "{}", ran.stderr);
+        assert!(!ran.stderr.contains(TOKEN), "a token that somebody chose is not printed");
+    }
+}
+
+#[test]
+fn a_miss_of_a_replay_appears_with_the_option_that_helps() {
+    let folder = tempfile::tempdir().unwrap();
+    let fixture = format!("{FIXTURES}/operations");
+    let arguments = ["replay", &fixture, "--listen", "127.0.0.1:0", "--inspect", "127.0.0.1:0"];
+    let running = Running::start_with(folder.path(), arguments, &[("CONTRAIL_INSPECT_TOKEN", TOKEN)]);
+    let [proxy, page] = running.addresses[..] else { panic!("{:?}", running.addresses) };
+    let answer = call(proxy, "GET", "/api/v2/rate-limit-policies/rlp_Unknown", &[], b"");
+    assert_eq!(answer.status(), 421);
+    until(page, 1);
+    let misses = ask(page, "/api/misses");
+    assert_eq!(misses["rows"][0]["count"], 1, "{misses}");
+    let difference = &misses["rows"][0]["nearest"][0]["differences"][0];
+    assert_eq!(
+        [&difference["place"], &difference["yours"]],
+        ["path", "/api/v2/rate-limit-policies/rlp_Unknown"],
+        "{misses}"
+    );
+    assert_eq!(ask(page, "/api/exchanges?q=verdict:miss")["size"], 1);
+    running.finish();
+}
+
+#[test]
+fn a_page_that_lingers_shows_how_the_run_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    let arguments = [
+        "watch",
+        "--upstream",
+        "sandbox",
+        "--inspect",
+        "127.0.0.1:0",
+        "--inspect-linger",
+        "always",
+        "--listen",
+        "127.0.0.1:0",
+        "--forward-listen",
+        "127.0.0.1:0",
+        "--",
+        "sh",
+        "-c",
+        "exit 7",
+    ];
+    let running = Running::start_with(folder.path(), arguments, &[("CONTRAIL_INSPECT_TOKEN", TOKEN)]);
+    let page = running.addresses[2];
+    let end = loop {
+        let run = ask(page, "/api/run");
+        if run["end"] != Value::Null {
+            break run["end"].clone();
+        }
+        std::thread::yield_now();
+    };
+    assert_eq!(end["status"], 7, "{end}");
+    let ran = running.finish();
+    assert!(
+        ran.stderr.contains("the inspector stays open until you press Ctrl-C (status 7 is decided)"),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(ran.status, 7);
+}
