@@ -263,8 +263,7 @@ fn costly_value(roll: &mut impl FnMut(usize) -> usize) -> String {
     })
 }
 
-/// A body, judged by every schema of the built-in contract: whatever one look settles, the judge and the gap walker have
-/// nothing to say of.
+/// A body, judged by every schema of the built-in contract: whatever the walk settles, the judge has nothing to say of.
 pub fn body(data: &[u8]) {
     let Ok(document) = Document::parse(data.to_vec()) else { return };
     let is_origin = |text: &str| text == "https://t.example";

@@ -1,17 +1,16 @@
-//! Schemas: JSON Schema Draft 2020-12 as the judge, and the gap walker that reports what no schema documents.
+//! Schemas: JSON Schema Draft 2020-12, by a walk along the graph of a document's schemas, and by a judge.
 //!
-//! The judge is the `jsonschema` crate with formats asserted. It walks the tape of [`contrail_exchange::json`], so no
-//! value is copied and no number rounded. The gap walker is compiled from the same schemas: delete a property from the
-//! document, and its traffic turns from conforms to gap. The fast path decides most values before both.
+//! The walk accepts what certainly conforms, and reports what no schema documents: delete a property from the document,
+//! and its traffic turns from conforms to gap. Everything else is for the judge, the `jsonschema` crate with formats
+//! asserted. Both read the tape of [`contrail_exchange::json`], so no value is copied and no number rounded.
 
 mod adapt;
 mod decision;
 mod deep_stack;
 mod discriminator;
 mod errors;
-mod fast_path;
 mod formats;
-mod gaps;
+mod graph;
 mod inspect;
 mod judge;
 mod judged;
@@ -31,8 +30,8 @@ pub(super) use adapt::{Side, parts};
 pub use deep_stack::with_deep_stack;
 pub(super) use discriminator::Discriminators;
 pub use formats::ASSERTED_FORMATS;
-pub(super) use gaps::restricts_no_bytes;
-pub use gaps::{Applicable, Gap, GapKind, KnownForm, NamePattern, NamePatterns, Types};
+pub use graph::{Applicable, Gap, GapKind, KnownForm, NamePattern, NamePatterns, Types};
+pub(super) use graph::restricts_no_bytes;
 pub(super) use keywords::{Holds, NULLABLE, holds};
 pub use set::Schemas;
 pub use verdict::{Schema, SchemaVerdict};

@@ -15,8 +15,7 @@ use serde_json::{Map, Value};
 use super::{
     adapt::{self, Side},
     deep_stack::with_deep_stack,
-    fast_path::FastPath,
-    gaps::{self, Coverage},
+    graph::{Graph, Types},
     inspect::Inspection,
     judge::Judge,
     judged::Changes,
@@ -57,21 +56,17 @@ struct Compiled {
 /// What a build gives.
 pub(super) struct Build {
     pub(super) judge: Judge,
-    pub(super) coverage: Coverage,
-    pub(super) fast_path: FastPath,
-    /// By place: the schema's index in `coverage` and in `fast_path`.
+    pub(super) graph: Graph,
+    /// By place: the schema in the graph.
     pub(super) roots: Vec<Root>,
-    /// By branch of `coverage`: the schema's index in `fast_path`.
-    pub(super) branches: Vec<usize>,
     /// A pattern may be too costly to match to its end.
     pub(super) backtracks: bool,
 }
 
-/// One place in the three tables.
+/// A place's node in the graph.
 pub(super) struct Root {
-    pub(super) entry: usize,
-    pub(super) shape: usize,
-    types: OnceLock<gaps::Types>,
+    pub(super) node: usize,
+    types: OnceLock<Types>,
 }
 
 impl fmt::Debug for Schemas {
@@ -242,24 +237,17 @@ fn has_discriminator(schema: &Value) -> bool {
 
 impl Build {
     fn of(mut document: Value, inspection: &Inspection, changes: &Changes, places: &[String]) -> Self {
-        let (coverage, entries) = Coverage::compile(&document, places, &inspection.broken, changes);
-        // No look decides what an unusable place is part of.
-        let broken = entries.iter().map(|entry| coverage.leads_to_broken(*entry)).chain(coverage.broken_branches());
-        let whole = places.iter().chain(&coverage.branches).zip(broken);
-        let whole = whole.map(|(place, broken)| (!broken).then_some(place));
-        let (fast_path, mut shapes) = FastPath::compile(&document, whole, changes);
-        let branch_shapes = shapes.split_off(places.len());
+        let (graph, nodes) = Graph::compile(&document, places, &inspection.broken, changes);
         changes.apply(&mut document);
         let relocated = |pointers: &[String]| pointers.iter().map(|at| changes.relocate(at)).collect::<Vec<_>>();
-        let (places, branches) = (relocated(places), relocated(&coverage.branches));
+        let (places, branches) = (relocated(places), relocated(&graph.branches));
         let judge = Judge::compile(&document, &places, &branches, &inspection.meta_schemas, &inspection.written);
-        let roots = entries.into_iter().zip(shapes);
-        let roots = roots.map(|(entry, shape)| Root { entry, shape, types: OnceLock::new() }).collect();
-        Self { judge, coverage, fast_path, roots, branches: branch_shapes, backtracks: inspection.backtracks }
+        let roots = nodes.into_iter().map(|node| Root { node, types: OnceLock::new() }).collect();
+        Self { judge, graph, roots, backtracks: inspection.backtracks }
     }
 
-    pub(super) fn types(&self, place: usize) -> gaps::Types {
+    pub(super) fn types(&self, place: usize) -> Types {
         let root = &self.roots[place];
-        *root.types.get_or_init(|| self.coverage.applicable(root.entry).types())
+        *root.types.get_or_init(|| self.graph.applicable(root.node).types())
     }
 }

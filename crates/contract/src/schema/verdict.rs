@@ -10,7 +10,7 @@ use super::{
     Applicable, Gap, Indeterminate, Open, SchemaViolation, Types,
     adapt::Side,
     errors::Violations,
-    fast_path::{Look, Outcome},
+    graph::Outcome,
     set::{Build, Schemas},
 };
 
@@ -91,24 +91,22 @@ impl Schema {
         document: &Document,
         is_origin: &(dyn Fn(&str) -> bool + Sync),
     ) -> Result<SchemaVerdict, Indeterminate> {
-        match self.looked(document, is_origin)? {
-            Some(Outcome::Conforms) => Ok(SchemaVerdict::default()),
-            looked => self.in_full(document, is_origin, looked),
-        }
+        self.judged(document, is_origin, false)
     }
 
-    /// Whether a value conforms, nothing about that left open; `None` where one look does not decide.
-    pub fn accepts_at_a_look(&self, value: Node<'_>, is_origin: &dyn Fn(&str) -> bool) -> Option<bool> {
-        let (outcome, look) = self.look(value, is_origin, |look, shape| look.outcome(shape, value)).ok()??;
-        match outcome {
-            Outcome::Conforms => Some(true),
-            Outcome::Valid if look.is_decided() => Some(true),
-            Outcome::Violates => Some(false),
-            Outcome::Valid | Outcome::Doubt => None,
+    /// Whether a value conforms, nothing about that left open; `None` where only the judge knows.
+    pub fn accepts_at_a_look(&self, value: Node<'_>) -> Option<bool> {
+        let (build, place) = self.build();
+        if value.document().depth() > MAX_SHALLOW_DEPTH {
+            return None;
         }
+        let accepts = || build.graph.accepts(build.roots[place].node, value);
+        let (accepts, taken) = work::bounded(work::granted(steps(value.span().len())), accepts);
+        work::settle(taken);
+        accepts?
     }
 
-    /// The judge and the gap walker without the fast path; [`Schema::judge`] has to agree.
+    /// As [`Schema::judge`], which has to agree; here the judge is asked about the value and all branches.
     ///
     /// # Errors
     ///
@@ -118,40 +116,29 @@ impl Schema {
         document: &Document,
         is_origin: &(dyn Fn(&str) -> bool + Sync),
     ) -> Result<SchemaVerdict, Indeterminate> {
-        self.in_full(document, is_origin, None)
+        self.judged(document, is_origin, true)
     }
 
-    /// `looked` is the fast path's; without it, the fast path decides no choice either.
-    fn in_full(
+    /// One walk, and then the judge unless the value certainly conforms.
+    fn judged(
         &self,
         document: &Document,
         is_origin: &(dyn Fn(&str) -> bool + Sync),
-        looked: Option<Outcome>,
+        in_full: bool,
     ) -> Result<SchemaVerdict, Indeterminate> {
         let (build, place) = self.build();
-        let entry = build.roots[place].entry;
         let judge = move || {
-            let violations = match looked {
-                Some(Outcome::Valid) => Violations::default(),
+            let holds = |branch: usize, value: Node<'_>| build.judge.holds(branch, value);
+            let walked = build.graph.walk(build.roots[place].node, document.root(), &holds, is_origin, in_full);
+            let violations = match walked.outcome {
+                Outcome::Conforms if !in_full => Violations::default(),
                 _ => Self::violations(build, place, document)?,
             };
-            let look = build.fast_path.look(is_origin);
-            let asks = looked.is_some();
-            // What was looked at is known by its place, so that a document inside a text is not looked at.
-            let outcome = |branch: usize, value: Node<'_>| {
-                let asks = asks && std::ptr::eq(value.document(), document);
-                asks.then(|| look.outcome(build.branches[branch], value))
-            };
-            let holds = |branch: usize, value: Node<'_>| match outcome(branch, value) {
-                Some(Outcome::Conforms | Outcome::Valid) => true,
-                Some(Outcome::Violates) => false,
-                Some(Outcome::Doubt) | None => build.judge.holds(branch, value),
-            };
-            let (gaps, mut open) = build.coverage.walk(entry, document.root(), &holds, is_origin);
+            let mut open = walked.open;
             if violations.cut {
                 open.push(Open::everywhere("it breaks its schema at more places than are listed"));
             }
-            Ok(SchemaVerdict { violations: violations.found, gaps, open })
+            Ok(SchemaVerdict { violations: violations.found, gaps: walked.gaps, open })
         };
         let steps = work::granted(steps(document.source().len()));
         let judge = || work::bounded(steps, judge);
@@ -161,34 +148,13 @@ impl Schema {
         judged.ok_or(Indeterminate::STEPS)?
     }
 
-    /// What the fast path makes of a value; `None` where it must not be asked.
-    fn looked(&self, document: &Document, is_origin: &dyn Fn(&str) -> bool) -> Result<Option<Outcome>, Indeterminate> {
-        let value = document.root();
-        let looked = self.look(value, is_origin, |look, shape| look.outcome(shape, value))?;
-        Ok(looked.map(|(outcome, _)| outcome))
-    }
-
-    /// Looks at a value by the shape of this schema, within the bound on steps; `None` as of [`Self::looked`].
-    fn look<'g, T>(
-        &'g self,
-        value: Node<'_>,
-        is_origin: &'g dyn Fn(&str) -> bool,
-        with: impl FnOnce(&Look<'g>, usize) -> T,
-    ) -> Result<Option<(T, Look<'g>)>, Indeterminate> {
-        let (build, place) = self.build();
-        let root = &build.roots[place];
-        if value.document().depth() > MAX_SHALLOW_DEPTH || build.coverage.leads_to_broken(root.entry) {
-            return Ok(None);
-        }
-        let look = build.fast_path.look(is_origin);
-        let (looked, taken) = work::bounded(work::granted(steps(value.span().len())), || with(&look, root.shape));
-        work::settle(taken);
-        Ok(Some((looked.ok_or(Indeterminate::STEPS)?, look)))
-    }
-
+    /// What one walk makes of a value, and whether everything about it is documented.
     #[cfg(test)]
-    pub(super) fn at_a_look(&self, document: &Document, is_origin: &dyn Fn(&str) -> bool) -> Option<Outcome> {
-        self.looked(document, is_origin).ok()?
+    pub(super) fn walked(&self, document: &Document, is_origin: &dyn Fn(&str) -> bool) -> (Outcome, bool) {
+        let (build, place) = self.build();
+        let holds = |branch: usize, value: Node<'_>| build.judge.holds(branch, value);
+        let walked = build.graph.walk(build.roots[place].node, document.root(), &holds, is_origin, false);
+        (walked.outcome, walked.gaps.is_empty() && walked.open.is_empty())
     }
 
     fn build(&self) -> (&Build, usize) {
@@ -227,10 +193,10 @@ impl Schema {
     #[must_use]
     pub fn text_certainly_conforms(&self, text: &str) -> bool {
         let (build, place) = self.build();
-        let (path, shape, types) = (&build.fast_path, build.roots[place].shape, build.types(place));
-        (types.is_integer() && path.integer_certainly_conforms(shape, text))
-            || (types.is_boolean() && path.boolean_certainly_conforms(shape, text))
-            || (types.string() && !types.array() && !types.object() && path.text_certainly_conforms(shape, text))
+        let (graph, node, types) = (&build.graph, build.roots[place].node, build.types(place));
+        (types.is_integer() && graph.takes_integer(node, text))
+            || (types.is_boolean() && graph.takes_boolean(node, text))
+            || (types.string() && !types.array() && !types.object() && graph.takes_text(node, text))
     }
 
     /// The types that a value may have.
@@ -244,7 +210,7 @@ impl Schema {
     #[must_use]
     pub fn applicable(&self) -> Applicable<'_> {
         let (build, place) = self.build();
-        build.coverage.applicable(build.roots[place].entry)
+        build.graph.applicable(build.roots[place].node)
     }
 }
 

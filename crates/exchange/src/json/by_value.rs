@@ -48,11 +48,6 @@ impl<T> ByValue<T> {
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
-
-    /// Leaves the values that others have, too.
-    pub fn retain_in(&mut self, others: &Self) {
-        self.0.retain(|text, _| others.0.contains_key(text));
-    }
 }
 
 impl<'a> Node<'a> {

@@ -314,7 +314,7 @@ impl Touch<'_> {
             if !work::take(LOOK_STEPS) {
                 return false;
             }
-            if let Some(accepts) = judge.accepts_at_a_look(value, &|_| true) {
+            if let Some(accepts) = judge.accepts_at_a_look(value) {
                 return accepts;
             }
             if own.is_none() {

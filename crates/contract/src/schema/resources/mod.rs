@@ -1,7 +1,7 @@
 //! Schema resources: `$id`, `$anchor`, `$dynamicAnchor`, and the references that start from them.
 //!
-//! The judge, the gap walker and the fast path read one kind of reference: a JSON pointer into the document. Here every
-//! other kind becomes one, and the keywords that name resources go. A reference that leads nowhere stays as it is.
+//! The graph and the judge read one kind of reference: a JSON pointer into the document. Here every other kind becomes
+//! one, and the keywords that name resources go. A reference that leads nowhere stays as it is.
 
 mod dialect;
 mod dynamic;

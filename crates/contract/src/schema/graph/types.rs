@@ -21,13 +21,28 @@ impl Types {
         self.0 |= other.0;
     }
 
+    #[inline]
     pub(super) fn has(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
 
     /// Whether a value may be of this type.
+    #[inline]
     pub(super) fn allows(self, other: Self) -> bool {
         self.0 == 0 || self.has(other)
+    }
+
+    /// Whether a value of this kind may be of these types, whatever it is.
+    #[inline]
+    pub(super) fn takes(self, kind: Kind) -> bool {
+        const NUMBERS: Types = Types(Types::INTEGER.0 | Types::NUMBER.0);
+        const BY_KIND: [Types; 6] = [Types::NULL, Types::BOOLEAN, NUMBERS, Types::STRING, Types::ARRAY, Types::OBJECT];
+        self.allows(BY_KIND[kind as usize])
+    }
+
+    /// Whether the numbers among them are whole.
+    pub(super) fn is_whole(self) -> bool {
+        self.has(Self::INTEGER) && !self.has(Self::NUMBER)
     }
 
     /// Whether an array is among them.

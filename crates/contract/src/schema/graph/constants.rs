@@ -2,18 +2,16 @@
 
 use contrail_exchange::json::{ByValue, Kind, Node, Number};
 
-use crate::schema::work;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use crate::schema::{gaps, order::shorter_first};
-
-use super::kinds::Kinds;
+use super::compile::says_something;
+use crate::schema::{keywords::NULLABLE, order::shorter_first, work};
 
 /// Bytes of a value that count as a step where it is compared as a whole.
 const STEP_BYTES: usize = 64;
 
 /// Listed values. Texts, integers of 64 bits, booleans and null are compared at a look.
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub(super) struct Constants {
     /// Sorted, [`shorter_first`].
     texts: Vec<Box<[u8]>>,
@@ -28,14 +26,9 @@ pub(super) struct Constants {
 }
 
 impl Constants {
-    /// What the `const` and the `enum` of a schema allow together; `None` where there is neither.
-    pub(super) fn of(schema: &Map<String, Value>) -> Option<Self> {
-        let only = schema.get("const").map(|only| Self::among(std::slice::from_ref(only)));
-        let several = schema.get("enum").map(|values| Self::among(values.as_array()?));
-        match (only, several) {
-            (Some(only), Some(several)) => Some(only?.and(&several?)),
-            (only, several) => only.or(several)?,
-        }
+    /// What `const` or `enum` allows.
+    pub(super) fn of(keyword: &str, value: &Value) -> Option<Self> {
+        if keyword == "const" { Self::among(std::slice::from_ref(value)) } else { Self::among(value.as_array()?) }
     }
 
     /// What a choice allows each of whose branches lists values, and states nothing else.
@@ -44,8 +37,8 @@ impl Constants {
         let mut listed: ByValue<(usize, Option<usize>)> = ByValue::default();
         let mut values = Vec::new();
         for (index, branch) in branches.iter().enumerate() {
-            let branch = branch.as_object()?;
-            let mut stated = branch.keys().filter(|keyword| gaps::says_something(keyword));
+            let branch = branch.as_object().filter(|branch| !branch.contains_key(NULLABLE))?;
+            let mut stated = branch.keys().filter(|keyword| says_something(keyword));
             let (held, None) = (stated.next()?, stated.next()) else { return None };
             let held = match (held.as_str(), &branch[held]) {
                 ("const", only) => std::slice::from_ref(only),
@@ -92,35 +85,12 @@ impl Constants {
                 Value::Array(_) => Kind::Array,
                 Value::Object(_) => Kind::Object,
             };
-            constants.other_kinds |= Kinds::of(kind).0;
+            constants.other_kinds |= 1 << kind as u8;
             constants.others.entry(value)?;
         }
         constants.texts.sort_unstable_by(|left, right| shorter_first(left, right));
         constants.numbers.sort_unstable();
         Some(constants)
-    }
-
-    /// Those that the others allow, too.
-    pub(super) fn and(mut self, others: &Self) -> Self {
-        self.texts.retain(|text| others.has_text(text));
-        self.numbers.retain(|number| others.numbers.binary_search(number).is_ok());
-        self.null &= others.null;
-        self.booleans = [self.booleans[0] && others.booleans[0], self.booleans[1] && others.booleans[1]];
-        self.other_kinds &= others.other_kinds;
-        self.others.retain_in(&others.others);
-        self
-    }
-
-    /// Their types, and maybe more.
-    pub(super) fn kinds(&self) -> Kinds {
-        let kinds = [
-            (!self.texts.is_empty(), Kind::String),
-            (!self.numbers.is_empty(), Kind::Number),
-            (self.booleans.contains(&true), Kind::Boolean),
-            (self.null, Kind::Null),
-        ];
-        let held = kinds.into_iter().filter(|(held, _)| *held);
-        Kinds(held.fold(self.other_kinds, |kinds, (_, kind)| kinds | Kinds::of(kind).0))
     }
 
     /// Whether a value is one of them.
@@ -148,7 +118,7 @@ impl Constants {
     }
 
     fn has_other(&self, kind: Kind, value: Node<'_>) -> bool {
-        if !Kinds(self.other_kinds).has(kind) {
+        if self.other_kinds >> kind as u8 & 1 == 0 {
             return false;
         }
         work::take(1 + (value.span().len() / STEP_BYTES) as u64);
