@@ -2,25 +2,24 @@
 
 use serde_json::Value;
 
-use super::refs::{at, below, follow};
+use super::refs::{at, below, target};
 
 /// Maximum schemas that one value is looked up in.
 const MAX_SCHEMAS: usize = 200;
 
-/// JSON pointers of these schemas and of all that they are composed of, references followed.
+/// JSON pointers of these schemas and of all that they are composed of or refer to.
 pub fn composed(document: &Value, mut open: Vec<String>) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     while let Some(place) = open.pop() {
-        let Some((place, node)) = at(document, &place).and_then(|node| follow(document, &place, node).ok()) else {
-            continue;
-        };
+        let Some(schema) = at(document, &place) else { continue };
         if all.contains(&place) || all.len() == MAX_SCHEMAS {
             continue;
         }
         for keyword in ["allOf", "anyOf", "oneOf"] {
-            let branches = node.get(keyword).and_then(Value::as_array).map_or(0, Vec::len);
+            let branches = schema.get(keyword).and_then(Value::as_array).map_or(0, Vec::len);
             open.extend((0..branches).rev().map(|index| below(&place, &[keyword, &index.to_string()])));
         }
+        open.extend(schema.get("$ref").and_then(Value::as_str).and_then(target));
         all.push(place);
     }
     all

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     refs,
-    schema::{Holds, NULLABLE, holds},
+    schema::{Holds, NULLABLE, holds, says_something},
 };
 
 /// Whether two schemas state the same, wherever their parts stand.
@@ -88,24 +88,5 @@ pub(super) fn is_silent(schema: &Map<String, Value>) -> bool {
 
 /// Whether the check reads a keyword: it is no annotation, no definition and no name.
 fn restricts(keyword: &str) -> bool {
-    let named = [
-        "title",
-        "description",
-        "example",
-        "examples",
-        "default",
-        "deprecated",
-        "readOnly",
-        "writeOnly",
-        "externalDocs",
-        "xml",
-        "$comment",
-        "$defs",
-        "definitions",
-        "$id",
-        "$anchor",
-        "$schema",
-    ];
-    let known = ["x-contrail-known-values", "x-contrail-unnamed-keys", NULLABLE];
-    known.contains(&keyword) || !(named.contains(&keyword) || keyword.starts_with("x-"))
+    keyword == NULLABLE || keyword != "definitions" && says_something(keyword)
 }

@@ -16,7 +16,7 @@ use crate::{
     media_type::MediaRange,
     model::{Definition, Header, Notation, ObjectStyle, Parameter, ParameterIn},
     params::Style,
-    refs,
+    refs, schemas_at,
 };
 
 impl<'d> Compiler<'d> {
@@ -201,14 +201,9 @@ impl<'d> Compiler<'d> {
 
     /// Whether a member of the values of a schema may be an object.
     pub(super) fn may_be_object(&self, schema: &str, member: &str) -> bool {
-        let mut applicable = HashSet::new();
-        Keys::default().gather(self.document, schema, &mut applicable, &mut Vec::new());
-        applicable.iter().any(|schema| {
-            let mut keys = Keys::default();
-            let property = refs::below(schema, &["properties", member]);
-            keys.gather(self.document, &property, &mut HashSet::new(), &mut Vec::new());
-            keys.is_object
-        })
+        let applicable = schemas_at::composed(self.document, vec![schema.to_owned()]);
+        let members = applicable.iter().map(|schema| refs::below(schema, &["properties", member]));
+        members.map(|at| Keys::of(self.document, &at)).any(|keys| keys.is_object)
     }
 
     /// Which names belong to a parameter with this schema, where it may be an object.

@@ -31,7 +31,7 @@ pub use deep_stack::with_deep_stack;
 pub(super) use discriminator::Discriminators;
 pub use formats::ASSERTED_FORMATS;
 pub use graph::{Applicable, Gap, GapKind, KnownForm, NamePattern, NamePatterns, Types};
-pub(super) use graph::restricts_no_bytes;
+pub(super) use graph::{restricts_no_bytes, says_something};
 pub(super) use keywords::{Holds, NULLABLE, holds};
 pub use set::Schemas;
 pub use verdict::{Schema, SchemaVerdict};

@@ -391,7 +391,7 @@ pub(crate) fn restricts_no_bytes(keyword: &str, value: &Value) -> bool {
 }
 
 /// Whether a keyword says anything about a value, beyond describing it to a reader.
-pub(in crate::schema) fn says_something(keyword: &str) -> bool {
+pub(crate) fn says_something(keyword: &str) -> bool {
     let describes = matches!(
         keyword,
         "title"

@@ -18,7 +18,7 @@ mod types;
 mod undocumented;
 mod walk;
 
-pub(crate) use compile::restricts_no_bytes;
+pub(crate) use compile::{restricts_no_bytes, says_something};
 pub use known::KnownForm;
 pub(super) use table::Graph;
 pub use table::{Applicable, NamePattern, NamePatterns};
