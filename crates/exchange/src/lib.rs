@@ -19,6 +19,7 @@ mod inflate;
 pub mod json;
 pub mod label;
 pub mod media;
+mod near;
 mod pair;
 pub mod plural;
 pub mod suggest;
@@ -31,6 +32,7 @@ pub use body::{Body, DecodeLimits, Pointer, Presence, Withheld, is_at_or_below, 
 pub use by_token::ByToken;
 pub use credential::{Credential, SignatureCheck, TokenFacts, TokenTime};
 pub use headers::{Headers, is_hop_by_hop};
+pub use near::{Difference, Near};
 pub use pair::{Exchange, Request, Response, Timings, Transport, is_bodiless, known_method};
 pub use target::Target;
 pub use tenant::{TenantFacts, UnknownTenant};

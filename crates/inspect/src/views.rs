@@ -1,7 +1,7 @@
 //! Views of many exchanges: the run, its findings, its misses. Their numbers are those of the reports.
 
-use contrail_exchange::{finding::Kind, visible::visible};
-use contrail_report::{Difference, Group, Integrity, Near, Unused};
+use contrail_exchange::{Difference, Near, finding::Kind, visible::visible};
+use contrail_report::{Group, Integrity, Unused};
 use serde_json::{Value, json};
 
 use super::{

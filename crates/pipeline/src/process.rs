@@ -9,7 +9,7 @@ use contrail_exchange::{Body, Exchange, Headers, finding::Verdict};
 use contrail_proxy::{
     Committed, Completed, Observer as _, held_back,
     metrics::{Exchanges, Observed},
-    upstream::{AnswerMeta, Difference, Miss, Near},
+    upstream::{AnswerMeta, Miss},
 };
 use contrail_redact::{JudgedExchange, Redacted};
 use contrail_report::{self as report, ExchangeRef, LIVE, coverage::Touched, verdict_name};
@@ -54,23 +54,11 @@ struct Ready {
 
 /// A miss, for reports.
 fn report_miss(miss: &Miss) -> report::Miss {
-    let difference = |one: &Difference| report::Difference {
-        place: one.place.clone(),
-        yours: one.yours.clone(),
-        fixture: one.fixture.clone(),
-        option: one.option.clone(),
-    };
-    let near = |near: &Near| report::Near {
-        entry: near.entry.clone(),
-        request: near.request.clone(),
-        status: near.status,
-        differences: near.differences.iter().map(difference).collect(),
-    };
     report::Miss {
         reason: miss.word(),
         request: miss.asked.clone(),
         detail: miss.detail(),
-        nearest: miss.nearest.iter().map(near).collect(),
+        nearest: miss.nearest.clone(),
     }
 }
 

@@ -6,8 +6,7 @@
 use std::hash::{BuildHasher, Hash as _, Hasher as _};
 
 use ahash::RandomState;
-use contrail_exchange::Headers;
-use contrail_proxy::upstream::Difference;
+use contrail_exchange::{Difference, Headers};
 
 /// The header fields of a request that make its answer depend on what the client holds or wants a part of: a keyed hash
 /// of them; 0 without any.

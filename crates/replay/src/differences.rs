@@ -2,8 +2,10 @@
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
-use contrail_exchange::json::{self, Care, Change, Kind, Node, push_pointer};
-use contrail_proxy::upstream::Difference;
+use contrail_exchange::{
+    Difference,
+    json::{self, Care, Change, Kind, Node, push_pointer},
+};
 use contrail_recording::fixture::request_parts::{Content, Field, Pair, Parts, Value};
 
 use super::{

@@ -10,8 +10,7 @@ use std::{
 };
 
 use ahash::{AHashMap, AHashSet};
-use contrail_exchange::{Credential, Headers, Request};
-use contrail_proxy::upstream::Difference;
+use contrail_exchange::{Credential, Difference, Headers, Request};
 use contrail_recording::{self as recording, ReadError, ReadFault, Rereader, fixture::request_parts::Parts};
 
 use super::{
@@ -109,7 +108,7 @@ pub(super) struct Bucket {
     pub(super) label_sets: Vec<u32>,
     /// The different sets of header fields that they have.
     field_sets: Vec<u32>,
-    mask: Mask,
+    mask: Arc<Mask>,
     /// One of them was recorded under conditions.
     pub(super) conditional: bool,
 }
@@ -118,7 +117,7 @@ pub(super) struct Bucket {
 #[derive(Debug)]
 pub(super) struct RouteEntries {
     /// The masks in use, most specific first.
-    masks: Vec<Mask>,
+    masks: Vec<Arc<Mask>>,
     /// In recorded order.
     pub(super) entries: Vec<u32>,
     ignored: IgnoreSet,
@@ -156,6 +155,8 @@ pub(super) struct Index {
     field_sets: Vec<Fields>,
     field_set_ids: AHashMap<Fields, u32>,
     exact_keys: AHashMap<Key, u32>,
+    /// The mask of requests without a redacted place.
+    exact: Arc<Mask>,
     /// Bytes of the answers that stay in memory.
     kept: usize,
     /// The recorded sites, as host and port; empty for the tenant.
@@ -183,6 +184,7 @@ impl Index {
             field_sets: Vec::new(),
             field_set_ids: AHashMap::new(),
             exact_keys: AHashMap::new(),
+            exact: Arc::default(),
             kept: 0,
             sites: AHashSet::new(),
             upstreams: AHashSet::new(),
@@ -199,6 +201,8 @@ impl Index {
     pub(super) fn push(&mut self, prepared: Prepared) {
         let number = u32::try_from(self.held.len()).unwrap_or(u32::MAX);
         let Prepared { mask, ignored, .. } = prepared;
+        // Most are alike.
+        let mask = if mask.is_exact() { Arc::clone(&self.exact) } else { Arc::new(mask) };
         if let Some(shape) = prepared.shape {
             let shapes = self.path_masks.entry(shape).or_default();
             if !shapes.contains(&mask.segments) {
@@ -213,7 +217,7 @@ impl Index {
         let line = &mut self.lines[line as usize];
         line.entries.push(number);
         if let Err(place) = line.masks.binary_search(&mask) {
-            line.masks.insert(place, mask.clone());
+            line.masks.insert(place, Arc::clone(&mask));
         }
         let labels = self.labels.number(prepared.labels, prepared.label_headers);
         let fields = place_of(&mut self.field_set_ids, prepared.fields, &mut self.field_sets, Fields::clone);

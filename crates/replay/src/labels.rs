@@ -13,11 +13,10 @@ use std::{
 
 use ahash::{AHashMap, AHashSet};
 use contrail_exchange::{
-    Headers,
+    Difference, Headers,
     json::{Node, push_pointer},
     media,
 };
-use contrail_proxy::upstream::Difference;
 use contrail_recording::fixture::request_parts::{Content, Field, Parts, Value};
 use http::{HeaderName, header};
 

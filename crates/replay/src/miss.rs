@@ -2,8 +2,8 @@
 
 use std::{cmp::Reverse, mem::discriminant};
 
-use contrail_exchange::Request;
-use contrail_proxy::upstream::{Difference, Miss, Near, Reason};
+use contrail_exchange::{Difference, Near, Request};
+use contrail_proxy::upstream::{Miss, Reason};
 use contrail_recording::fixture::request_parts::{Content, Parts};
 
 use super::{

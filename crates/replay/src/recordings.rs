@@ -7,8 +7,8 @@ use std::{
     time::SystemTime,
 };
 
-use contrail_exchange::{Credential, Request, Target};
-use contrail_proxy::upstream::{Difference, Miss, Reason, RequestKey};
+use contrail_exchange::{Credential, Difference, Request, Target};
+use contrail_proxy::upstream::{Miss, Reason, RequestKey};
 use contrail_recording::{Entry, ReadError, fixture::request_parts::Parts};
 
 use super::{

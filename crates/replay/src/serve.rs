@@ -29,10 +29,11 @@ impl Answer {
 
     /// About how many bytes it takes.
     pub(super) fn size(&self) -> usize {
-        /// What a field takes beside its texts.
-        const FIELD: usize = 96;
+        /// What an answer takes beside its fields and its body, and a field beside its texts.
+        const ANSWER: usize = 300;
+        const FIELD: usize = 200;
         let field = |(name, value): (&HeaderName, &HeaderValue)| name.as_str().len() + value.len() + FIELD;
-        self.headers.iter().map(field).sum::<usize>() + self.body.as_ref().map_or(0, Bytes::len)
+        ANSWER + self.headers.iter().map(field).sum::<usize>() + self.body.as_ref().map_or(0, Bytes::len)
     }
 
     /// The header fields as they go out, with a `Content-Length` that is right, where there is a body.

@@ -57,7 +57,7 @@ pub use self::{
     integrity::{Integrity, NotRecorded, TrailLink},
     quote::{About, Marks, Quote, request_line},
     request::{ReportFormat, Request},
-    run::{Denied, Difference, Miss, Missed, Near, Proof, Run, Stale, Unused},
+    run::{Denied, Miss, Missed, Proof, Run, Stale, Unused},
     spool::WrittenFinding,
     suppression::{Suppressed, Suppression},
     tally::{CleanVerdict, Recorded, Tally},

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use contrail_exchange::plural::plural;
+use contrail_exchange::{Difference, Near, plural::plural};
 use contrail_redact::Redactor;
 use serde::Serialize;
 
@@ -67,33 +67,6 @@ pub struct Miss {
     pub nearest: Vec<Near>,
 }
 
-/// A recorded exchange that comes near a missed request.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Near {
-    /// The fixture and the entry's index in it.
-    pub entry: String,
-    /// Method and target, without the origin.
-    pub request: String,
-    /// The recorded status; 0 if there is none.
-    pub status: u16,
-    /// Every difference.
-    pub differences: Vec<Difference>,
-}
-
-/// One place at which a missed request differs from a recorded one.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Difference {
-    /// Where, in words.
-    pub place: String,
-    /// What the missed request has there.
-    #[serde(rename = "yourRequest")]
-    pub yours: Option<String>,
-    /// What the recorded request has there.
-    pub fixture: Option<String>,
-    /// The option under which the place would not count.
-    pub option: Option<String>,
-}
-
 /// A missed request, counted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Missed {
@@ -119,14 +92,6 @@ impl Missed {
             let colon = if differences.is_empty() { "" } else { ": " };
             format!("near: {}, {}{colon}{}", near.entry, near.request, differences.join("; "))
         })
-    }
-}
-
-impl Difference {
-    /// `path: your request has /a, the fixture /b`.
-    fn in_words(&self) -> String {
-        let shown = |value: &Option<String>| value.clone().unwrap_or_else(|| "nothing".to_owned());
-        format!("{}: your request has {}, the fixture {}", self.place, shown(&self.yours), shown(&self.fixture))
     }
 }
 

@@ -1,5 +1,6 @@
 //! The results of a run besides findings, in every report.
 
+use contrail_exchange::{Difference, Near};
 use contrail_recording::Unrecorded;
 use contrail_redact::{Plan, Redactor};
 

@@ -1,5 +1,6 @@
 //! A request that no recording answers, as data: replay says why, reports and consoles show it.
 
+use contrail_exchange::{Difference, Near};
 use http::StatusCode;
 use serde_json::{Map, Value, json};
 
@@ -48,32 +49,6 @@ pub struct Miss {
     pub asked: String,
     /// Recorded exchanges that come near, the nearest first.
     pub nearest: Vec<Near>,
-}
-
-/// A recorded exchange that comes near.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Near {
-    /// The fixture and the entry's index in it.
-    pub entry: String,
-    /// Method and target, without the origin.
-    pub request: String,
-    /// The recorded status; 0 if there is none.
-    pub status: u16,
-    /// Every difference.
-    pub differences: Vec<Difference>,
-}
-
-/// One place at which a request differs from a recorded one.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Difference {
-    /// Where, in words: query parameter `take`.
-    pub place: String,
-    /// What the request has there; `None` if nothing.
-    pub yours: Option<String>,
-    /// What the recorded request has there; `None` if nothing.
-    pub fixture: Option<String>,
-    /// The option under which the place would not count.
-    pub option: Option<String>,
 }
 
 impl Miss {

@@ -21,7 +21,7 @@ pub mod routes;
 pub use answer::{Answer, AnswerFuture, AnswerMeta, Denied, RequestKey, Upstream, UpstreamKind};
 pub use body::{BodyError, MessageBody, RequestBody, Response, ResponseBody};
 pub use failure::{Failure, FailureKind};
-pub use miss::{Difference, MISS, Miss, Near, Reason};
+pub use miss::{MISS, Miss, Reason};
 pub use origin::{Origin, OriginError, masked};
 pub use problem::{CONTRAIL_ANSWER, Problem};
 pub use request::{ClientOrigin, Inform, Request};

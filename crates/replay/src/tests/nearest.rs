@@ -96,9 +96,8 @@ fn what_decides_between_recorded_answers_is_not_advised_to_be_ignored() {
     let miss = ask(&replay, &page(2, 3)).unwrap_err();
     assert!(miss.detail().contains("it would match with `--ignore query:n`"), "{}", miss.detail());
     let miss = ask(&replay, &page(3, 3)).unwrap_err();
-    let options = |near: &contrail_proxy::upstream::Near| {
-        near.differences.iter().map(|one| one.option.clone()).collect::<Vec<_>>()
-    };
+    let options =
+        |near: &contrail_exchange::Near| near.differences.iter().map(|one| one.option.clone()).collect::<Vec<_>>();
     assert_eq!(options(&miss.nearest[0]), [Some("--ignore query:n".to_owned()), None]);
     let order = |id: u32| json("/orders", &format!(r#"{{"order":{id}}}"#));
     let replay = self::replay([says(order(1), "first"), says(order(2), "second")]);
