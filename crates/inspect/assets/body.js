@@ -2,7 +2,7 @@
 
 import * as api from "./api.js";
 import { copy, say } from "./copy.js";
-import { bytes, box, button, code, counted, el, fill, number, shortened } from "./dom.js";
+import { bytes, box, button, code, counted, el, fill, number, prose, shortened } from "./dom.js";
 import { Window } from "./window.js";
 
 /** Up to this many lines, a body flows and wraps; a longer one is a window on lines that do not wrap. */
@@ -67,7 +67,7 @@ export class BodyView {
     const said = facts.join(" · ");
     const frame = box(
       [el("strong", {}, "Body"), el("span.dim.recorded", { title: said }, said), el("span.grow"), this.segments],
-      note ? el("p.pad.note", {}, note) : null,
+      note ? el("p.pad.note", {}, ...prose(note)) : null,
       this.place,
     );
     frame.classList.add("body-head");
@@ -79,8 +79,12 @@ export class BodyView {
     this.#leave.abort();
   }
 
-  /** @param {string} view as the person chose it; the first one that the body has, else @param {number | null} finding */
-  async show(view, finding) {
+  /**
+   * @param {string} view as the person chose it; the first one that the body has, else
+   * @param {number | null} finding whose bytes are marked
+   * @param {number} line that holds them
+   */
+  async show(view, finding, line) {
     if (this.body.state === "none") return;
     const { views } = this.body;
     this.finding = finding;
@@ -97,7 +101,7 @@ export class BodyView {
     this.#leave = new AbortController();
     this.#lines = null;
     try {
-      if (this.view === "lines") await this.#showLines();
+      if (this.view === "lines") await this.#showLines(line);
       else if (this.view === "raw") await this.#showRaw(0);
       else if (this.view === "hex") await this.#showHex();
       else fill(this.place);
@@ -122,12 +126,13 @@ export class BodyView {
     return api.get(`exchanges/${this.n}/${this.side}/${view}`, query, this.#leave.signal);
   }
 
-  async #showLines() {
+  /** @param {number} line */
+  async #showLines(line) {
     /** @type {(from: number, count: number) => Promise<Api.Lines>} */
     const more = (from, count) => this.#get("lines", { from, count, finding: this.finding });
     // An answer that is late must not be drawn over a later one: `more` throws when its question is no longer asked.
-    const first = await more(0, LINES_AT_ONCE);
-    const lines = new Lines(first, more, this.page);
+    const start = line - (line % LINES_AT_ONCE);
+    const lines = new Lines(start, await more(start, LINES_AT_ONCE), more, this.page);
     this.#lines = lines;
     fill(this.place, lines.element, lines.status);
     lines.ready();
@@ -218,13 +223,14 @@ class Lines {
   /** @type {Window | null} */
   #window = null;
 
-  /** @param {Api.Lines} first @param {(from: number, count: number) => Promise<Api.Lines>} more @param {Page} page */
-  constructor(first, more, page) {
+  /** @param {number} start @param {Api.Lines} first the lines from there on
+   * @param {(from: number, count: number) => Promise<Api.Lines>} more @param {Page} page */
+  constructor(start, first, more, page) {
     this.count = first.count;
     this.more = more;
     this.page = page;
-    first.lines.forEach((line, i) => this.#lines.set(i, line));
-    this.#asked.add(0);
+    first.lines.forEach((line, i) => this.#lines.set(start + i, line));
+    this.#asked.add(start / LINES_AT_ONCE);
     this.flows = first.count <= FLOWS;
     this.element = code("Body");
     this.element.addEventListener("keydown", (event) => this.#key(event));

@@ -5,7 +5,7 @@ import * as api from "./api.js";
 import { BodyView } from "./body.js";
 import { copy, download, openDialog, say } from "./copy.js";
 import { badge, box, button, bytes, code, counted, duration, el, fill, instant } from "./dom.js";
-import { kindBadge, number, recorded, shortened } from "./dom.js";
+import { kindBadge, number, prose, recorded, shortened } from "./dom.js";
 import { missOf } from "./misses.js";
 import { link } from "./route.js";
 
@@ -96,6 +96,7 @@ export class Detail {
     if (this.#shown?.n === n) {
       if (what.finding !== null && what.finding !== this.#finding) this.#pick(what.finding, what.side !== null);
       else if (what.side && this.#chosen && this.#chosen !== this.#tab) this.#open(this.#chosen);
+      else if (what.view && this.#body && this.#body.view !== what.view) this.#showBody(this.#body);
       return;
     }
     this.#asking?.abort();
@@ -117,7 +118,7 @@ export class Detail {
       fill(
         this.at,
         this.#back(),
-        el("div.empty", { role: "alert" }, el("p", {}, `No. ${n}: ${api.sentenceOf(error)}`)),
+        el("div.empty", { role: "alert" }, el("p", {}, ...prose(`No. ${n}: ${api.sentenceOf(error)}`))),
       );
     } finally {
       clearTimeout(grey);
@@ -161,7 +162,7 @@ export class Detail {
         row.marks.map((mark) => el("i.mark", {}, mark)),
         el("span.dim.recorded", { title: instant(row.started, true) }, facts),
       ),
-      el("p.sentence", {}, exchange.sentence, exchange.end ? ` ${capital(exchange.end)}.` : null),
+      el("p.sentence", {}, ...prose(exchange.sentence), exchange.end ? ` ${capital(exchange.end)}.` : null),
       actions,
       this.#timing(exchange),
       exchange.findings.length > 0 ? this.findings : null,
@@ -233,7 +234,7 @@ export class Detail {
         },
         kindBadge(finding.kind),
         recorded(finding.rule, finding.at ? ` at ${finding.at}` : null),
-        el("span.what", {}, finding.message),
+        el("span.what", {}, ...prose(finding.message)),
         finding.known ? el("i.mark", {}, finding.known) : null,
       ),
     );
@@ -288,6 +289,7 @@ export class Detail {
       }),
     );
     if (held) /** @type {HTMLElement | null} */ (this.tabs.querySelector("[aria-selected=true]"))?.focus();
+    this.at.dataset.tab = name;
     this.panel.setAttribute("aria-labelledby", `tab-${name}`);
     this.#body?.close();
     this.#body = null;
@@ -315,14 +317,13 @@ export class Detail {
   #drawMessage(exchange, side, message, led) {
     const selected = this.#finding === null ? null : (exchange.findings[this.#finding] ?? null);
     const here = selected?.side === side ? selected : null;
-    const finding = here ? this.#finding : null;
     const inHeaders = here !== null && (here.where === "header" || this.#missing(message));
     const absent = message.missing.length > 0 ? `, ${message.missing.length} missing` : "";
     const body = new BodyView(exchange.n, side, message, {
       viewed: (view) => {
         this.#view = view;
-        this.page.place({ view: view === "lines" ? null : view });
-        void body.show(view, finding);
+        this.page.place({ view });
+        this.#showBody(body);
       },
       filter: this.page.filter,
     });
@@ -331,7 +332,7 @@ export class Detail {
       this.panel,
       here?.where === "nothing" ? el("p.note", {}, "This finding is about no single place of the message.") : null,
       here?.ghost && here.where === "missing" && !this.#missing(message)
-        ? el("p.note.ghost", {}, here.ghost)
+        ? el("p.note.ghost", {}, ...prose(here.ghost))
         : null,
       el(
         "details.box.head",
@@ -346,10 +347,17 @@ export class Detail {
       ),
       body.element,
     );
-    void body.show(this.#view, finding).then(() => {
+    void this.#showBody(body).then(() => {
       // On a small screen the place may lie below: whoever went to the finding wants to see it.
       if (led && this.#body === body) this.panel.querySelector("mark, .ghost.at")?.scrollIntoView({ block: "nearest" });
     });
+  }
+
+  /** The body in the view that was chosen, with the bytes of the selected finding. @param {BodyView} body */
+  #showBody(body) {
+    const finding = this.#finding === null ? null : this.#shown?.findings[this.#finding];
+    const here = finding?.side === body.side;
+    return body.show(this.#view, here ? this.#finding : null, here ? (finding?.line ?? 0) : 0);
   }
 
   /** Whether the selected finding is about a header field that is missing. @param {Api.Message} message */
@@ -407,8 +415,8 @@ export class Detail {
       finding
         ? box(
             el("strong", {}, "What now"),
-            el("p.pad", {}, finding.advice),
-            finding.summary ? el("p.pad.dim", {}, finding.summary) : null,
+            el("p.pad", {}, ...prose(finding.advice)),
+            finding.summary ? el("p.pad.dim", {}, ...prose(finding.summary)) : null,
           )
         : null,
       exchange.caller ? callerBox(exchange.caller, this.page.filter) : null,
@@ -419,7 +427,7 @@ export class Detail {
           : el(
               "ul.plain.pad",
               {},
-              exchange.unchecked.map((one) => el("li", {}, el("code", {}, one.aspect), " ", el("span.dim", {}, one.reason))),
+              exchange.unchecked.map((one) => el("li", {}, el("code", {}, one.aspect), " ", el("span.dim", {}, ...prose(one.reason)))),
             ),
       ),
     );
@@ -460,7 +468,7 @@ export class Detail {
         ];
         openDialog(
           "Copy as curl",
-          ...lines.map((line) => (line ? el("p", {}, line) : null)),
+          ...lines.map((line) => (line ? el("p", {}, ...prose(line)) : null)),
           code("The command", el("pre.raw.recorded", {}, text)),
         );
       }
@@ -533,7 +541,7 @@ function headerTable(message, selected) {
 
 /** The head of a message with its line ends visible. @param {Api.Message} message */
 function head(message) {
-  const end = () => el("span.invisible", {}, "␍␊\n");
+  const end = () => el("span.invisible", {}, "\\r\\n\n");
   return [
     ...shortened(message.line),
     end(),
@@ -583,7 +591,7 @@ function callerBox(caller, filter) {
   ];
   const { same } = caller;
   const good = caller.outcome.startsWith("accepted");
-  return box(
+  const shown = box(
     [
       el("strong", {}, "Caller"),
       recorded(caller.client ?? caller.kind),
@@ -612,4 +620,6 @@ function callerBox(caller, filter) {
       : null,
     same ? el("p.pad", {}, button("All exchanges of this caller", () => filter(same))) : null,
   );
+  shown.classList.add("caller");
+  return shown;
 }

@@ -80,6 +80,10 @@ export const kbd = (key) => el("kbd", { "aria-hidden": "true" }, key);
  * @param {...(Child | Child[])} children */
 export const recorded = (...children) => el("code.recorded", {}, ...children);
 
+/** A sentence of contrail's: what stands in backticks is code. @param {string} sentence @returns {Child[]} */
+export const prose = (sentence) =>
+  sentence.split("`").map((part, i, parts) => (i % 2 === 1 && i < parts.length - 1 ? recorded(part) : part));
+
 /** A box with a head.
  * @param {(Child | Child[])} head @param {...(Child | Child[])} children */
 export const box = (head, ...children) => el("div.box", {}, el("header", {}, head), ...children);

@@ -1,6 +1,6 @@
 // The filter: one field, whose text is the truth and stands in the address. The server understands it, not this page.
 
-import { button, byId, el, fill, number } from "./dom.js";
+import { button, byId, el, fill, number, prose } from "./dom.js";
 
 const TYPED_MS = 100;
 /** Entries have to be read for these, so a keystroke does not ask. */
@@ -122,7 +122,7 @@ export class Filter {
     const to = end ? at + 1 + end.index : query.length;
     fill(
       this.problem,
-      error.message,
+      ...prose(error.message),
       at < query.length ? [" ", el("code.recorded", {}, query.slice(0, at), el("u", {}, query.slice(at, to)), query.slice(to))] : null,
     );
   }

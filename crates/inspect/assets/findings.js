@@ -1,7 +1,7 @@
 // Findings by rule, operation and place: a list to work through.
 
 import * as api from "./api.js";
-import { counted, el, fill, kindBadge, number, recorded } from "./dom.js";
+import { counted, el, fill, kindBadge, number, prose, recorded } from "./dom.js";
 import { link } from "./route.js";
 
 /** @type {Record<string, string>} */
@@ -71,10 +71,9 @@ function group(row) {
         recorded(row.rule, row.at ? ` at ${row.at}` : null),
       ),
       row.state === "new" ? null : el("i.mark", {}, row.state),
-      el("span.grow"),
       el("strong.count", {}, number(row.count)),
     ),
-    el("p.group-message", {}, row.message),
+    el("p.group-message", {}, ...prose(row.message)),
     el(
       "div.group-facts.dim",
       {},

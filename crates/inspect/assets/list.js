@@ -48,7 +48,9 @@ export class List {
   /** Exchanges that there are, and those that the list was told to show. */
   #head = 0;
   #size = 0;
-  #known = false;
+  /** The query and order that were asked for last: a wrong one is never shown.
+   * @type {[string, string] | null} */
+  #wanted = null;
 
   /** @param {HTMLElement} at @param {Page} page */
   constructor(at, page) {
@@ -86,26 +88,19 @@ export class List {
 
   /** Another list. @param {string} query @param {string} sort @param {boolean} live */
   show(query, sort, live) {
-    if (this.#known && query === this.#query && sort === this.#sort) return;
-    const first = !this.#known;
-    this.#query = query;
-    this.#sort = sort;
+    const [lastQuery, lastSort] = this.#wanted ?? [];
+    if (query === lastQuery && sort === lastSort) return;
+    const first = this.#wanted === null;
+    this.#wanted = [query, sort];
     this.#live = live;
-    this.#known = true;
-    this.#cache.clear();
-    this.index = null;
     this.following = live && sort === "" && (first ? this.selected === null : this.following);
-    this.#heads();
-    this.rows.scrollTop = 0;
-    this.#lastTop = 0;
-    this.#ask(0, BATCH, true);
+    void this.#ask(0, BATCH, true);
   }
 
   /** There are this many exchanges now. @param {number} head */
   told(head) {
     if (head === this.#head || this.paused) return;
     this.#head = head;
-    if (!this.#known) return;
     if (this.#sort !== "") {
       this.#pill();
     } else if (this.#query === "") {
@@ -124,7 +119,7 @@ export class List {
 
   /** Everything is asked for again. */
   reload() {
-    this.#known = false;
+    this.#wanted = null;
     this.show(this.#query, this.#sort, this.#live);
   }
 
@@ -201,8 +196,9 @@ export class List {
     this.#asking = asking;
     this.#asked = [start, start + count];
     const grey = setTimeout(() => this.rows.classList.add("waiting"), GREY_MS);
+    const [q, sort] = anew && this.#wanted ? this.#wanted : [this.#query, this.#sort];
     try {
-      const query = { q: this.#query, sort: this.#sort, from: start, count };
+      const query = { q, sort, from: start, count };
       /** @type {Api.Rows} */
       const answer = await api.get("exchanges", query, asking.signal);
       if (answer.error) {
@@ -211,8 +207,14 @@ export class List {
         return;
       }
       if (anew) {
+        this.#query = q;
+        this.#sort = sort;
+        this.#heads();
         this.#cache.clear();
+        this.index = null;
         this.#size = 0;
+        this.rows.scrollTop = 0;
+        this.#lastTop = 0;
         this.#head = Math.max(this.#head, answer.n);
         this.#seenAt = answer.n;
       }

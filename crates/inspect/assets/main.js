@@ -5,7 +5,7 @@
 import * as api from "./api.js";
 import { Detail } from "./detail.js";
 import { copyButton, say } from "./copy.js";
-import { button, byId, counted, el, fill, instant, number, recorded, remember, remembered } from "./dom.js";
+import { button, byId, counted, el, fill, instant, number, prose, recorded, remember, remembered } from "./dom.js";
 import { Filter } from "./filter.js";
 import * as findings from "./findings.js";
 import * as keys from "./keys.js";
@@ -282,7 +282,7 @@ function drawEmpty(answer) {
     fill(
       at,
       el("h2", {}, "No exchange yet"),
-      run.notes.map((note) => el("p.note", {}, note)),
+      run.notes.map((note) => el("p.note", {}, ...prose(note))),
       el("p", {}, "Point a client at contrail: the first exchange appears here by itself."),
       run.listeners.map((listener) => el("p", {}, recorded(listener))),
       run.variables.length > 0 ? runs.variables(run.variables) : null,
@@ -293,7 +293,7 @@ function drawEmpty(answer) {
       at,
       el("h2", {}, "No exchange"),
       el("p", {}, recorded(names), " holds no HTTP exchange."),
-      run.notes.map((note) => el("p", {}, note)),
+      run.notes.map((note) => el("p", {}, ...prose(note))),
     );
   }
 }

@@ -2,7 +2,7 @@
 
 import * as api from "./api.js";
 import { copyButton } from "./copy.js";
-import { badge, box, counted, el, fill, recorded } from "./dom.js";
+import { badge, box, counted, el, fill, prose, recorded } from "./dom.js";
 import { link } from "./route.js";
 
 /** @param {HTMLElement} at @param {AbortSignal} signal */
@@ -54,7 +54,7 @@ export function missOf(miss) {
       el("span.dim", {}, counted(miss.count, "time")),
       miss.first === null ? null : el("a", { href: link("exchanges", "", { n: miss.first }) }, `no. ${miss.first}`),
     ),
-    el("p.pad", {}, el("strong", {}, miss.reason), miss.detail ? `: ${miss.detail}` : null),
+    el("p.pad", {}, el("strong", {}, miss.reason), miss.detail ? ": " : null, ...prose(miss.detail)),
     miss.nearest.map((nearest) => nearestOf(nearest)),
     miss.option
       ? el("div.pad.option", {}, el("span", {}, "It would match with "), option(miss.option))

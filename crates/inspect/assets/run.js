@@ -2,7 +2,7 @@
 
 import * as api from "./api.js";
 import { copyButton } from "./copy.js";
-import { badge, box, counted, el, fill, instant, number, recorded, remember, remembered } from "./dom.js";
+import { badge, box, counted, el, fill, instant, number, prose, recorded, remember, remembered } from "./dom.js";
 
 /** @param {HTMLElement} at @param {AbortSignal} signal @param {() => void} again */
 export async function show(at, signal, again) {
@@ -62,7 +62,7 @@ export async function show(at, signal, again) {
                   {},
                   el("code", {}, one.aspect),
                   ` in ${counted(one.exchanges, "exchange")} `,
-                  el("span.dim", {}, one.reason),
+                  el("span.dim", {}, ...prose(one.reason)),
                 ),
               ),
             ),
@@ -74,7 +74,7 @@ export async function show(at, signal, again) {
           : el("dl.facts-list", {}, Object.entries(run.redacted).map(([kind, count]) => fact(kind, number(count)))),
       ),
       run.notes.length > 0
-        ? box(el("strong", {}, "Notes"), el("ul.plain.pad", {}, run.notes.map((note) => el("li", {}, note))))
+        ? box(el("strong", {}, "Notes"), el("ul.plain.pad", {}, run.notes.map((note) => el("li", {}, ...prose(note)))))
         : null,
       box(
         el("strong", {}, "Versions"),
@@ -97,7 +97,7 @@ function endBox(end) {
   if (!end) return null;
   return box(
     [el("strong", {}, "Ended"), el(end.status === 0 ? "span.badge.good" : "span.badge.bad", {}, `exit status ${end.status}`)],
-    el("ul.plain.pad", {}, end.sentences.map((sentence) => el("li", {}, sentence))),
+    el("ul.plain.pad", {}, end.sentences.map((sentence) => el("li", {}, ...prose(sentence)))),
     end.next ? el("p.pad.option", {}, recorded(end.next), " ", copyButton(end.next, "the command")) : null,
   );
 }
