@@ -19,8 +19,13 @@ declare namespace Api {
   interface Head {
     n: number;
     counts: Counts;
-    in_progress: number;
+    in_progress?: number;
     reading: Reading | null;
+    run: string;
+    /** Exchanges of smaller numbers have left the memory. */
+    first: number;
+    /** Exchanges whose details came too fast to be kept. */
+    dropped: number;
   }
 
   interface Run {
@@ -32,11 +37,14 @@ declare namespace Api {
     started: string | null;
     listeners: string[];
     variables: { name: string; value: string }[];
-    contracts: { title: string; version: string; sha256: string; documents: string[] }[];
+    contracts: { name: string; title: string; version: string; sha256: string }[];
     sources: { name: string; entries: number }[];
     notes: string[];
-    unchecked: { aspect: string; reason: string; exchanges: number }[];
-    redacted: Record<string, number>;
+    unchecked: { aspect: string; exchanges: number; operations: Record<string, number> }[];
+    /** Secrets that redaction replaced, by kind. */
+    secrets: Record<string, number>;
+    personal: Record<string, number>;
+    skipped: number;
     options: { name: string; value: string; source: string }[];
     reading: Reading | null;
     end: End | null;
@@ -75,7 +83,9 @@ declare namespace Api {
     size: number;
     from: number;
     rows: Row[];
-    error: Problem | null;
+    /** The part of the entries that a search in bodies has read: `null` when it has ended. */
+    searched: number | null;
+    error?: Problem;
   }
 
   interface Passage {
@@ -92,7 +102,7 @@ declare namespace Api {
     rule: string;
     at: string;
     message: string;
-    side: Side;
+    side: Side | null;
     where: "line" | "header" | "body" | "missing" | "nothing";
     line: number | null;
     header: number | null;
@@ -100,17 +110,19 @@ declare namespace Api {
     passages: Passage[];
     advice: string;
     summary: string;
-    known: string | null;
+    means: string;
+    source: string;
+    known?: string;
   }
 
   interface Caller {
     client: string | null;
     issuer: string | null;
-    audience: string | null;
+    audience: string[] | null;
     issued: string | null;
     expires: string | null;
-    lifetime: string | null;
-    outcome: string;
+    lifetime: number | null;
+    outcome: string | null;
     signature: string | null;
     kind: string;
     scopes: { name: string; state: string }[];
@@ -148,24 +160,35 @@ declare namespace Api {
     total: number;
   }
 
+  /** Of an exchange whose bytes are gone. */
+  interface Gone {
+    n: number;
+    row: Row;
+    reference: string;
+    command: string | null;
+    median: number | null;
+    gone: string;
+  }
+
   interface Exchange {
     n: number;
     row: Row;
     reference: string;
-    command: string;
+    command: string | null;
+    gone?: undefined;
     target: string;
     origin: string;
     sentence: string;
     timings: Timings | null;
     median: number | null;
     findings: Finding[];
-    unchecked: { aspect: string; reason: string }[];
+    unchecked: { aspect: string; at: string; reason: string }[];
+    remarks: string[];
     caller: Caller | null;
     redacted: number;
     request: Message;
     response: Message | null;
     end: string | null;
-    miss: Miss | null;
   }
 
   interface Line {
@@ -215,22 +238,22 @@ declare namespace Api {
   interface Group {
     kind: string;
     rule: string;
+    summary: string;
     operation: string | null;
     at: string;
     count: number;
-    exchanges: number;
-    share: number | null;
-    first: number;
-    last: number;
-    examples: number[];
+    /** Exchanges of the operation. */
+    of: number | null;
+    first: number | null;
     message: string;
-    state: string;
     query: string;
   }
 
   interface Findings {
     n: number;
     rows: Group[];
+    /** Further ones that are not listed. */
+    further: number;
   }
 
   interface Difference {
@@ -241,7 +264,7 @@ declare namespace Api {
   }
 
   interface Nearest {
-    entry: number;
+    entry: string;
     request: string;
     status: number;
     differences: Difference[];
@@ -252,16 +275,17 @@ declare namespace Api {
     reason: string;
     detail: string;
     request: string;
-    first: number | null;
+    operation: string | null;
     nearest: Nearest[];
     option: string | null;
-    record: string | null;
   }
 
   interface Misses {
     n: number;
     rows: Miss[];
-    denied: { host: string; count: number; option: string | null }[];
-    unused: { entry: number; request: string }[];
+    further: number;
+    denied: { host: string; reason: string; count: number }[];
+    unused: { entry: string; request: string }[];
+    stale: { entry: string; request: string; why: string }[];
   }
 }

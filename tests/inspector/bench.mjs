@@ -156,9 +156,10 @@ export class Bench {
   /** A page of a server, drawn. */
   async page(server, { size, theme, hash = "", context } = {}) {
     const page = await this.tab(context ?? (await this.context(size, theme)), server);
-    await page.goto(hash ? `${server.address}${hash.replace(/^#/, "")}` : server.address);
+    await page.goto(server.address);
     await page.waitForSelector("body[data-state=open]");
     await settled(page);
+    if (hash) await go(page, hash);
     return page;
   }
 

@@ -90,7 +90,7 @@ export function entry(n, request, response = {}) {
       method: "GET",
       url: "https://tenant.example/api/v2/rate-limit-policies/rlp_Default000000000000000",
       httpVersion: "HTTP/1.1",
-      headers: [{ name: "Accept", value: "application/json" }],
+      headers: [{ name: "Accept", value: "application/json" }, CALLER],
       queryString: [],
       cookies: [],
       headersSize: -1,
@@ -116,6 +116,25 @@ export function entry(n, request, response = {}) {
 
 export const har = (entries) =>
   JSON.stringify({ log: { version: "1.2", creator: { name: "tests", version: "1" }, entries } });
+
+/** A token of the tenant's, as far as anybody can see who does not know its key. */
+function token(scope, issued) {
+  const part = (value) => Buffer.from(JSON.stringify(value)).toString("base64url");
+  const facts = {
+    iss: "https://tenant.example/",
+    sub: "dashboard@clients",
+    aud: "https://tenant.example/api/v2/",
+    azp: "dashboard",
+    gty: "client-credentials",
+    iat: issued,
+    exp: issued + 86_400,
+    scope,
+  };
+  return `${part({ alg: "RS256", typ: "JWT", kid: "k1" })}.${part(facts)}.${"c2lnbmF0dXJl".repeat(20)}`;
+}
+
+const SCOPES = "read:rate_limit_policies read:clients update:clients";
+const CALLER = { name: "Authorization", value: `Bearer ${token(SCOPES, Date.UTC(2026, 10, 28, 9) / 1000)}` };
 
 /** A body in JSON. */
 export const json = (text) => ({ content: { size: -1, mimeType: "application/json", text } });
@@ -150,7 +169,7 @@ export function ordinary() {
       {
         method: "POST",
         url: "https://tenant.example/api/v2/actions/actions/act_Enrich/test",
-        headers: [{ name: "Content-Type", value: "application/json" }],
+        headers: [{ name: "Content-Type", value: "application/json" }, CALLER],
         postData: { mimeType: "application/json", text: JSON.stringify({ payload: 7 }) },
       },
       json(JSON.stringify({ payload: {} })),
@@ -241,7 +260,7 @@ export function* large(count) {
   const right = JSON.stringify({ ...POLICY, configuration: { action: "block", limit: 100 } });
   const wrong = JSON.stringify(POLICY);
   for (let n = 0; n < count; n += 1) {
-    const one = entry(n, { headers: [] }, json(n % 100 === 41 ? wrong : right));
+    const one = entry(n, {}, json(n % 100 === 41 ? wrong : right));
     yield `${n > 0 ? "," : ""}${JSON.stringify(one)}\n`;
   }
   yield "]}}";

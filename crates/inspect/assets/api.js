@@ -77,11 +77,6 @@ export async function hasToken() {
   return token !== null;
 }
 
-/** The next answer decides which run the page shows. */
-export function forgetRun() {
-  run = null;
-}
-
 /**
  * @param {string} path
  * @param {Record<string, string | number | boolean | null | undefined>} [query]
@@ -116,14 +111,6 @@ export async function open(path, query = {}, signal) {
       throw new Refused(401, "the token is not that of this run", null);
     }
   }
-  const of = answer.headers.get("contrail-run");
-  if (of) {
-    run ??= of;
-    if (run !== of) {
-      told.otherRun();
-      throw new Unreachable("another run answers here");
-    }
-  }
   if (answer.ok) return answer;
   let sentence = `contrail answered ${answer.status}`;
   let at = null;
@@ -135,6 +122,15 @@ export async function open(path, query = {}, signal) {
     // The status says it.
   }
   throw new Refused(answer.status, sentence, at);
+}
+
+/** Answers of two runs are never mixed. @param {unknown} of the run that an answer is of, if it says so */
+export function checkRun(of) {
+  if (typeof of !== "string") return;
+  run ??= of;
+  if (run === of) return;
+  told.otherRun();
+  throw new Unreachable("another run answers here");
 }
 
 /** @param {string} url @param {AbortSignal} [signal] */
@@ -162,13 +158,16 @@ async function request(url, signal) {
  */
 export async function get(path, query, signal) {
   const answer = await open(path, query, signal);
+  let value;
   try {
-    return await answer.json();
+    value = await answer.json();
   } catch (error) {
     if (signal?.aborted) throw error;
     told.lost();
     throw new Unreachable("the answer broke off");
   }
+  checkRun(value.run);
+  return value;
 }
 
 /** Whether an error only says that its question is no longer asked, or that the page already shows what is wrong.

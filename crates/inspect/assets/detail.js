@@ -6,19 +6,17 @@ import { BodyView } from "./body.js";
 import { copy, download, openDialog, say } from "./copy.js";
 import { badge, box, button, bytes, code, counted, duration, el, fill, instant } from "./dom.js";
 import { kindBadge, number, prose, recorded, shortened } from "./dom.js";
-import { missOf } from "./misses.js";
 import { link } from "./route.js";
 
 const GREY_MS = 150;
 
-/** @typedef {"response" | "request" | "raw" | "token" | "miss"} Tab */
-/** @type {[Tab, string, string | undefined][]} */
+/** @typedef {"response" | "request" | "raw" | "token"} Tab */
+/** @type {[Tab, string, string][]} */
 const TABS = [
   ["response", "Response", "r"],
   ["request", "Request", "q"],
   ["raw", "Raw", "w"],
   ["token", "Token", "t"],
-  ["miss", "Miss", undefined],
 ];
 
 /**
@@ -104,8 +102,9 @@ export class Detail {
     this.#asking = asking;
     const grey = setTimeout(() => this.at.classList.add("waiting"), GREY_MS);
     try {
-      /** @type {Api.Exchange} */
+      /** @type {Api.Exchange | Api.Gone} */
       const exchange = await api.get(`exchanges/${n}`, {}, asking.signal);
+      if (exchange.gone !== undefined) throw new Error(exchange.gone);
       this.#shown = exchange;
       this.#draw(exchange);
       const worst = exchange.findings.findIndex((finding) => finding.kind !== "gap");
@@ -165,6 +164,7 @@ export class Detail {
       el("p.sentence", {}, ...prose(exchange.sentence), exchange.end ? ` ${capital(exchange.end)}.` : null),
       actions,
       this.#timing(exchange),
+      exchange.remarks.map((remark) => el("p.note", {}, ...prose(remark))),
       exchange.findings.length > 0 ? this.findings : null,
       el("div.columns", {}, el("div.message-column", {}, this.tabs, this.panel), this.why),
     );
@@ -212,7 +212,7 @@ export class Detail {
     }
     this.#drawWhy(exchange, finding);
     if (!stay) this.#chosen = null;
-    const preferred = finding?.side ?? (exchange.miss ? "miss" : "response");
+    const preferred = finding?.side ?? "response";
     const tabs = this.#tabsOf(exchange).map(([name]) => name);
     const wanted = this.#chosen ?? preferred;
     this.#open(tabs.includes(wanted) ? wanted : tabs.includes(preferred) ? preferred : "request", !stay);
@@ -245,7 +245,6 @@ export class Detail {
     return TABS.filter(([name]) => {
       if (name === "response") return exchange.response !== null;
       if (name === "token") return exchange.caller !== null;
-      if (name === "miss") return exchange.miss !== null;
       return true;
     });
   }
@@ -280,7 +279,7 @@ export class Detail {
             id: `tab-${tab}`,
             "aria-selected": String(tab === name),
             "aria-controls": "panel",
-            "aria-keyshortcuts": key ?? null,
+            "aria-keyshortcuts": key,
             tabindex: tab === name ? 0 : -1,
             onclick: () => this.choose(tab),
           },
@@ -297,7 +296,6 @@ export class Detail {
     else if (name === "request") this.#drawMessage(exchange, "request", exchange.request, led);
     else if (name === "raw") void this.#drawRaw(exchange);
     else if (name === "token" && exchange.caller) fill(this.panel, callerBox(exchange.caller, this.page.filter));
-    else if (name === "miss" && exchange.miss) fill(this.panel, missOf(exchange.miss));
     else fill(this.panel);
   }
 
@@ -405,7 +403,7 @@ export class Detail {
   #drawWhy(exchange, finding) {
     fill(
       this.why,
-      finding?.passages.map((passage) => passageBox(passage)),
+      finding ? distinct(finding.passages).map((passage) => passageBox(passage)) : null,
       finding && finding.passages.length === 0
         ? box(
             el("strong", {}, "Contract"),
@@ -416,7 +414,8 @@ export class Detail {
         ? box(
             el("strong", {}, "What now"),
             el("p.pad", {}, ...prose(finding.advice)),
-            finding.summary ? el("p.pad.dim", {}, ...prose(finding.summary)) : null,
+            el("p.pad.dim", {}, ...prose(finding.means || finding.summary)),
+            finding.source ? el("p.pad.dim", {}, "Source: ", ...prose(finding.source)) : null,
           )
         : null,
       exchange.caller ? callerBox(exchange.caller, this.page.filter) : null,
@@ -427,7 +426,7 @@ export class Detail {
           : el(
               "ul.plain.pad",
               {},
-              exchange.unchecked.map((one) => el("li", {}, el("code", {}, one.aspect), " ", el("span.dim", {}, ...prose(one.reason)))),
+              exchange.unchecked.map((one) => el("li", {}, el("code", {}, one.aspect), " ", recorded(one.at), " ", el("span.dim", {}, ...prose(one.reason)))),
             ),
       ),
     );
@@ -447,7 +446,7 @@ export class Detail {
 
   reference() {
     const exchange = this.#shown;
-    if (exchange) void copy(`${exchange.reference}\n${exchange.command}\n`, "the reference");
+    if (exchange) void copy([exchange.reference, exchange.command].filter(Boolean).join("\n"), "the reference");
   }
 
   sameOperation() {
@@ -485,7 +484,8 @@ export class Detail {
       const answer = await api.open(`exchanges/${exchange.n}/har`);
       download(`contrail-${exchange.n}.har`, await answer.text());
     } catch (error) {
-      if (!api.isSilent(error)) say(api.sentenceOf(error));
+      if (error instanceof api.Refused && error.status === 404) say("contrail gives no HAR of this exchange here");
+      else if (!api.isSilent(error)) say(api.sentenceOf(error));
     }
   }
 }
@@ -550,6 +550,12 @@ function head(message) {
   ];
 }
 
+/** Each passage once: several keywords of one schema may be at fault. @param {Api.Passage[]} passages */
+function distinct(passages) {
+  const seen = new Map(passages.map((passage) => [`${passage.document}\n${passage.at}`, passage]));
+  return [...seen.values()];
+}
+
 /** @param {Api.Passage} passage */
 export function passageBox(passage) {
   return box(
@@ -583,19 +589,19 @@ function callerBox(caller, filter) {
   /** @type {[string, string | null][]} */
   const facts = [
     ["Issuer", caller.issuer],
-    ["Audience", caller.audience],
+    ["Audience", caller.audience?.join(", ") ?? null],
     ["Issued", caller.issued ? instant(caller.issued, true) || caller.issued : null],
     ["Expires", caller.expires ? instant(caller.expires, true) || caller.expires : null],
-    ["Lifetime", caller.lifetime],
+    ["Lifetime", caller.lifetime === null ? null : duration(caller.lifetime * 1000)],
     ["Signature", caller.signature],
   ];
   const { same } = caller;
-  const good = caller.outcome.startsWith("accepted");
+  const good = caller.outcome?.startsWith("accepted");
   const shown = box(
     [
       el("strong", {}, "Caller"),
       recorded(caller.client ?? caller.kind),
-      el(good ? "span.badge.good" : "span.badge.plain", {}, caller.outcome),
+      caller.outcome ? el(good ? "span.badge.good" : "span.badge.plain", {}, caller.outcome) : null,
     ],
     el(
       "dl.facts-list",

@@ -106,9 +106,14 @@ export class Filter {
 
   /** @param {Api.Rows} answer @param {boolean} filtered */
   answered(answer, filtered) {
-    this.error(answer.error);
-    if (answer.error) return;
-    this.matches.textContent = filtered ? `${number(answer.size)} of ${number(answer.n)}` : "";
+    this.error(null);
+    const found = `${number(answer.size)} of ${number(answer.n)}`;
+    const { searched } = answer;
+    this.matches.textContent = !filtered
+      ? ""
+      : searched === null
+        ? found
+        : `searching, ${Math.floor(searched * 100)} %, ${number(answer.size)} so far`;
   }
 
   /** @param {{ at: number | null, message: string } | null} error */

@@ -5,7 +5,7 @@ import { counted, el, fill, kindBadge, number, prose, recorded } from "./dom.js"
 import { link } from "./route.js";
 
 /** @type {Record<string, string>} */
-const SORTS = { count: "how often", last: "the last", first: "the first", rule: "rule" };
+const SORTS = { count: "how often", first: "the first", rule: "rule" };
 
 let sort = "count";
 
@@ -41,14 +41,14 @@ export async function show(at, signal, again) {
           ),
           el("label.sorts", {}, "Sort by ", sorts),
           el("ul.groups", {}, rows.map((row) => group(row))),
+          findings.further > 0 ? el("p.dim", {}, `${counted(findings.further, "further place")}, not listed.`) : null,
         ],
   );
 }
 
 /** @param {Api.Group} a @param {Api.Group} b */
 function compare(a, b) {
-  if (sort === "last") return b.last - a.last;
-  if (sort === "first") return a.first - b.first;
+  if (sort === "first") return (a.first ?? Infinity) - (b.first ?? Infinity);
   if (sort === "rule") return a.rule.localeCompare(b.rule) || a.at.localeCompare(b.at);
   // Violations come before gaps: one of them matters more than many of those.
   return Number(a.kind === "gap") - Number(b.kind === "gap") || b.count - a.count;
@@ -56,11 +56,10 @@ function compare(a, b) {
 
 /** @param {Api.Group} row */
 function group(row) {
-  const share = row.share === null ? null : Math.round(row.share * 1000) / 10;
-  const gap = row.kind === "gap";
+  const share = row.of ? Math.min(1, row.count / row.of) : null;
   return el(
-    "li.box",
-    { class: `box group ${gap ? "is-gap" : ""} ${row.state === "new" ? "" : "known"}` },
+    row.kind === "gap" ? "li.box.group.is-gap" : "li.box.group",
+    {},
     el(
       "div.group-head",
       {},
@@ -70,10 +69,10 @@ function group(row) {
         { href: link("exchanges", "", { q: row.query }) },
         recorded(row.rule, row.at ? ` at ${row.at}` : null),
       ),
-      row.state === "new" ? null : el("i.mark", {}, row.state),
-      el("strong.count", {}, number(row.count)),
+      el("strong.count", {}, number(row.count), el("span.visually-hidden", {}, " times")),
     ),
     el("p.group-message", {}, ...prose(row.message)),
+    el("p.group-message.dim", {}, ...prose(row.summary)),
     el(
       "div.group-facts.dim",
       {},
@@ -83,15 +82,15 @@ function group(row) {
         : el(
             "span.share",
             {},
-            el("span.bar", { "aria-hidden": "true" }, el("i", { "--share": String(row.share) })),
-            ` ${share} % of its exchanges`,
+            el("span.bar", { "aria-hidden": "true" }, el("i", { "--share": String(share) })),
+            ` ${percent(share)} of its ${counted(row.of ?? 0, "exchange")}`,
           ),
-      el(
-        "span.examples",
-        {},
-        "see ",
-        row.examples.map((n) => [el("a", { href: link("exchanges", "", { q: row.query, n }) }, `no. ${number(n)}`), " "]).flat(),
-      ),
+      row.first === null
+        ? null
+        : el("span", {}, "first ", el("a", { href: link("exchanges", "", { q: row.query, n: row.first }) }, `no. ${number(row.first)}`)),
     ),
   );
 }
+
+/** @param {number} share */
+const percent = (share) => (share > 0 && share < 0.01 ? "under 1 %" : `${Math.round(share * 100)} %`);

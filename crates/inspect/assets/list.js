@@ -2,7 +2,7 @@
 // under a reader.
 
 import * as api from "./api.js";
-import { bytes, duration, el, number, signOf } from "./dom.js";
+import { bytes, duration, el, number, remembered, signOf } from "./dom.js";
 import { Window } from "./window.js";
 
 /** Rows that are kept. */
@@ -12,6 +12,7 @@ const BATCH = 100;
 /** While somebody drags the scroll bar, the rows under it are asked for when it rests this long. */
 const RESTS_MS = 60;
 const GREY_MS = 150;
+const SEARCHING_MS = 250;
 
 const COLUMNS = [
   { name: "", sort: "verdict", class: "sign", title: "Verdict" },
@@ -32,6 +33,10 @@ const COLUMNS = [
  * @property {(error: unknown) => void} failed
  */
 
+/** What the server makes a list of. Times of a filter are those of the person's zone.
+ * @param {string} q @param {string} sort */
+export const filterOf = (q, sort) => ({ q, sort, zone: q && !remembered().utc ? -new Date().getTimezoneOffset() : 0 });
+
 export class List {
   /** @type {Map<number, Api.Row>} */
   #cache = new Map();
@@ -44,6 +49,8 @@ export class List {
   #asked = [0, 0];
   /** @type {number | undefined} */
   #timer;
+  /** @type {number | undefined} */
+  #searching;
   #lastTop = 0;
   /** Exchanges that there are, and those that the list was told to show. */
   #head = 0;
@@ -102,6 +109,7 @@ export class List {
     if (head === this.#head || this.paused) return;
     this.#head = head;
     if (this.#sort !== "") {
+      // A sorted list is a snapshot.
       this.#pill();
     } else if (this.#query === "") {
       this.#resize(Math.max(head, this.#size));
@@ -198,14 +206,9 @@ export class List {
     const grey = setTimeout(() => this.rows.classList.add("waiting"), GREY_MS);
     const [q, sort] = anew && this.#wanted ? this.#wanted : [this.#query, this.#sort];
     try {
-      const query = { q, sort, from: start, count };
+      const query = { ...filterOf(q, sort), from: start, count, anew: anew && sort !== "" };
       /** @type {Api.Rows} */
       const answer = await api.get("exchanges", query, asking.signal);
-      if (answer.error) {
-        // The last good result stays.
-        this.page.answered(answer);
-        return;
-      }
       if (anew) {
         this.#query = q;
         this.#sort = sort;
@@ -223,6 +226,8 @@ export class List {
       this.page.answered(answer);
       this.#asking = null;
       this.#resize(this.paused && !anew ? this.#size : Math.max(answer.size, anew ? 0 : this.#size));
+      clearTimeout(this.#searching);
+      if (answer.searched !== null) this.#searching = setTimeout(() => this.#search(), SEARCHING_MS);
       if (anew) {
         if (this.following) this.window.toEnd();
         this.window.redraw();
@@ -238,6 +243,12 @@ export class List {
       if (this.#asking === asking) this.#asking = null;
       if (this.#asking === null) this.rows.classList.remove("waiting");
     }
+  }
+
+  /** A search in bodies goes on, and the list grows. */
+  #search() {
+    if (this.#asking === null) void this.#ask(this.#size, BATCH, false);
+    else this.#searching = setTimeout(() => this.#search(), SEARCHING_MS);
   }
 
   /** Rows far from the screen are forgotten. */
@@ -400,7 +411,7 @@ export class List {
   async #openLater(index) {
     try {
       /** @type {Api.Rows} */
-      const answer = await api.get("exchanges", { q: this.#query, sort: this.#sort, from: index, count: 1 });
+      const answer = await api.get("exchanges", { ...filterOf(this.#query, this.#sort), from: index, count: 1 });
       const row = answer.rows[0];
       if (row && this.index === index) this.#select(row.n);
     } catch (error) {
@@ -440,7 +451,7 @@ export class List {
     }
     try {
       /** @type {{ index: number | null }} */
-      const { index } = await api.get("exchanges/at", { q: this.#query, sort: this.#sort, n });
+      const { index } = await api.get("exchanges/at", { ...filterOf(this.#query, this.#sort), n });
       if (this.selected !== n) return;
       this.index = index;
       if (index === null) return;

@@ -9,7 +9,7 @@ import { button, byId, counted, el, fill, instant, number, prose, recorded, reme
 import { Filter } from "./filter.js";
 import * as findings from "./findings.js";
 import * as keys from "./keys.js";
-import { List } from "./list.js";
+import { List, filterOf } from "./list.js";
 import * as misses from "./misses.js";
 import * as route from "./route.js";
 import * as runs from "./run.js";
@@ -65,7 +65,7 @@ const stream = new Stream({
     const was = bands.has("lost");
     band("lost", "bad", null);
     drawRun();
-    if (was) list.resume(head.n);
+    if (was) list.resume(head.n - head.first);
   },
   waiting: (seconds) => lost(seconds),
 });
@@ -147,7 +147,7 @@ function drawRun() {
 }
 
 function drawCounts() {
-  const { counts, in_progress: progress, reading } = head;
+  const { counts, in_progress: progress = 0, reading } = head;
   fill(
     byId("counts"),
     reading ? el("span.dim", {}, `read ${Math.floor((100 * reading.read) / Math.max(1, reading.of))} %`) : null,
@@ -199,7 +199,7 @@ function told(now) {
     drawPaused();
     return;
   }
-  list.told(now.n);
+  list.told(now.n - now.first);
   if (drawnAt !== 0 && now.n > drawnAt) drawStale();
   announce();
 }
@@ -239,7 +239,7 @@ function togglePause() {
   list.paused = paused !== null;
   drawPaused();
   drawRun();
-  if (!paused) list.resume(head.n);
+  if (!paused) list.resume(head.n - head.first);
   say(paused ? "Paused. contrail still records." : "Live again");
 }
 
@@ -269,7 +269,7 @@ function toggleFilter() {
 /** @param {Api.Rows} answer */
 function drawEmpty(answer) {
   const at = byId("none");
-  at.hidden = answer.size > 0 || answer.error !== null;
+  at.hidden = answer.size > 0 || answer.searched !== null || head.reading !== null;
   if (at.hidden) return;
   if (query() !== "" && answer.n > 0) {
     fill(
@@ -278,7 +278,7 @@ function drawEmpty(answer) {
       el("p", {}, `0 of ${number(answer.n)} match `, recorded(query())),
       el("p", {}, button("Clear the filter", () => route.change({ q: null, off: null }))),
     );
-  } else if (run.live) {
+  } else if (run.live && answer.n === 0) {
     fill(
       at,
       el("h2", {}, "No exchange yet"),
@@ -305,8 +305,7 @@ async function nextFinding(backwards) {
   try {
     /** @type {{ n: number | null, finding?: number }} */
     const next = await api.get("exchanges/next", {
-      q: query(),
-      sort,
+      ...filterOf(query(), sort),
       n,
       finding: n !== null && detail.n === n ? detail.finding : null,
       back: backwards,
@@ -439,12 +438,14 @@ function gate(why) {
   field.focus();
 }
 
-/** Moves the token out of the address bar. @returns {boolean} whether there was one */
+/** Moves the token out of the address bar: `#k=TOKEN&n=41&q=…`, as contrail prints it.
+ * @returns {boolean} whether the address was a printed one */
 function takeToken() {
-  const match = /^#k=([^/&?]+)&?(\/.*)?$/.exec(location.hash);
-  if (!match?.[1]) return false;
-  api.setToken(match[1]);
-  history.replaceState(null, "", match[2] ? `#${match[2]}` : location.pathname + location.search);
+  if (!/^#(k|n|q)=/.test(location.hash)) return false;
+  const printed = new URLSearchParams(location.hash.slice(1));
+  const token = printed.get("k");
+  if (token) api.setToken(token);
+  history.replaceState(null, "", route.link("exchanges", "", { q: printed.get("q"), n: printed.get("n") }));
   return true;
 }
 
@@ -585,7 +586,7 @@ async function begin() {
     return;
   }
   known = true;
-  head = { n: run.n, counts: run.counts, in_progress: 0, reading: run.reading };
+  head = { run: run.run, n: run.n, counts: run.counts, reading: run.reading, first: 0, dropped: 0 };
   announced = head;
   document.body.dataset.state = "open";
   drawRun();

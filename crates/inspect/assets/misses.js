@@ -17,7 +17,7 @@ export async function show(at, signal) {
       {},
       misses.rows.length === 0
         ? "No request missed: a recording answered each of them."
-        : `${counted(misses.rows.length, "request")} that no recording answers.`,
+        : `${counted(misses.rows.length + misses.further, "request")} that no recording answers.`,
     ),
     misses.rows.map((miss) => missOf(miss)),
     misses.denied.length > 0
@@ -27,7 +27,7 @@ export async function show(at, signal) {
             "ul.plain.pad",
             {},
             misses.denied.map((one) =>
-              el("li.option", {}, recorded(one.host), ` ${counted(one.count, "request")} `, option(one.option)),
+              el("li", {}, recorded(one.host), ` ${counted(one.count, "request")} `, el("span.dim", {}, ...prose(one.reason))),
             ),
           ),
         )
@@ -35,14 +35,26 @@ export async function show(at, signal) {
     misses.unused.length > 0
       ? box(
           [el("strong", {}, "Unused recordings"), el("span.dim", {}, "no request matched them")],
-          el("ul.plain.pad", {}, misses.unused.map((one) => el("li", {}, `entry ${one.entry} `, recorded(one.request)))),
+          el("ul.plain.pad", {}, misses.unused.map((one) => el("li", {}, recorded(one.entry), " ", recorded(one.request)))),
+        )
+      : null,
+    misses.stale.length > 0
+      ? box(
+          [el("strong", {}, "Stale recordings"), el("span.dim", {}, "they do not fit the contract any more")],
+          el(
+            "ul.plain.pad",
+            {},
+            misses.stale.map((one) =>
+              el("li", {}, recorded(one.entry), " ", recorded(one.request), " ", el("span.dim", {}, ...prose(one.why))),
+            ),
+          ),
         )
       : null,
   );
 }
 
 /** @param {Api.Miss} miss */
-export function missOf(miss) {
+function missOf(miss) {
   return el(
     "section.box.miss",
     {},
@@ -52,14 +64,13 @@ export function missOf(miss) {
       badge("miss"),
       el("strong", {}, recorded(miss.request)),
       el("span.dim", {}, counted(miss.count, "time")),
-      miss.first === null ? null : el("a", { href: link("exchanges", "", { n: miss.first }) }, `no. ${miss.first}`),
+      miss.operation ? el("a", { href: link("exchanges", "", { q: `verdict:miss op:${miss.operation}` }) }, miss.operation) : null,
     ),
     el("p.pad", {}, el("strong", {}, miss.reason), miss.detail ? ": " : null, ...prose(miss.detail)),
     miss.nearest.map((nearest) => nearestOf(nearest)),
     miss.option
       ? el("div.pad.option", {}, el("span", {}, "It would match with "), option(miss.option))
       : null,
-    miss.record ? el("div.pad.option", {}, el("span", {}, "Or record it: "), option(miss.record)) : null,
   );
 }
 
@@ -72,14 +83,15 @@ function nearestOf(nearest) {
       "p.pad",
       {},
       el("span.dim", {}, "nearest "),
-      `entry ${nearest.entry} `,
+      recorded(nearest.entry),
+      " ",
       recorded(nearest.request),
       ` ${nearest.status} `,
       el("span.dim", {}, `(${counted(nearest.differences.length, "difference")})`),
     ),
     el(
       "div.table",
-      { tabindex: 0, role: "region", "aria-label": `Differences from entry ${nearest.entry}` },
+      { tabindex: 0, role: "region", "aria-label": `Differences from ${nearest.entry}` },
       el(
         "table",
         {},

@@ -8,6 +8,7 @@ import { badge, box, counted, el, fill, instant, number, prose, recorded, rememb
 export async function show(at, signal, again) {
   /** @type {Api.Run} */
   const run = await api.get("run", {}, signal);
+  const redacted = [...Object.entries(run.secrets), ...Object.entries(run.personal)];
   fill(
     at,
     el("h2", {}, "Run"),
@@ -23,6 +24,7 @@ export async function show(at, signal, again) {
           {},
           fact("Started", run.started ? instant(run.started, true) : null),
           fact("All", number(run.n)),
+          run.skipped > 0 ? fact("Not read", counted(run.skipped, "entry", "entries")) : null,
           Object.entries(run.counts).map(([verdict, count]) =>
             el("div", {}, el("dt", {}, badge(verdict)), el("dd", {}, number(count))),
           ),
@@ -34,8 +36,8 @@ export async function show(at, signal, again) {
           el(
             "dl.facts-list",
             {},
+            fact("Document", contract.name),
             fact("SHA-256", contract.sha256),
-            contract.documents.map((document) => fact("Document", document)),
           ),
         ),
       ),
@@ -62,16 +64,16 @@ export async function show(at, signal, again) {
                   {},
                   el("code", {}, one.aspect),
                   ` in ${counted(one.exchanges, "exchange")} `,
-                  el("span.dim", {}, ...prose(one.reason)),
+                  el("span.dim", {}, Object.keys(one.operations).join(", ")),
                 ),
               ),
             ),
       ),
       box(
         el("strong", {}, "Redacted"),
-        Object.keys(run.redacted).length === 0
+        redacted.length === 0
           ? el("p.pad.dim", {}, "No value was replaced.")
-          : el("dl.facts-list", {}, Object.entries(run.redacted).map(([kind, count]) => fact(kind, number(count)))),
+          : el("dl.facts-list", {}, redacted.map(([kind, count]) => fact(kind, number(count)))),
       ),
       run.notes.length > 0
         ? box(el("strong", {}, "Notes"), el("ul.plain.pad", {}, run.notes.map((note) => el("li", {}, ...prose(note)))))
