@@ -288,4 +288,68 @@ declare namespace Api {
     unused: { entry: string; request: string }[];
     stale: { entry: string; request: string; why: string }[];
   }
+
+  interface Touched {
+    name: string;
+    document: string;
+    at: string;
+    times: number;
+  }
+
+  interface Part {
+    touched: number;
+    of: number;
+    each: Touched[];
+  }
+
+  interface Operation {
+    name: string;
+    method: string;
+    path: string;
+    exchanges: number;
+    conforms: number;
+    gap: number;
+    violates: number;
+    statuses: Record<string, number>;
+    p50: number | null;
+    p95: number | null;
+    query: string;
+  }
+
+  /** `parts` are those of `contrail coverage --format json`. */
+  interface Operations {
+    n: number;
+    parts: Record<string, Part>;
+    operations: Operation[];
+  }
+
+  interface Calls {
+    operation: string | null;
+    count: number;
+    accepted: number;
+    refused: number;
+    limited: number;
+    other: number;
+    violating: number;
+    early: number;
+    firstNumber?: number | null;
+  }
+
+  interface CallerTotals {
+    caller: string;
+    calls: Calls[];
+    holds: string[];
+    needed: string[];
+    lacks: string[];
+    unneeded: string[];
+    restsOn: { called: number; documented: number };
+    scopes: { scope: string; claimed: object | null }[];
+    query?: string | null;
+  }
+
+  /** The callers of `contrail audit --format json`. */
+  interface Callers {
+    n: number;
+    callers: CallerTotals[];
+  }
 }

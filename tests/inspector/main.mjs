@@ -9,18 +9,24 @@ import * as views from "./views.mjs";
 import * as states from "./states.mjs";
 import * as walks from "./walks.mjs";
 
-const suites = { hostile, views, walks, ends, large, ...(process.env.SHOTS ? { screenshots } : {}) };
+/** Suites that run one after the other, beside those of the other lane; the last lane is measured, so it runs alone. */
+const lanes = [[{ hostile }, { views, walks, ends }], [process.env.SHOTS ? { screenshots } : {}], [{ large }]];
 const wanted = process.argv.slice(2);
-const bench = await Bench.open();
-// The largest recording is written and read while the other suites run.
-if (wanted.length === 0 || wanted.includes("large")) large.begin(bench);
-try {
+
+async function run(suites) {
   for (const [name, suite] of Object.entries(suites)) {
     if (wanted.length > 0 && !wanted.includes(name)) continue;
     const begun = Date.now();
     for (const [test, body] of Object.entries(suite.tests)) await bench.run(`${name}: ${test}`, body);
     console.log(`--  ${name}: ${((Date.now() - begun) / 1000).toFixed(1)} s`);
   }
+}
+
+const bench = await Bench.open();
+// The largest recording is written and read while the other suites run.
+if (wanted.length === 0 || wanted.includes("large")) large.begin(bench);
+try {
+  for (const beside of lanes) await Promise.all(beside.map(run));
 } finally {
   await states.end();
   await large.end();

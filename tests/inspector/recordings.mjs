@@ -151,15 +151,18 @@ const POLICY = {
 
 /** A recording with each kind of place that a finding may have: body, missing field, header, path, nothing. */
 export function ordinary() {
-  const { updated_at: _, ...lacking } = POLICY;
+  const { consumer: _, ...lacking } = POLICY;
   const right = { ...POLICY, configuration: { action: "block", limit: 100 } };
   const long = { ...POLICY, notes: Array.from({ length: 600 }, (_, i) => `note ${i}`), last: { limit: 3 } };
-  const url = "https://tenant.example/api/v2/rate-limit-policies/";
   return har([
     entry(0, {}, json(JSON.stringify(right))),
     entry(1, {}, json(JSON.stringify(POLICY))),
     entry(2, {}, json(JSON.stringify(lacking))),
-    entry(3, { url: `${url}rlp_short` }, json(JSON.stringify(right))),
+    entry(
+      3,
+      { method: "POST", url: "https://tenant.example/api/v2/event-streams/short/redeliver/evt_0123456789abcdefghijkl" },
+      { status: 202, content: { size: 0, mimeType: "" } },
+    ),
     entry(4, { url: "https://tenant.example/api/v2/nowhere?x=1" }, { status: 404 }),
     entry(5, {}, json(JSON.stringify(long))),
     entry(6, {}, json('{"id": "rlp_Default000000000000000", "broken": [1, 2')),
@@ -174,7 +177,7 @@ export function ordinary() {
       },
       json(JSON.stringify({ payload: {} })),
     ),
-    entry(9, {}, json(JSON.stringify(right))),
+    entry(9, { headers: [] }, json(JSON.stringify(right))),
   ]);
 }
 

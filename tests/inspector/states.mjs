@@ -1,7 +1,10 @@
 // Every view and state of the page, each as a function that opens it.
 
+import { execFileSync } from "node:child_process";
 import { Server, go, press, settled } from "./bench.mjs";
 import * as recordings from "./recordings.mjs";
+
+export const LIVE = execFileSync(process.env.CONTRAIL, ["watch", "--help"], { encoding: "utf8" }).includes("--inspect");
 
 /** Servers that several states share; they end with the process. */
 const shared = new Map();
@@ -13,7 +16,7 @@ function share(name, start) {
 }
 
 /** The page over an ordinary recording. */
-const files = (bench) =>
+export const files = (bench) =>
   share("files", async () => {
     const har = bench.file("ordinary.har", recordings.ordinary());
     const server = await Server.start(["inspect", har, "--listen", "127.0.0.1:0"]);
@@ -93,10 +96,14 @@ export const STATES = {
   callers: at(files, "#/callers"),
   run: at(files, "#/run"),
   "empty file": at(nothing),
-  "empty run": at(live),
-  misses: at(replay, "#/misses"),
-  miss: at(replay, "#/exchanges?n=0"),
-  paused: after(live, "", "a"),
+  ...(LIVE
+    ? {
+        "empty run": at(live),
+        misses: at(replay, "#/misses"),
+        miss: at(replay, "#/exchanges?n=0"),
+        paused: after(live, "", "a"),
+      }
+    : { misses: at(files, "#/misses") }),
   keys: after(files, "", "?"),
   async completion(bench, how) {
     const page = await bench.page(await files(bench), how);

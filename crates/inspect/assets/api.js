@@ -111,6 +111,7 @@ export async function open(path, query = {}, signal) {
       throw new Refused(401, "the token is not that of this run", null);
     }
   }
+  checkRun(answer.headers.get("contrail-run"));
   if (answer.ok) return answer;
   let sentence = `contrail answered ${answer.status}`;
   let at = null;

@@ -328,7 +328,7 @@ export class Detail {
     this.#body = body;
     fill(
       this.panel,
-      here?.where === "nothing" ? el("p.note", {}, "This finding is about no single place of the message.") : null,
+      here && this.#isNowhere(here, message) ? el("p.note", {}, ...nowhere(here)) : null,
       here?.ghost && here.where === "missing" && !this.#missing(message)
         ? el("p.note.ghost", {}, ...prose(here.ghost))
         : null,
@@ -361,6 +361,12 @@ export class Detail {
   /** Whether the selected finding is about a header field that is missing. @param {Api.Message} message */
   #missing(message) {
     return message.missing.some((missing) => missing.finding === this.#finding);
+  }
+
+  /** Whether no bytes of the message are marked for the selected finding. @param {Api.Finding} finding @param {Api.Message} message */
+  #isNowhere(finding, message) {
+    if (finding.where === "line") return !message.marks.some(([, , index]) => index === this.#finding);
+    return finding.where === "nothing";
   }
 
   /** Both messages as text, a line per header field, with the line ends visible.
@@ -509,6 +515,12 @@ function marked(line, marks, selected) {
   return parts;
 }
 
+/** What stands where nothing is marked. @param {Api.Finding} finding */
+const nowhere = ({ where, at }) =>
+  where === "line" && at
+    ? ["This finding is about ", recorded(at), " in the first line."]
+    : ["This finding is about no single place of the message."];
+
 /** @param {Api.Message} message @param {number | null} selected */
 function headerTable(message, selected) {
   return el(
@@ -596,7 +608,7 @@ function callerBox(caller, filter) {
     ["Signature", caller.signature],
   ];
   const { same } = caller;
-  const good = caller.outcome?.startsWith("accepted");
+  const good = /^(valid|accepted)/.test(caller.outcome ?? "");
   const shown = box(
     [
       el("strong", {}, "Caller"),

@@ -55,7 +55,7 @@ export class Filter {
   constructor(page) {
     this.page = page;
     this.field = /** @type {HTMLInputElement} */ (byId("query"));
-    this.matches = byId("matches");
+    this.matches = byId("found");
     this.problem = byId("query-error");
     this.chips = byId("chips");
     this.list = byId("completions");

@@ -344,8 +344,8 @@ export class List {
       path.className = "path recorded dim";
     }
     path.title = row.path;
-    path.ariaLabel = finding ? `${path.textContent}, ${row.path}` : null;
     for (const mark of row.marks) path.append(el("i.mark", {}, mark));
+    if (finding) path.append(el("span.visually-hidden", {}, `, ${row.path}`));
     client.textContent = row.client ?? "";
     size.textContent = bytes(row.size);
     took.textContent = row.took === null ? "" : duration(row.took);

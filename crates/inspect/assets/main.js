@@ -3,6 +3,7 @@
 // first view that has to patch deep state in place, take Preact with `tsc` as the only build.
 
 import * as api from "./api.js";
+import * as callers from "./callers.js";
 import { Detail } from "./detail.js";
 import { copyButton, say } from "./copy.js";
 import { button, byId, counted, el, fill, instant, number, prose, recorded, remember, remembered } from "./dom.js";
@@ -11,6 +12,7 @@ import * as findings from "./findings.js";
 import * as keys from "./keys.js";
 import { List, filterOf } from "./list.js";
 import * as misses from "./misses.js";
+import * as operations from "./operations.js";
 import * as route from "./route.js";
 import * as runs from "./run.js";
 import { Stream } from "./stream.js";
@@ -21,8 +23,8 @@ const ANNOUNCE_MS = 5_000;
 const VIEWS = {
   exchanges: { name: "Exchanges", show: null },
   findings: { name: "Findings", show: findings.show },
-  operations: { name: "Operations", show: null },
-  callers: { name: "Callers", show: null },
+  operations: { name: "Operations", show: operations.show },
+  callers: { name: "Callers", show: callers.show },
   misses: { name: "Misses", show: misses.show },
   run: { name: "Run", show: runs.show },
 };
@@ -438,14 +440,13 @@ function gate(why) {
   field.focus();
 }
 
-/** Moves the token out of the address bar: `#k=TOKEN&n=41&q=…`, as contrail prints it.
- * @returns {boolean} whether the address was a printed one */
+/** Moves the token out of the address bar: `#k=TOKEN`, and behind it what the page shows first, `/exchanges?n=41`.
+ * @returns {boolean} whether there was one */
 function takeToken() {
-  if (!/^#(k|n|q)=/.test(location.hash)) return false;
-  const printed = new URLSearchParams(location.hash.slice(1));
-  const token = printed.get("k");
-  if (token) api.setToken(token);
-  history.replaceState(null, "", route.link("exchanges", "", { q: printed.get("q"), n: printed.get("n") }));
+  const printed = /^#k=([^/&?]+)(\/.*)?$/.exec(location.hash);
+  if (!printed?.[1]) return false;
+  api.setToken(printed[1]);
+  history.replaceState(null, "", printed[2] ? `#${printed[2]}` : location.pathname);
   return true;
 }
 
