@@ -65,6 +65,12 @@ export class Server {
     return answer.json();
   }
 
+  /** Seconds of the processor that it has used. */
+  get used() {
+    const fields = fs.readFileSync(`/proc/${this.child.pid}/stat`, "utf8").split(") ")[1].split(" ");
+    return (Number(fields[11]) + Number(fields[12])) / 100;
+  }
+
   /** Waits until all entries have been read. */
   async whole() {
     for (;;) {
@@ -233,6 +239,17 @@ export async function press(page, ...keys) {
     await page.keyboard.press(key);
     await settled(page);
   }
+}
+
+/** Seconds of the processor that a page and its server use, whatever else the machine does.
+ * @returns {Promise<() => Promise<number>>} */
+export async function processor(page, server) {
+  const cdp = await page.context().newCDPSession(page);
+  await cdp.send("Performance.enable");
+  return async () => {
+    const { metrics } = await cdp.send("Performance.getMetrics");
+    return metrics.find(({ name }) => name === "ProcessTime").value + server.used;
+  };
 }
 
 /** Goes to a place of the page. */

@@ -23,6 +23,7 @@ const TABS = [
  * @typedef {object} Page
  * @property {() => void} back
  * @property {(query: string) => void} filter
+ * @property {() => boolean} hasSources whether the list is of more than one recording
  * @property {(changes: Record<string, string | number | null>) => void} place changes the address
  */
 
@@ -137,7 +138,7 @@ export class Detail {
     const { row } = exchange;
     document.title = [row.method, row.status, row.operation].filter(Boolean).join(" ") + " · contrail";
     const when = instant(row.started);
-    const facts = [`no. ${number(row.n)}`, when, row.source, `to ${exchange.origin}`].filter(Boolean).join(" · ");
+    const facts = [`no. ${number(row.n)}`, when, this.page.hasSources() ? row.source : null, `to ${exchange.origin}`].filter(Boolean).join(" · ");
     const actions = el(
       "div.actions",
       { role: "group", "aria-label": "Actions" },
@@ -166,6 +167,7 @@ export class Detail {
       this.#timing(exchange),
       exchange.remarks.map((remark) => el("p.note", {}, ...prose(remark))),
       exchange.findings.length > 0 ? this.findings : null,
+      el("p.citation", {}, exchange.reference),
       el("div.columns", {}, el("div.message-column", {}, this.tabs, this.panel), this.why),
     );
     this.at.scrollTop = 0;
@@ -378,9 +380,9 @@ export class Detail {
       ["response", exchange.response],
     ];
     const note = el(
-      "p.note",
+      "p.dim",
       {},
-      exchange.redacted > 0
+      exchange.redacted > 0 || exchange.row.marks.includes("redacted")
         ? "This is the redacted message: labels stand for values, so sizes differ from what was sent."
         : "The message as contrail recorded it.",
     );

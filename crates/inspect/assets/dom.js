@@ -142,6 +142,7 @@ export function duration(ms) {
   if (ms < 10) return `${Number(ms.toFixed(1))} ms`;
   if (ms < 10_000) return `${Math.round(ms)} ms`;
   if (ms < 120_000) return `${(ms / 1000).toFixed(1)} s`;
+  if (ms >= 7_200_000) return `${Math.round(ms / 360_000) / 10} h`;
   return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
 }
 

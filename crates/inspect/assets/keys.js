@@ -12,6 +12,7 @@ const HELP = [
   ["Esc ←", "back, close, leave the field"],
   ["/", "filter"],
   ["b", "filter by the text of bodies"],
+  ["Alt-click", "on a cell: filter by its value"],
   ["\\", "filter off and on"],
   ["r q t w", "response, request, token, raw"],
   ["v", "next view of the body"],

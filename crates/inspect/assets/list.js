@@ -31,7 +31,22 @@ const COLUMNS = [
  * @property {(sort: string) => void} sort
  * @property {(answer: Api.Rows) => void} answered
  * @property {(error: unknown) => void} failed
+ * @property {(term: string) => void} filter adds a term to the filter, or takes it out
  */
+
+/** The term of a filter that a cell stands for. @param {Api.Row} row @param {string} column */
+function termOf(row, column) {
+  /** @type {Record<string, string | null>} */
+  const terms = {
+    verdict: `verdict:${row.verdict}`,
+    method: `method:${row.method}`,
+    status: row.status === null ? null : `status:${row.status}`,
+    operation: `op:${row.operation ?? "undocumented"}`,
+    path: row.finding ? `rule:${row.finding.rule}` : null,
+    client: row.client ? `client:${JSON.stringify(row.client)}` : null,
+  };
+  return terms[column] ?? null;
+}
 
 /** What the server makes a list of. Times of a filter are those of the person's zone.
  * @param {string} q @param {string} sort */
@@ -358,7 +373,11 @@ export class List {
     if (!(event.target instanceof Element)) return;
     const row = /** @type {HTMLElement | null} */ (event.target.closest(".row"));
     const index = Number(row?.dataset.index ?? -1);
-    if (index >= 0) this.select(index);
+    const held = this.#cache.get(index);
+    const column = COLUMNS[Number(event.target.closest("[aria-colindex]")?.getAttribute("aria-colindex")) - 1]?.sort;
+    const term = event.altKey && held && column ? termOf(held, column) : null;
+    if (term) this.page.filter(term);
+    else if (index >= 0) this.select(index);
   }
 
   /** @param {KeyboardEvent} event */

@@ -83,6 +83,7 @@ const list = new List(byId("list"), {
     drawEmpty(answer);
   },
   failed: (error) => failed(error),
+  filter: (term) => filter.toggleTerm(term),
 });
 
 const detail = new Detail(byId("detail"), {
@@ -91,6 +92,7 @@ const detail = new Detail(byId("detail"), {
     route.go(route.link("exchanges", "", { ...route.place().params, q: terms, off: null, sort: null }));
   },
   place: (changes) => route.change(changes),
+  hasSources: () => run.sources.length > 1,
 });
 
 const filter = new Filter({
@@ -144,6 +146,9 @@ function drawRun() {
     recorded(run.title),
     el("span.visually-hidden", {}, `, ${state}`),
   );
+  // On paper: what was judged by what, with what.
+  const contracts = run.contracts.map(({ title, version, sha256 }) => `${title} ${version}, SHA-256 ${sha256}`);
+  byId("citation").textContent = [...contracts, `contrail ${run.build}`].join(" · ");
   byId("pause").hidden = !run.live || run.end !== null;
   byId("pause").setAttribute("aria-pressed", String(paused !== null));
 }
@@ -601,6 +606,9 @@ async function begin() {
   });
   byId("pause").addEventListener("click", togglePause);
   byId("skip").addEventListener("click", () => (route.place().view === "exchanges" ? list.rows : byId("other")).focus());
+  addEventListener("beforeprint", () => {
+    byId("citation").dataset.at = ` · printed ${instant(new Date().toISOString(), true).slice(0, 16)}`;
+  });
   byId("help").addEventListener("click", keys.showHelp);
   byId("stale").addEventListener("click", () => draw(route.place()));
   listenToKeys();

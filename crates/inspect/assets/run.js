@@ -173,8 +173,10 @@ function settings(again) {
       },
     })
   );
-  return box(
-    el("strong", {}, "This page"),
+  return el(
+    "section.box.settings",
+    {},
+    el("header", {}, el("strong", {}, "This page")),
     el("p.pad", {}, el("label", {}, "Theme ", theme)),
     el("p.pad", {}, el("label", {}, utc, " Times in UTC")),
   );
