@@ -140,6 +140,12 @@ export const tests = {
     assert.ok((await lines()) < all, "nothing was folded");
     await press(page, "ArrowRight");
     assert.equal(await lines(), all);
+    await press(page, "f");
+    await page.keyboard.type("BLOCK");
+    await press(page, "Enter");
+    assert.equal(await text(page, ".finder output"), "1 of 1 line");
+    assert.equal(await text(page, "#panel .caret .text"), '"action": "block",');
+    await press(page, "Escape");
     await press(page, "v");
     assert.equal(await text(page, ".segments [aria-pressed=true]"), "Raw");
     await press(page, "v");

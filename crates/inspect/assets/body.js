@@ -8,6 +8,8 @@ import { Window } from "./window.js";
 /** Up to this many lines, a body flows and wraps; a longer one is a window on lines that do not wrap. */
 const FLOWS = 250;
 const LINES_AT_ONCE = 400;
+/** Up to this many lines, a text is sought here. */
+const SOUGHT = 4_000;
 const RAW_AT_ONCE = 65_536;
 const HEX_AT_ONCE = 4_096;
 const HEX_ROW = 16;
@@ -53,6 +55,7 @@ export class BodyView {
     /** @type {number | null} */
     this.finding = null;
     this.place = el("div.body-place");
+    this.finder = el("form.finder", { role: "search", "aria-label": "Find in the body", hidden: true });
     this.segments = el("div.segments", { role: "group", "aria-label": "View of the body" });
     this.element = this.#frame();
   }
@@ -68,6 +71,7 @@ export class BodyView {
     const frame = box(
       [el("strong", {}, "Body"), el("span.dim.recorded", { title: said }, said), el("span.grow"), this.segments],
       note ? el("p.pad.note", {}, ...prose(note)) : null,
+      this.finder,
       this.place,
     );
     frame.classList.add("body-head");
@@ -119,6 +123,45 @@ export class BodyView {
   copyPointer() {
     if (this.#lines) this.#lines.copyPointer();
     else say("Pointers belong to the lines of a body");
+  }
+
+  /** Opens the field that finds a text in the lines. */
+  find() {
+    if (!this.#lines || this.#lines.count > SOUGHT) {
+      say(this.#lines ? "This body is too long to be searched here: filter with body:" : "Only lines are searched");
+      return;
+    }
+    const field = /** @type {HTMLInputElement} */ (el("input", { type: "search", "aria-label": "Text to find" }));
+    const found = el("output");
+    let last = "";
+    /** @type {number[]} */
+    let places = [];
+    let at = -1;
+    /** @param {number} by */
+    const step = async (by) => {
+      if (field.value !== last) [last, places, at] = [field.value, (await this.#lines?.find(field.value)) ?? [], by > 0 ? -1 : 0];
+      at = places.length === 0 ? -1 : (at + by + places.length) % places.length;
+      found.textContent = places.length === 0 ? "not found" : `${at + 1} of ${counted(places.length, "line")}`;
+      const place = places[at];
+      if (place !== undefined) this.#lines?.move(place, "center");
+    };
+    fill(this.finder, field, button("Previous", () => void step(-1)), el("button", { type: "submit" }, "Next"), found);
+    this.finder.onsubmit = (event) => {
+      event.preventDefault();
+      void step(1);
+    };
+    this.finder.onkeydown = (event) => {
+      if (event.key === "Enter" && event.shiftKey) {
+        event.preventDefault();
+        void step(-1);
+      } else if (event.key === "Escape") {
+        event.stopPropagation();
+        this.finder.hidden = true;
+        /** @type {HTMLElement | null} */ (this.place.querySelector(".code"))?.focus();
+      }
+    };
+    this.finder.hidden = false;
+    field.focus();
   }
 
   /** @param {string} view @param {Record<string, number | null>} query @returns {Promise<any>} */
@@ -374,15 +417,15 @@ class Lines {
     if (!line?.dataset.line) return;
     const index = Number(line.dataset.line);
     if (event.target.closest(".no")) this.#fold(index, !this.#folded.has(index));
-    else this.#move(index);
+    else this.move(index);
   }
 
   /** @param {KeyboardEvent} event */
   #key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target !== this.element) return;
     const at = this.#caret < 0 ? -1 : this.#positionOf(this.#caret);
-    if (event.key === "ArrowDown") this.#move(this.#lineAt(Math.min(this.#shown() - 1, at + 1)));
-    else if (event.key === "ArrowUp") this.#move(this.#lineAt(Math.max(0, at - 1)));
+    if (event.key === "ArrowDown") this.move(this.#lineAt(Math.min(this.#shown() - 1, at + 1)));
+    else if (event.key === "ArrowUp") this.move(this.#lineAt(Math.max(0, at - 1)));
     else if (event.key === "ArrowRight" && this.#folded.has(this.#caret)) this.#fold(this.#caret, false);
     else if (event.key === "ArrowLeft" && this.#canFold(this.#caret)) this.#fold(this.#caret, true);
     else return;
@@ -407,16 +450,32 @@ class Lines {
     } else {
       this.#flow();
     }
-    this.#move(index);
+    this.move(index);
   }
 
-  /** Moves the caret. @param {number} index */
-  #move(index) {
+  /** The lines that hold a text, whatever its case. @param {string} text */
+  async find(text) {
+    if (text === "") return [];
+    const sought = text.toLowerCase();
+    for (let page = 0; page * LINES_AT_ONCE < this.count; page += 1) {
+      const start = page * LINES_AT_ONCE;
+      if (this.#lines.has(start)) continue;
+      const { lines } = await this.more(start, LINES_AT_ONCE);
+      this.#asked.add(page);
+      lines.forEach((line, i) => this.#lines.set(start + i, line));
+    }
+    const holds = [...this.#lines].filter(([, { tokens }]) => tokens.map(([, part]) => part).join("").toLowerCase().includes(sought));
+    return holds.map(([index]) => index).sort((a, b) => a - b);
+  }
+
+  /** Moves the caret. @param {number} index @param {"nearest" | "center"} [where] */
+  move(index, where = "nearest") {
+    for (const [from, to] of this.#folded) if (index > from && index <= to) this.#fold(from, false);
     this.#caret = index;
     for (const line of this.element.querySelectorAll(".line")) {
       line.classList.toggle("caret", /** @type {HTMLElement} */ (line).dataset.line === String(index));
     }
-    this.#show(index, "nearest");
+    this.#show(index, where);
     this.#tell();
   }
 

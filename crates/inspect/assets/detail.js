@@ -448,6 +448,10 @@ export class Detail {
     say(`Body as ${view}`);
   }
 
+  find() {
+    if (this.#body) this.#body.find();
+  }
+
   copyPointer() {
     if (this.#body) this.#body.copyPointer();
   }

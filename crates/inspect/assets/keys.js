@@ -16,6 +16,7 @@ const HELP = [
   ["\\", "filter off and on"],
   ["r q t w", "response, request, token, raw"],
   ["v", "next view of the body"],
+  ["f", "find in the body; Enter, Shift-Enter"],
   ["p", "copy the pointer of the chosen line"],
   ["c s y", "copy as curl, save HAR, copy a reference"],
   ["o", "all exchanges of the same operation"],

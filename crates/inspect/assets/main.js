@@ -515,6 +515,7 @@ function listenToKeys() {
     t: onOpen(() => detail.choose("token")),
     w: onOpen(() => detail.choose("raw")),
     v: onOpen(() => detail.nextView()),
+    f: onOpen(() => detail.find()),
     p: onOpen(() => detail.copyPointer()),
     c: onOpen(() => detail.curl()),
     s: onOpen(() => detail.har()),

@@ -82,11 +82,7 @@ export class Stream {
       let text = "";
       for (;;) {
         const { value, done } = await reader.read();
-        if (done) {
-          // The server ends each stream in time; one that ends at once does so for another reason.
-          if (this.#open === open && performance.now() - begun > SHORTEST_MS) this.start();
-          break;
-        }
+        if (done) break;
         text += value;
         let end = text.indexOf("\n\n");
         while (end >= 0) {
@@ -103,10 +99,11 @@ export class Stream {
         return;
       }
     }
-    if (this.#open === open) {
-      this.#open = null;
-      this.#retry();
-    }
+    if (this.#open !== open) return;
+    this.#open = null;
+    // The server ends each stream in time, and the next one tells whether it is still there.
+    if (performance.now() - begun > SHORTEST_MS) this.start();
+    else this.#retry();
   }
 
   #retry() {
