@@ -1,7 +1,7 @@
 // Who called what, with which scopes: the words and the numbers of `contrail audit`.
 
 import * as api from "./api.js";
-import { counted, el, fill, number, recorded } from "./dom.js";
+import { counted, el, fill, number, recorded, table, tableRow } from "./dom.js";
 import { link } from "./route.js";
 
 /** @type {Record<string, [string, string]>} */
@@ -30,24 +30,12 @@ export async function show(at, signal) {
 /** @param {Api.CallerTotals[]} callers @param {string[]} scopes */
 function matrix(callers, scopes) {
   return el(
-    "div.box.table.matrix",
-    { tabindex: 0, role: "region", "aria-label": "Callers and scopes" },
-    el(
-      "table",
-      {},
-      el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Caller"), scopes.map((scope) => el("th", { scope: "col" }, recorded(scope))))),
-      el(
-        "tbody",
-        {},
-        callers.map((caller) =>
-          el(
-            "tr",
-            {},
-            el("th", { scope: "row" }, recorded(caller.caller)),
-            scopes.map((scope) => cell(caller, scope)),
-          ),
-        ),
-      ),
+    "section.box.matrix",
+    {},
+    table(
+      "Callers and scopes",
+      ["Caller", ...scopes.map((scope) => recorded(scope))],
+      callers.map((caller) => tableRow([recorded(caller.caller)], ...scopes.map((scope) => cell(caller, scope)))),
     ),
     el(
       "p.pad.dim",
@@ -93,25 +81,10 @@ function callerBox(caller) {
     caller.needed.length > 0 ? scopesOf("The least set of scopes", caller.needed) : null,
     caller.unneeded.length > 0 ? scopesOf("Held and never needed", caller.unneeded) : null,
     caller.lacks.length > 0 ? scopesOf("Needed and lacking", caller.lacks) : null,
-    el(
-      "div.table",
-      { tabindex: 0, role: "region", "aria-label": `Calls of ${caller.caller}` },
-      el(
-        "table",
-        {},
-        el(
-          "thead",
-          {},
-          el(
-            "tr",
-            {},
-            ["Operation", "Calls", "Accepted", "Refused", "429", "Other", "Violating", "Too early"].map((name) =>
-              el("th", { scope: "col" }, name),
-            ),
-          ),
-        ),
-        el("tbody", {}, caller.calls.map((calls) => callsOf(caller, calls))),
-      ),
+    table(
+      `Calls of ${caller.caller}`,
+      ["Operation", "Calls", "Accepted", "Refused", "429", "Other", "Violating", "Too early"],
+      caller.calls.map((calls) => callsOf(caller, calls)),
     ),
   );
 }
@@ -125,11 +98,9 @@ function callsOf(caller, calls) {
   const name = calls.operation ?? "undocumented";
   const query = caller.query ? `${caller.query} op:${name}` : `op:${name}`;
   const { count, accepted, refused, limited, other, violating, early } = calls;
-  return el(
-    "tr",
-    {},
-    el("th", { scope: "row" }, el("a", { href: link("exchanges", "", { q: query, n: calls.firstNumber }) }, name)),
-    [count, accepted, refused, limited, other, violating, early].map((value) =>
+  return tableRow(
+    [el("a", { href: link("exchanges", "", { q: query, n: calls.firstNumber }) }, name)],
+    ...[count, accepted, refused, limited, other, violating, early].map((value) =>
       el(value === 0 ? "td.n.dim" : "td.n", {}, number(value)),
     ),
   );

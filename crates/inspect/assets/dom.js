@@ -93,6 +93,22 @@ export const box = (head, ...children) => el("div.box", {}, el("header", {}, hea
 export const code = (name, ...children) =>
   el("div.code", { tabindex: 0, role: "region", "aria-label": name }, ...children);
 
+/** A table that scrolls by itself. @param {string} name @param {Child[]} heads @param {HTMLElement[]} rows */
+export const table = (name, heads, rows) =>
+  el(
+    "div.table",
+    { tabindex: 0, role: "region", "aria-label": name },
+    el(
+      "table",
+      {},
+      el("thead", {}, el("tr", {}, heads.map((head) => el("th", { scope: "col" }, head)))),
+      el("tbody", {}, rows),
+    ),
+  );
+
+/** A row of a table. @param {Child[]} head @param {...HTMLElement} cells */
+export const tableRow = (head, ...cells) => el("tr", {}, el("th", { scope: "row" }, head), cells);
+
 /** @typedef {{ sign: string, tone: string, word: string }} Sign */
 
 const UNJUDGED = { sign: "·", tone: "dim", word: "unjudged" };

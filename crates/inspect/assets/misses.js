@@ -2,7 +2,7 @@
 
 import * as api from "./api.js";
 import { copyButton } from "./copy.js";
-import { badge, box, counted, el, fill, prose, recorded } from "./dom.js";
+import { badge, box, counted, el, fill, prose, recorded, table, tableRow } from "./dom.js";
 import { link } from "./route.js";
 
 /** @param {HTMLElement} at @param {AbortSignal} signal */
@@ -89,34 +89,15 @@ function nearestOf(nearest) {
       ` ${nearest.status} `,
       el("span.dim", {}, `(${counted(nearest.differences.length, "difference")})`),
     ),
-    el(
-      "div.table",
-      { tabindex: 0, role: "region", "aria-label": `Differences from ${nearest.entry}` },
-      el(
-        "table",
-        {},
-        el(
-          "thead",
-          {},
-          el(
-            "tr",
-            {},
-            ["Place", "Your request", "Recording", "Then it would match"].map((name) => el("th", { scope: "col" }, name)),
-          ),
-        ),
-        el(
-          "tbody",
-          {},
-          nearest.differences.map((one) =>
-            el(
-              "tr",
-              {},
-              el("th", { scope: "row" }, recorded(one.place)),
-              el("td", {}, one.yours === null ? el("i.dim", {}, "absent") : recorded(one.yours)),
-              el("td", {}, one.fixture === null ? el("i.dim", {}, "absent") : recorded(one.fixture)),
-              el("td.option", {}, option(one.option)),
-            ),
-          ),
+    table(
+      `Differences from ${nearest.entry}`,
+      ["Place", "Your request", "Recording", "Then it would match"],
+      nearest.differences.map((one) =>
+        tableRow(
+          [recorded(one.place)],
+          el("td", {}, one.yours === null ? el("i.dim", {}, "absent") : recorded(one.yours)),
+          el("td", {}, one.fixture === null ? el("i.dim", {}, "absent") : recorded(one.fixture)),
+          el("td.option", {}, option(one.option)),
         ),
       ),
     ),

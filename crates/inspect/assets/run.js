@@ -2,7 +2,7 @@
 
 import * as api from "./api.js";
 import { copyButton } from "./copy.js";
-import { badge, box, counted, el, fill, instant, number, prose, recorded, remember, remembered } from "./dom.js";
+import { badge, box, counted, el, fill, instant, number, prose, recorded, remember, remembered, table, tableRow } from "./dom.js";
 
 /** @param {HTMLElement} at @param {AbortSignal} signal @param {() => void} again */
 export async function show(at, signal, again) {
@@ -119,27 +119,10 @@ function options(list) {
     "section.box",
     {},
     el("header", {}, el("strong", {}, "Options in force")),
-    el(
-      "div.table",
-      { tabindex: 0, role: "region", "aria-label": "Options in force" },
-      el(
-        "table",
-        {},
-        el("thead", {}, el("tr", {}, ["Option", "Value", "From"].map((name) => el("th", { scope: "col" }, name)))),
-        el(
-          "tbody",
-          {},
-          list.map((one) =>
-            el(
-              "tr",
-              {},
-              el("th", { scope: "row" }, recorded(one.name)),
-              el("td", {}, recorded(one.value)),
-              el("td.dim", {}, one.source),
-            ),
-          ),
-        ),
-      ),
+    table(
+      "Options in force",
+      ["Option", "Value", "From"],
+      list.map((one) => tableRow([recorded(one.name)], el("td", {}, recorded(one.value)), el("td.dim", {}, one.source))),
     ),
   );
 }
