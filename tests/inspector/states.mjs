@@ -1,10 +1,7 @@
 // Every view and state of the page, each as a function that opens it.
 
-import { execFileSync } from "node:child_process";
 import { Server, go, press, settled } from "./bench.mjs";
 import * as recordings from "./recordings.mjs";
-
-export const LIVE = execFileSync(process.env.CONTRAIL, ["watch", "--help"], { encoding: "utf8" }).includes("--inspect");
 
 /** Servers that several states share; they end with the process. */
 const shared = new Map();
@@ -39,16 +36,17 @@ const live = () =>
   );
 
 /** A replay with missed requests. */
-const replay = (bench) =>
-  share("replay", async () => {
-    const har = bench.file("ordinary.har", recordings.ordinary());
-    const server = await Server.start(["replay", har, "--inspect", "127.0.0.1:0", "--listen", "127.0.0.1:0"]);
-    const [, origin] = /(http:\/\/[\d.:]+)/.exec((await server.api("run")).listeners.join(" ")) ?? [];
-    for (const path of ["/api/v2/rate-limit-policies/rlp_Other0000000000000000", "/api/v2/nowhere?x=2"]) {
-      await fetch(`${origin}${path}`);
-    }
-    return server;
-  });
+async function startReplay(bench, ...more) {
+  const har = bench.file("ordinary.har", recordings.ordinary());
+  const server = await Server.start(["replay", har, "--inspect", "127.0.0.1:0", "--listen", "127.0.0.1:0", ...more]);
+  const [, origin] = /(http:\/\/[\d.:]+)/.exec((await server.api("run")).listeners.join(" ")) ?? [];
+  for (const path of ["/api/v2/rate-limit-policies/rlp_Other0000000000000000", "/api/v2/nowhere?x=2"]) {
+    await fetch(`${origin}${path}`);
+  }
+  return server;
+}
+
+const replay = (bench) => share("replay", () => startReplay(bench));
 
 /** A state that the address holds: one page of each server goes through all of them.
  * @param {(bench: import("./bench.mjs").Bench) => Promise<Server>} of */
@@ -96,14 +94,19 @@ export const STATES = {
   callers: at(files, "#/callers"),
   run: at(files, "#/run"),
   "empty file": at(nothing),
-  ...(LIVE
-    ? {
-        "empty run": at(live),
-        misses: at(replay, "#/misses"),
-        miss: at(replay, "#/exchanges?n=0"),
-        paused: after(live, "", "a"),
-      }
-    : { misses: at(files, "#/misses") }),
+  "empty run": at(live),
+  misses: at(replay, "#/misses"),
+  miss: at(replay, "#/exchanges?n=0"),
+  paused: after(live, "", "a"),
+  async ended(bench, how) {
+    const server = await startReplay(bench, "--inspect-linger", "always");
+    bench.servers.push(server);
+    const page = await bench.page(server, { ...how, hash: "#/exchanges?n=0" });
+    server.child.kill("SIGINT");
+    await page.waitForFunction(() => document.querySelector("#bands")?.textContent?.includes("The run ended"));
+    await settled(page);
+    return page;
+  },
   keys: after(files, "", "?"),
   async completion(bench, how) {
     const page = await bench.page(await files(bench), how);

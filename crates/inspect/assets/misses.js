@@ -67,15 +67,15 @@ function missOf(miss) {
       miss.operation ? el("a", { href: link("exchanges", "", { q: `verdict:miss op:${miss.operation}` }) }, miss.operation) : null,
     ),
     el("p.pad", {}, el("strong", {}, miss.reason), miss.detail ? ": " : null, ...prose(miss.detail)),
-    miss.nearest.map((nearest) => nearestOf(nearest)),
+    miss.nearest.map((nearest) => nearestOf(nearest, miss.request)),
     miss.option
       ? el("div.pad.option", {}, el("span", {}, "It would match with "), option(miss.option))
       : null,
   );
 }
 
-/** @param {Api.Nearest} nearest */
-function nearestOf(nearest) {
+/** @param {Api.Nearest} nearest @param {string} request */
+function nearestOf(nearest, request) {
   return el(
     "div.nearest",
     {},
@@ -90,7 +90,7 @@ function nearestOf(nearest) {
       el("span.dim", {}, `(${counted(nearest.differences.length, "difference")})`),
     ),
     table(
-      `Differences from ${nearest.entry}`,
+      `Differences of ${request} from ${nearest.entry}`,
       ["Place", "Your request", "Recording", "Then it would match"],
       nearest.differences.map((one) =>
         tableRow(
