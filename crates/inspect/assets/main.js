@@ -117,8 +117,8 @@ function band(name, tone, content) {
 /** @param {Api.End} end */
 function endOf(end) {
   return [
-    el("strong", {}, `The run ended: exit status ${end.status}`),
-    end.sentences.length > 0 ? `, ${end.sentences.join("; ")}. ` : ". ",
+    el("strong", {}, `The run ended: exit status ${end.status}.`),
+    end.sentences.length > 0 ? el("span", {}, ...prose(`${end.sentences.join("; ")}.`)) : null,
     end.next ? [recorded(end.next), " ", copyButton(end.next, "the command")] : null,
   ].flat();
 }
