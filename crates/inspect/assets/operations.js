@@ -102,7 +102,7 @@ function operation(one, parts, most) {
             ]),
           )
         : null,
-      el("ul.parts", {}, parts.map(({ kind, part }) => touched(part, `${kind} `, one.name.length + 2))),
+      el("ul.touched", {}, parts.map(({ kind, part }) => touched(part, `${kind} `, one.name.length + 2))),
     ),
   );
 }
@@ -144,7 +144,7 @@ function schemas(map) {
         el("strong", {}, `${there}/${parts.length}`),
         there < parts.length ? null : badge("conforms", "all touched"),
       ),
-      el("ul.parts.pad", {}, parts.map((part) => touched(part, "", 0))),
+      el("ul.touched.pad", {}, parts.map((part) => touched(part, "", 0))),
     );
   });
 }
