@@ -18,6 +18,7 @@ macro_rules! assets {
 assets! {
     "api.js"
     "body.js"
+    "callers.js"
     "copy.js"
     "detail.js"
     "dom.js"
@@ -29,6 +30,7 @@ assets! {
     "list.js"
     "main.js"
     "misses.js"
+    "operations.js"
     "route.js"
     "run.js"
     "stream.js"
