@@ -27,10 +27,10 @@ const HEADERS: [(&str, &str); 10] = [
     ("cross-origin-embedder-policy", "require-corp"),
     (
         "permissions-policy",
-        "accelerometer=(), ambient-light-sensor=(), autoplay=(), bluetooth=(), camera=(), display-capture=(), \
+        "accelerometer=(), autoplay=(), camera=(), display-capture=(), \
          encrypted-media=(), fullscreen=(), geolocation=(), gyroscope=(), hid=(), idle-detection=(), magnetometer=(), \
          microphone=(), midi=(), payment=(), picture-in-picture=(), publickey-credentials-get=(), screen-wake-lock=(), \
-         serial=(), usb=(), web-share=(), xr-spatial-tracking=(), clipboard-read=(), clipboard-write=(self)",
+         serial=(), usb=(), xr-spatial-tracking=(), clipboard-read=(), clipboard-write=(self)",
     ),
     ("cache-control", "no-store"),
     ("x-dns-prefetch-control", "off"),
