@@ -30,7 +30,8 @@ const MAX_CONNECTIONS: usize = 64;
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum bytes of a request's head.
 const MAX_HEAD: usize = 16 << 10;
-/// How long a connection may last, so that no client that stops reading keeps the place of another.
+/// How long a connection takes requests, and how long its last answer may then take, so that no client that stops
+/// reading keeps the place of another. A browser asks for the page's notices on a connection that is in use already.
 pub const MAX_LIFE: Duration = Duration::from_mins(1);
 /// How long to wait after an accept failed (out of file descriptors, for example).
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
@@ -147,7 +148,7 @@ where
         ended = served.as_mut() => ended,
         () = tokio::time::sleep(MAX_LIFE) => {
             served.as_mut().graceful_shutdown();
-            tokio::time::timeout(HEADER_TIMEOUT, served).await.unwrap_or(Ok(()))
+            tokio::time::timeout(MAX_LIFE, served).await.unwrap_or(Ok(()))
         }
     };
     if let Err(error) = ended {
