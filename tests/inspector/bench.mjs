@@ -260,14 +260,13 @@ export async function go(page, hash) {
   await settled(page);
 }
 
-/** What axe finds wrong, as sentences. */
-export async function axe(page) {
+/** What axe finds wrong, as sentences. @param {string[]} [rules] only these */
+export async function axe(page, rules) {
   if (!(await page.evaluate(() => "axe" in globalThis))) await page.evaluate(AXE);
-  const found = await page.evaluate(async () => {
-    const result = await globalThis.axe.run(document, { resultTypes: ["violations"] });
+  return page.evaluate(async (only) => {
+    const result = await globalThis.axe.run(document, { resultTypes: ["violations"], ...(only ? { runOnly: only } : {}) });
     return result.violations.map((one) => `${one.id}: ${one.nodes.map((node) => node.target.join(" ")).slice(0, 3)}`);
-  });
-  return found;
+  }, rules);
 }
 
 /** Whether the text of one of these elements is on the screen, uncovered, without scrolling. */

@@ -201,11 +201,20 @@ export const tests = {
     await bench.clean(page);
   },
 
-  "curl is copied": async (bench) => {
+  "curl is copied, and a HAR that contrail reads is saved": async (bench) => {
     const [page] = await open(bench, { hash: "#/exchanges?n=8" });
     const copied = await copies(page);
     await press(page, "c");
     assert.match(await copied(), /curl/);
+    if (await page.locator("dialog").isVisible()) await press(page, "Escape");
+    const saving = page.waitForEvent("download");
+    await press(page, "s");
+    const saved = await saving;
+    assert.equal(saved.suggestedFilename(), "contrail-8.har");
+    const har = bench.file("saved.har");
+    await saved.saveAs(har);
+    const run = await (await bench.inspect(har)).api("exchanges");
+    assert.deepEqual(run.rows.map(({ method, operation }) => [method, operation]), [["POST", "testAction"]]);
     await bench.clean(page);
   },
 

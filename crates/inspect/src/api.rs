@@ -18,6 +18,7 @@ use super::{
     assets, curl, exchange,
     filter::FilterError,
     guard::{Admitted, Guard, Refusal, harden},
+    har,
     inspector::Inspector,
     kept::Gone,
     lines::{Lines, Marked},
@@ -181,6 +182,10 @@ impl Host {
             ["exchanges", n, "curl"] => {
                 let judged = number(n).and_then(|n| inspector.whole(n).ok());
                 judged.map(|(judged, _)| curl::value(&judged.exchange))
+            }
+            ["exchanges", n, "har"] => {
+                let judged = number(n).and_then(|n| inspector.whole(n).ok());
+                judged.and_then(|(judged, beside)| har::value(&judged, beside.upstream))
             }
             ["exchanges", n, side, view] => {
                 number(n).zip(Side::from_name(side)).and_then(|(n, side)| self.body(n, side, view, query))

@@ -16,6 +16,7 @@ mod curl;
 mod exchange;
 mod filter;
 mod guard;
+mod har;
 mod inspector;
 mod kept;
 mod lines;
