@@ -77,9 +77,14 @@ fn names_upstream(exchange: &Exchange) -> bool {
     let Some(response) = &exchange.response else { return false };
     let authority = exchange.request.target.authority.as_bytes();
     let is_host = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b':');
+    let is_link = |rest: &[u8]| rest.starts_with(authority) && !rest.get(authority.len()).is_some_and(is_host);
     let names = |text: &[u8]| {
-        let mut slashes = memchr::memchr_iter(b'/', text).map(|slash| &text[slash + 1..]);
-        slashes.any(|rest| rest.starts_with(authority) && !rest.get(authority.len()).is_some_and(is_host))
+        // To begin a search for all of it takes as long as to look at so many bytes slash by slash.
+        if text.len() < 4096 {
+            memchr::memchr_iter(b'/', text).any(|slash| is_link(&text[slash + 1..]))
+        } else {
+            memchr::memmem::find_iter(text, authority).any(|at| text[..at].ends_with(b"/") && is_link(&text[at..]))
+        }
     };
     let links = [header::LOCATION, header::LINK, header::CONTENT_LOCATION];
     links.iter().flat_map(|name| response.headers.get_all(name.as_str())).any(|value| names(value.as_ref()))
