@@ -148,16 +148,6 @@ impl Plan {
         !self.pointers.is_empty()
     }
 
-    /// The last names of the pointers, for text in which no pointer leads anywhere; `None` where one of them has no
-    /// name of its own there (`*`, an index).
-    pub(super) fn last_names(&self) -> Option<Vec<&str>> {
-        fn last(pointer: &[String]) -> Option<&str> {
-            let name = pointer.last()?;
-            (name != "*" && !name.bytes().all(|byte| byte.is_ascii_digit())).then_some(name)
-        }
-        self.pointers.iter().map(|pointer| last(pointer)).collect()
-    }
-
     /// The names and indices of each pointer; `*` stands for any.
     pub(super) fn pointers(&self) -> &[Vec<String>] {
         &self.pointers

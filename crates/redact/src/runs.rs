@@ -82,13 +82,32 @@ fn is_visible(byte: u8) -> bool {
 /// The next run from `at` on that may be base64 or hex of a text: all the letters that stand together.
 fn next(text: &[u8], mut at: usize) -> Option<Range<usize>> {
     loop {
-        at += text.get(at..)?.iter().position(|byte| is_letter(*byte))?;
-        let run = letters(text, at);
+        let run = long_run(text, at, text.len())?;
         if may_hold(&text[run.clone()]) {
             return Some(run);
         }
         at = run.end;
     }
+}
+
+/// The next run from `at` on that is long enough to be looked at, if it begins before `until`; no letter is before `at`.
+fn long_run(text: &[u8], mut at: usize, until: usize) -> Option<Range<usize>> {
+    while at < until {
+        // Every such run has a letter here, or begins behind it.
+        let inside = at + MIN_RUN - 1;
+        if is_letter(*text.get(inside)?) {
+            let before = text[at..inside].iter().rev().take_while(|byte| is_letter(**byte)).count();
+            looked(before);
+            let run = inside - before..letters(text, inside).end;
+            if run.len() >= MIN_RUN {
+                return Some(run).filter(|run| run.start < until);
+            }
+            at = run.end;
+        } else {
+            at = inside + 1;
+        }
+    }
+    None
 }
 
 /// Whether a text may hold another one in base64 or hex.
@@ -114,9 +133,8 @@ pub(crate) fn around<B>(
     let near = near.start.max(seen)..near.end.min(text.len());
     let before = text.get(seen..near.start).unwrap_or_default();
     let mut at = near.start - before.iter().rev().take_while(|byte| is_letter(**byte)).count();
-    while at < near.end {
-        let run = letters(text, at);
-        at = run.end + 1;
+    while let Some(run) = long_run(text, at, near.end) {
+        at = run.end;
         if may_hold(&text[run.clone()]) {
             found(run)?;
         }
@@ -127,11 +145,10 @@ pub(crate) fn around<B>(
 /// Whether all the letters that stand together may be base64 or hex of a text.
 fn may_hold(run: &[u8]) -> bool {
     let mut state = 0;
-    run.len() >= MIN_RUN
-        && run.iter().any(|letter| {
-            state = (state << 1 | FIRST) & POSITIONS[usize::from(*letter)];
-            state & LAST != 0
-        })
+    run.iter().any(|letter| {
+        state = (state << 1 | FIRST) & POSITIONS[usize::from(*letter)];
+        state & LAST != 0
+    })
 }
 
 /// The letters of a run, over the line breaks of lines that are as long as the first; and where they end.

@@ -164,7 +164,12 @@ mod tests {
         let cleaned = redactor.body_file("application/json", &Bytes::from_static(b"{ \"token\":\"abc\" }"));
         assert_eq!(&**cleaned.content, b"{ \"token\":\"!token-1!\" }");
         assert_eq!(redactor.body_file("application/json", &Bytes::from_static(b"{\"token\":\0")).withheld, 1);
-        let malformed = redactor.body_file("application/json", &Bytes::from_static(b"{\"token\":\"abc\","));
-        assert_eq!((&**malformed.content, malformed.withheld), (&b"{\"token\":\"!token-1!\","[..], 0));
+        assert_eq!(redactor.body_file("application/json", &Bytes::from_static(b"{\"token\":\"abc\",")).withheld, 1);
+        let malformed =
+            redactor.body_file("application/json", &Bytes::from_static(b"{\"token\":\"abc\",\"token\":\"a\"}"));
+        assert_eq!(
+            (&**malformed.content, malformed.withheld),
+            (&b"{\"token\":\"!token-1!\",\"token\":\"!token-2!\"}"[..], 0)
+        );
     }
 }

@@ -103,7 +103,7 @@ impl Redaction<'_> {
         let mut marks = reading.body;
         self.redactor.mark_known_body(index, parsed, &body.content, &mut marks);
         self.remember(&marks, &body.content, response);
-        self.remember_pieces(parsed, &marks, &body.content);
+        self.cut[usize::from(response)] |= parsed.is_cut_form() && !marks.is_empty();
         let mut places: Vec<Arc<str>> = marks.iter().filter_map(|mark| mark.place.clone()).collect();
         // The marks of one value stand together.
         places.dedup_by(|place, last| Arc::ptr_eq(place, last));

@@ -18,7 +18,8 @@ pub(crate) struct Redaction<'r> {
     pub(super) operation: Option<&'r str>,
     pub(crate) touched: Touched,
     pub(super) form_values: Vec<FormValue>,
-    pub(super) pieces: Vec<Piece>,
+    /// Whether the request's body, and the response's, has secrets of which what the check took for a field is a piece.
+    pub(super) cut: [bool; 2],
     /// Header fields, one per line, searched together.
     pub(super) heads: Vec<u8>,
 }
@@ -31,15 +32,6 @@ pub(super) struct FormValue {
     pub(super) label: String,
 }
 
-/// A field of a form that is something else: the check's text about it is a piece of a text that was redacted as
-/// another.
-pub(super) struct Piece {
-    pub(super) place: String,
-    pub(super) value: String,
-    /// The same of what is left.
-    pub(super) redacted: (String, String),
-}
-
 impl<'r> Redaction<'r> {
     pub(crate) fn new(redactor: &'r Redactor, operation: Option<&'r str>) -> Self {
         let began = redactor.memory().begin();
@@ -49,7 +41,7 @@ impl<'r> Redaction<'r> {
             operation,
             touched: Touched::default(),
             form_values: Vec::new(),
-            pieces: Vec::new(),
+            cut: [false; 2],
             heads: Vec::new(),
         }
     }

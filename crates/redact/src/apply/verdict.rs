@@ -1,15 +1,15 @@
 //! Secrets in what the check states about an exchange: places, values that it saw, and texts of contrail's own.
 
-use std::{collections::HashMap, ops::Range};
+use std::collections::HashMap;
 
 use contrail_exchange::{
     finding::{Rule, Verdict},
-    json, media,
+    json,
 };
 
-use super::redaction::{FormValue, Piece, Redaction, lossy};
+use super::redaction::{FormValue, Redaction, lossy};
 use crate::{
-    find::{detect::MAX_CODINGS, fields, grammar::Parsed, steps::looked},
+    find::{detect::MAX_CODINGS, steps::looked},
     kind::{self, MatchScope},
     known::{index::Index, search},
     label,
@@ -94,12 +94,13 @@ impl Redaction<'_> {
         }
         for finding in &mut verdict.findings {
             let mut changed = false;
-            if let Some(piece) = self.pieces.iter().find(|piece| piece.place == finding.at) {
-                if let Some(seen) = finding.seen.as_mut().filter(|_| !piece.value.is_empty()) {
-                    *seen = seen.replace(&piece.value, &piece.redacted.1);
-                }
-                finding.at.clone_from(&piece.redacted.0);
-                changed = true;
+            let is_cut = match finding.rule {
+                Rule::RequestBody | Rule::RequestBodyUndocumented => self.cut[0],
+                Rule::ResponseBody | Rule::ResponseBodyUndocumented => self.cut[1],
+                _ => false,
+            };
+            if is_cut {
+                (finding.at, finding.seen, changed) = (String::new(), None, true);
             }
             for held in at_place.get(&*finding.at).into_iter().flatten().filter(|held| held.is_of_side(finding.rule)) {
                 looked(held.value.len());
@@ -137,31 +138,6 @@ impl Redaction<'_> {
             let secret = self.redactor.memory().secret(mark.secret);
             let label = secret.label(mark.number, self.bounds(mark, Some(response)));
             self.form_values.push(FormValue { response, place: place.clone(), value: lossy(value), label });
-        }
-    }
-
-    /// What becomes of the fields of a form that is something else, for the findings about them.
-    pub(super) fn remember_pieces(&mut self, parsed: &Parsed, marks: &[Mark], text: &[u8]) {
-        /// Such a body has hardly any fields; a finding about a further one loses the value that it saw.
-        const MAX_PIECES: usize = 1000;
-        let Some(fields) = parsed.cut_form() else { return };
-        for field in fields.iter().take(MAX_PIECES) {
-            let left = |range: &Range<usize>| {
-                let inside = marks.iter().filter(|mark| mark.range.start < range.end && range.start < mark.range.end);
-                let inside = inside.map(|mark| {
-                    let (start, end) = (mark.range.start.max(range.start), mark.range.end.min(range.end));
-                    Mark::part(start - range.start..end - range.start, mark.secret)
-                });
-                let raw = &text[range.clone()];
-                let new = self.replaced(raw, inside.collect(), None);
-                lossy(&media::decoded(new.as_deref().unwrap_or(raw)))
-            };
-            let redacted = (fields::field_place(&left(&field.name.range)), left(&field.value.range));
-            let value = lossy(field.value.decoded(text));
-            let place = fields::field_place(&fields::name_of(field, text));
-            if redacted.0 != place || redacted.1 != value {
-                self.pieces.push(Piece { place, value, redacted });
-            }
         }
     }
 }

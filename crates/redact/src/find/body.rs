@@ -24,8 +24,7 @@ impl Redactor {
         let places = Places::of_body(done);
         let is_bytes = parsed.grammar.is_bytes();
         // Where only the look of the bytes says that a value is one, a value that holds a label was read before.
-        let by_form = parsed.cut_form().is_some();
-        let is_new = |field: &&Field| !(is_bytes || by_form) || !label::holds(field.value.raw(content));
+        let is_new = |field: &&Field| !(is_bytes || parsed.is_cut_form()) || !label::holds(field.value.raw(content));
         for grammar in parsed.grammars() {
             let before = out.len();
             hides |= !matches!(grammar, Grammar::Json(_));
@@ -35,15 +34,9 @@ impl Redactor {
                 Grammar::Multipart(parts) => parts.iter().for_each(|part| self.detect_part(content, part, out)),
                 Grammar::Bytes => self.detect_text(content, MAX_CODINGS, out),
                 Grammar::Mended(document) => self.detect_mended(document, content, out),
-                Grammar::Nearly => {
-                    self.detect_text(content, MAX_CODINGS, out);
-                    self.detect_malformed(content, 2, out);
-                }
             }
-            if is_bytes || grammar.is_bytes() {
+            if is_bytes || grammar.is_bytes() || parsed.is_cut_form() {
                 mark::put(&mut out[before..], Some(""));
-            } else if by_form && matches!(grammar, Grammar::Form(_)) {
-                mark::put(&mut out[before..], None);
             }
         }
         hides

@@ -6,7 +6,7 @@ use std::{borrow::Cow, cell::LazyCell, ops::Range, sync::Arc};
 use contrail_exchange::json::{Document, Kind as JsonKind, Node, Suspects};
 
 use super::{
-    header_names, hints, jwt, named,
+    header_names, hints, named,
     names::{self, FieldContext, JWK_PRIVATE, LISTED_VALUES, OAUTH, is_listed_name, is_listed_value},
     prefilter::Hints,
     shapes,
@@ -53,9 +53,6 @@ impl Redactor {
             self.reserve_labels(text);
         }
         let depth = if text.len() > MAX_SEARCHED / 4 { depth.min(1) } else { depth };
-        if hints.run {
-            jwt::find(text, |range| self.shape(text, range, Kind::Token, out));
-        }
         if hints.shape {
             shapes::find(text, |range, kind| self.shape(text, range, kind, out));
         }

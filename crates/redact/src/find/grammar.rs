@@ -8,7 +8,7 @@ use http::header;
 
 use super::{
     fields::{Field, fields, is_sound},
-    malformed,
+    hints,
     multipart::{self, MAX_NESTED, Part},
 };
 use crate::Redactor;
@@ -31,14 +31,12 @@ pub(crate) enum Grammar {
     Bytes,
     /// JSON but for faults that leave no doubt about its structure.
     Mended(Document),
-    /// Text that is declared as JSON and is none, or as a form and has a colon in its first name.
-    Nearly,
 }
 
 impl Grammar {
     /// Whether nothing in it has a place of its own.
     pub(super) fn is_bytes(&self) -> bool {
-        matches!(self, Self::Bytes | Self::Mended(_) | Self::Nearly)
+        matches!(self, Self::Bytes | Self::Mended(_))
     }
 }
 
@@ -60,17 +58,13 @@ impl Parsed {
         self.malformed
     }
 
-    /// The fields of a form that looks like something else, so that an `&` or a `=` may cut a secret in two.
-    pub(crate) fn cut_form(&self) -> Option<&[Field]> {
-        match &self.grammar {
-            Grammar::Form(fields) if !self.beside.is_empty() => Some(fields),
-            _ => None,
-        }
+    /// Whether it is a form that looks like something else, so that an `&` or a `=` may cut a secret in two.
+    pub(crate) fn is_cut_form(&self) -> bool {
+        matches!(self.grammar, Grammar::Form(_)) && !self.beside.is_empty()
     }
 
-    /// The reading whose names are places of the body.
-    pub(crate) fn placed(&self) -> &Grammar {
-        self.cut_form().and(self.beside.first()).unwrap_or(&self.grammar)
+    pub(crate) fn grammar(&self) -> &Grammar {
+        &self.grammar
     }
 
     pub(crate) fn grammars(&self) -> impl Iterator<Item = &Grammar> {
@@ -108,8 +102,14 @@ fn parse(headers: &Headers, body: &Body) -> Result<Parsed, Unparsable> {
             }
             match Document::mended(content) {
                 Some(document) => Ok(Parsed { malformed: true, ..Grammar::Mended(document).into() }),
-                None if malformed::is_text(content) => {
-                    Ok(Parsed { grammar: Grammar::Nearly, malformed: true, ..parsed })
+                None if is_text(content) => {
+                    // Where a value of broken JSON ends is in doubt, unless each line of it is JSON.
+                    let begins = matches!(content.trim_ascii_start().first(), Some(b'{' | b'[' | b'"'));
+                    let mut lines = content.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
+                    let mut is_lines = || lines.all(|line| Document::parse(line.to_vec()).is_ok());
+                    let doubt = begins && hints::hints(content).is_some() && !is_lines();
+                    let parsed = Parsed { malformed: true, ..parsed };
+                    if doubt { Err(Unparsable(parsed)) } else { Ok(parsed) }
                 }
                 None => Err(Unparsable(parsed)),
             }
@@ -151,11 +151,16 @@ fn is_wide(declared: &[u8], content: &[u8]) -> bool {
 pub(super) fn declared_as(declared: &[u8], content: &[u8], nested: usize) -> Result<Parsed, Unparsable> {
     let essence = media::essence(declared);
     if essence == media::FORM {
-        let fields = fields(content);
+        let (fields, beside) = (fields(content), beside_form(content, nested));
+        // Lines of names and values instead: where a value ends is in doubt.
+        let first = content.split(|byte| matches!(byte, b'=' | b'&')).next().unwrap_or_default();
+        if beside.is_empty() && memchr::memmem::find(first, b": ").is_some() && hints::hints(content).is_some() {
+            return Err(Unparsable(Grammar::Bytes.into()));
+        }
         let sound = fields.iter().all(|field| is_sound(field, content));
-        let parsed = Parsed { grammar: Grammar::Form(fields), beside: beside_form(content, nested), malformed: false };
+        let parsed = Parsed { grammar: Grammar::Form(fields), beside, malformed: false };
         // What is something else need not be a sound form.
-        if sound || parsed.cut_form().is_some() { Ok(parsed) } else { Err(Unparsable(parsed)) }
+        if sound || parsed.is_cut_form() { Ok(parsed) } else { Err(Unparsable(parsed)) }
     } else if essence.starts_with("multipart/") {
         let parts = multipart::parts(declared, content, nested).map(|parts| Grammar::Multipart(parts).into());
         parts.map_err(|multipart::NoMultipart| Unparsable(bytes(content, nested)))
@@ -174,10 +179,7 @@ fn beside_form(content: &[u8], nested: usize) -> Vec<Grammar> {
         }
         Some(b'<' | b'"') => vec![Grammar::Bytes],
         Some(b'-') => multipart::by_itself(content, nested).into_iter().collect(),
-        _ => {
-            let name = text.iter().take_while(|byte| !matches!(byte, b'=' | b'&'));
-            if name.into_iter().any(|byte| *byte == b':') { vec![Grammar::Nearly] } else { Vec::new() }
-        }
+        _ => Vec::new(),
     }
 }
 
@@ -208,12 +210,17 @@ pub(super) fn looks_like_form(text: &[u8]) -> bool {
     }
 }
 
+/// Whether the bytes are text in a coding that keeps ASCII, so that names in it can be found.
+fn is_text(content: &[u8]) -> bool {
+    content.iter().all(|byte| !matches!(byte, 0..0x20 | 0x7f) || matches!(byte, b'\n' | b'\r' | b'\t' | 0x0c))
+}
+
 impl Redactor {
     /// As [`parse`], where this redactor can find every secret that its rules name.
     pub(crate) fn parse_body(&self, headers: &Headers, body: &Body) -> Result<Parsed, Unparsable> {
         let parsed = parse(headers, body)?;
-        // In text without a structure no pointer leads anywhere but by its last name.
-        if matches!(parsed.grammar, Grammar::Nearly) && self.plan.last_names().is_none() {
+        // In text without a structure no pointer leads anywhere.
+        if parsed.malformed && parsed.grammar.is_bytes() && self.plan.has_pointers() {
             return Err(Unparsable(parsed));
         }
         Ok(parsed)

@@ -8,7 +8,7 @@ pub(crate) fn find(text: &[u8], emit: &mut Emit<'_>) {
     if !text.iter().any(|byte| matches!(byte, b'=' | b':' | b'<' | b'/' | b'\t'..=b'\r' | b' ')) {
         return;
     }
-    assigned::find(text, None, emit);
+    assigned::find(text, emit);
     tags::find(text, emit);
     assigned::find_curl(text, emit);
     paths::find(text, emit);

@@ -16,16 +16,11 @@ use crate::{
 impl Redactor {
     /// Known secrets in a body.
     pub(crate) fn mark_known_body(&self, index: &Index, parsed: &Parsed, content: &[u8], out: &mut Vec<Mark>) {
+        let start = out.len();
         for grammar in parsed.grammars() {
             match grammar {
                 Grammar::Json(document) => self.mark_known_json(index, document, &Places::of_body(&[]), out),
-                Grammar::Form(fields) => {
-                    let before = out.len();
-                    mark_known_fields(index, content, fields, out);
-                    if parsed.cut_form().is_some() {
-                        mark::put(&mut out[before..], None);
-                    }
-                }
+                Grammar::Form(fields) => mark_known_fields(index, content, fields, out),
                 Grammar::Multipart(parts) => {
                     for part in parts {
                         let mut marks = Vec::new();
@@ -39,12 +34,15 @@ impl Redactor {
                         }));
                     }
                 }
-                Grammar::Bytes | Grammar::Mended(_) | Grammar::Nearly => {
+                Grammar::Bytes | Grammar::Mended(_) => {
                     let before = out.len();
                     search::find(index, content, false, out);
                     mark::put(&mut out[before..], Some(""));
                 }
             }
+        }
+        if parsed.is_cut_form() {
+            mark::put(&mut out[start..], Some(""));
         }
     }
 }

@@ -72,11 +72,12 @@ pub(crate) fn is_worth(index: &Index, text: &[u8]) -> bool {
 /// The same of a text in which nothing is percent-encoded, an entity, or a text in base64 or hex.
 pub(crate) fn is_worth_uncoded(index: &Index, text: &[u8]) -> bool {
     // Other escapes are those of bytes that no secret holds.
-    let is_escape = |at: usize| index.escaped || matches!(text.get(at + 1), Some(b'u' | b'/'));
+    let holds = |escape: &[u8]| memchr::memmem::find(text, escape).is_some();
+    let escapes = || index.escaped || holds(b"\\u") || holds(b"\\/");
     !index.is_empty()
         && (index.touches(text)
             || index.blanks && memchr::memchr(b'+', text).is_some()
-            || memchr::memchr_iter(b'\\', text).any(is_escape))
+            || memchr::memchr(b'\\', text).is_some() && escapes())
 }
 
 /// The same of a text that is percent-encoded, with `+` as a space, and stands for another one.

@@ -1,8 +1,6 @@
 //! Values after a name and a sign: `name=value`, `"name": "value"`, `name is value`, `--name value`.
 //!
-//! One reader for any text and for text that claims to be JSON and is not, which it reads more boldly: there a sign or a
-//! quote may be missing, and what is masked needlessly is lost in a body that nobody can parse. A value reaches to the
-//! end of its longest reading. What a shorter reading takes for it is learned, too.
+//! A value reaches to the end of its longest reading. What a shorter reading takes for it is learned, too.
 
 #[cfg(test)]
 mod tests;
@@ -14,7 +12,7 @@ use self::value::Value;
 use super::{
     emit::Emit,
     header_names,
-    names::{self, FieldContext, JWK_PRIVATE, OAUTH, is_listed_name, is_listed_value},
+    names::{self, FieldContext, is_listed_name, is_listed_value},
     steps::looked,
 };
 use crate::{kind::Kind, label};
@@ -42,13 +40,9 @@ pub(super) fn find_curl(text: &[u8], emit: &mut Emit<'_>) {
     }
 }
 
-/// Values after a name and a sign. `nearly` are the names that `--redact` adds, of text that claims to be JSON and is
-/// not.
-pub(super) fn find(text: &[u8], nearly: Option<&[&str]>, emit: &mut Emit<'_>) {
-    let holds = |name: &str| nearly.is_some() && memchr::memmem::find(text, name.as_bytes()).is_some();
-    let (has_key_type, has_oauth) = (holds("kty"), OAUTH.iter().any(|name| holds(name)));
-    let (looks, plain) = (Cell::new(0), Cell::new((0, false)));
-    let reading = Reading { text, nearly, has_key_type, has_oauth, looks, plain };
+/// Values after a name and a sign.
+pub(super) fn find(text: &[u8], emit: &mut Emit<'_>) {
+    let reading = Reading { text, looks: Cell::new(0), plain: Cell::new((0, false)) };
     let mut at = 0;
     // The kind that `name: password` gives to the `value: …` beside it, and where that name ends.
     let mut listed = None;
@@ -79,11 +73,6 @@ pub(super) fn find(text: &[u8], nearly: Option<&[&str]>, emit: &mut Emit<'_>) {
             }
         }
         let Some(Value { range, shorter }) = reading.value(&name, &sign, kind) else { continue };
-        // What is personal may stay, and its end is a guess.
-        if kind.is_personal() {
-            emit(range, kind);
-            continue;
-        }
         at = range.end.max(at);
         if !label::holds(&text[range.clone()]) {
             shorter.into_iter().filter(|shorter| !shorter.is_empty()).for_each(|shorter| emit(shorter, kind));
@@ -123,10 +112,6 @@ struct Sign<'t> {
 
 struct Reading<'t> {
     text: &'t [u8],
-    /// Of text that is nearly JSON: the names that `--redact` adds.
-    nearly: Option<&'t [&'t str]>,
-    has_key_type: bool,
-    has_oauth: bool,
     /// How many bytes were looked at on the way to the end of values.
     looks: Cell<usize>,
     /// The end of a value without quotes that does not look random, and whether a `=` is before it: no part of it up to
@@ -142,21 +127,9 @@ impl<'t> Reading<'t> {
         end
     }
 
-    /// Past white space, and short comments where the text is nearly JSON.
-    fn blank(&self, mut at: usize) -> usize {
-        /// Longer than comments of a line, and short enough to look for its end anywhere.
-        const MAX_COMMENT: usize = 128;
-        loop {
-            at = skip(self.text, at, |byte| byte.is_ascii_whitespace());
-            let rest = &self.text[at..self.text.len().min(at + MAX_COMMENT)];
-            let end = match rest {
-                [b'/', b'*', ..] if self.nearly.is_some() => &b"*/"[..],
-                [b'/', b'/', ..] if self.nearly.is_some() => b"\n",
-                _ => return at,
-            };
-            let Some(length) = memchr::memmem::find(rest, end) else { return at };
-            at = self.looked(at, at + length + end.len());
-        }
+    /// Past white space.
+    fn blank(&self, at: usize) -> usize {
+        skip(self.text, at, |byte| byte.is_ascii_whitespace())
     }
 
     fn sign(&self, name: &Range<usize>) -> Option<Sign<'t>> {
@@ -164,8 +137,7 @@ impl<'t> Reading<'t> {
         let bare = skip(text, name.end, |byte| byte == b'\\');
         let quoted = text.get(bare).copied().is_some_and(is_quote);
         let mut at = self.blank(bare + usize::from(quoted));
-        let between: &[u8] = if self.nearly.is_some() { b"\"'`][{},\\" } else { b"]" };
-        let odd = self.blank(skip(text, at, |byte| between.contains(&byte) || byte.is_ascii_whitespace()));
+        let odd = self.blank(skip(text, at, |byte| byte == b']' || byte.is_ascii_whitespace()));
         if matches!(text.get(odd), Some(b':' | b'=')) {
             at = odd;
         }
@@ -174,13 +146,6 @@ impl<'t> Reading<'t> {
             return Some(Sign { written: &text[at..end], quoted, listed: false, value: self.blank(end) });
         }
         let word = |value| Some(Sign { written: b"", quoted, listed: false, value });
-        if self.nearly.is_some() {
-            // The colon is missing.
-            let value = skip(text, at, |byte| byte == b'\\');
-            let begins = text.get(value).is_some_and(|byte| is_quote(*byte) || matches!(byte, b'{' | b'['));
-            let apart = quoted || is_quote(text[at - 1]) || self.in_braces(name.start);
-            return if begins && apart { word(at) } else { None };
-        }
         if at == name.end {
             return None;
         }
@@ -243,17 +208,7 @@ impl<'t> Reading<'t> {
         // `.` joins names in properties files (`app.client.secret=`); the last one counts.
         let last = run.rsplit('.').next().unwrap_or_default();
         let place = if sign.written == b"=" { FieldContext::Parameter } else { FieldContext::Member };
-        let by_name = |name: &str| {
-            if self.nearly.is_some_and(|named| named.contains(&name)) {
-                return Some(Kind::Custom);
-            }
-            names::by_name(name, place).or_else(|| {
-                self.nearly?;
-                let private = self.has_key_type && JWK_PRIVATE.contains(&name);
-                let code = name.eq_ignore_ascii_case("code");
-                private.then_some(Kind::PrivateKey).or(code.then_some(Kind::Code)).or_else(|| names::personal(name))
-            })
-        };
+        let by_name = |name: &str| names::by_name(name, place);
         let whole = || {
             // A name of several words, or with other characters.
             let before = self.text[..name.start].iter().rev().take(MAX_NAME);
@@ -262,12 +217,6 @@ impl<'t> Reading<'t> {
         };
         let listed = by_name(last).or_else(|| by_name(run));
         let listed = listed.or_else(|| is_authorization(run.as_bytes()).then_some(Kind::Credential));
-        listed.or_else(|| (sign.quoted || self.nearly.is_some()).then(whole).flatten())
-    }
-
-    /// Whether an unquoted name at `at` stands in an object and not in a string of it, as far as what is before it
-    /// shows.
-    fn in_braces(&self, at: usize) -> bool {
-        self.text[..at].trim_ascii_end().last().is_some_and(|byte| matches!(byte, b'{' | b','))
+        listed.or_else(|| sign.quoted.then(whole).flatten())
     }
 }

@@ -2,7 +2,7 @@ use super::*;
 
 fn found(text: &str) -> Vec<&str> {
     crate::find::emit::found(text, |text, emit| {
-        find(text, None, emit);
+        find(text, emit);
         find_curl(text, emit);
     })
 }

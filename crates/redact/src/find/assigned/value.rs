@@ -39,36 +39,25 @@ impl Reading<'_> {
     /// The value after a sign; `None` where it shows nothing.
     pub(super) fn value(&self, name: &Range<usize>, sign: &Sign<'_>, kind: Kind) -> Option<Value> {
         let text = self.text;
-        let is_bold = self.nearly.is_some();
         let last = text[name.clone()].rsplit(|byte| *byte == b'.').next().unwrap_or_default();
         // `code` is mostly the name of an error.
-        let is_vague = kind == Kind::Code && last.eq_ignore_ascii_case(b"code") && !self.has_oauth
+        let is_vague = kind == Kind::Code && last.eq_ignore_ascii_case(b"code")
             || std::str::from_utf8(last).is_ok_and(names::is_vague);
-        let is_assigned = if is_bold { sign.written.contains(&b'=') } else { sign.written == b"=" };
-        let is_structured = self.is_line(name, sign)
-            || is_assigned
-            || sign.listed
-            || is_bold && (sign.quoted || self.in_braces(name.start));
+        let is_assigned = sign.written == b"=";
+        let is_structured = self.is_line(name, sign) || is_assigned || sign.listed;
         // In prose it has to look random.
-        let has_to_tell = is_vague || sign.written.is_empty() && !is_bold;
+        let has_to_tell = is_vague || sign.written.is_empty();
 
         let at = self.blank(after_yaml(text, sign.value));
-        let slashed = skip(text, at, |byte| byte == b'\\' || is_bold && byte.is_ascii_whitespace());
+        let slashed = skip(text, at, |byte| byte == b'\\');
         let prefix = text[slashed..].iter().take(2).take_while(|byte| b"bBrRuU".contains(byte)).count();
-        let opens = |at: usize| text.get(at).is_some_and(|byte| is_quote(*byte) && (is_bold || *byte != b'`'));
         // ODBC has braces for quotes.
         let is_braced = last.eq_ignore_ascii_case(b"pwd") && is_assigned && text.get(at) == Some(&b'{');
         let closing = if is_braced { memchr::memchr(b'}', &text[at..self.line_end(at)]) } else { None };
         let value = if let Some(closing) = closing {
             Value { range: at + 1..self.looked(at, at + closing), shorter: Vec::new() }
-        } else if opens(slashed + prefix) {
-            let slashes = text[at..slashed].iter().rev().take_while(|byte| **byte == b'\\').count();
-            self.string(slashed + prefix, slashes)
-        } else if is_bold && matches!(text.get(slashed), Some(b'{' | b'[')) {
-            if kind.is_personal() {
-                return None;
-            }
-            self.container(slashed)
+        } else if text.get(slashed + prefix).is_some_and(|byte| is_quote(*byte) && *byte != b'`') {
+            self.string(slashed + prefix, slashed - at)
         } else {
             let at = if is_authorization(&text[name.clone()]) { self.after_scheme(at, sign) } else { at };
             let value = self.bare(at, sign, has_to_tell || !is_structured)?;
@@ -78,11 +67,11 @@ impl Reading<'_> {
         };
         let held = text[value.range.clone()].trim_ascii();
         let name = std::str::from_utf8(last).unwrap_or_default();
-        let tells = is_bold || names::selects(name, kind, held) && known_scheme(held).is_none();
+        let tells = names::selects(name, kind, held) && known_scheme(held).is_none();
         (!held.is_empty() && tells && (!has_to_tell || kind::is_opaque(held))).then_some(value)
     }
 
-    /// Whether all of a line is `password: value`, one word with a digit; where the text is nearly JSON, `name: value`.
+    /// Whether all of a line is `password: value`, one word with a digit.
     fn is_line(&self, name: &Range<usize>, sign: &Sign<'_>) -> bool {
         let starts = |byte: &&u8| !matches!(byte, b' ' | b'\t' | b'-');
         let before = self.text[..name.start].iter().rev().find(starts);
@@ -92,8 +81,7 @@ impl Reading<'_> {
         let is_password = self.text[name.clone()].to_ascii_lowercase().ends_with(b"password");
         let line = &self.text[sign.value..self.looked(sign.value, self.line_end(sign.value))];
         let word = line.trim_ascii();
-        self.nearly.is_some()
-            || is_password && word.iter().any(u8::is_ascii_digit) && !word.iter().any(u8::is_ascii_whitespace)
+        is_password && word.iter().any(u8::is_ascii_digit) && !word.iter().any(u8::is_ascii_whitespace)
     }
 
     fn line_end(&self, at: usize) -> usize {
@@ -128,8 +116,7 @@ impl Reading<'_> {
         }
     }
 
-    /// A string whose opening quote is at `at`, behind `slashes` backslashes. It ends at a quote of its kind; where the
-    /// text is nearly JSON, at one that a value may end with.
+    /// A string whose opening quote is at `at`, behind `slashes` backslashes. It ends at a quote of its kind.
     fn string(&self, at: usize, slashes: usize) -> Value {
         let text = self.text;
         let (quote, inner) = (text[at], at + 1);
@@ -145,61 +132,41 @@ impl Reading<'_> {
             let closes = if slashes == 0 { before % 2 == 0 } else { before <= slashes };
             // YAML doubles a quote in a string.
             let is_double = slashes == 0 && found > inner && text.get(found + 1) == Some(&quote);
-            if closes && if self.nearly.is_some() { self.ends_value(found + 1) } else { !is_double } {
+            if closes && !is_double {
                 end = Some(found - before.min(slashes));
                 break;
             }
-            // The name of a member: what opens its object is missing, so nothing says where that ends.
-            let names = |at: usize| text.get(self.blank(at)) == Some(&b':');
-            if self.nearly.is_some() && closes && from == inner && names(found + 1) {
-                break;
-            }
             first = first.or(Some(found - before));
-            from = found + 1 + usize::from(closes && is_double && self.nearly.is_none());
+            from = found + 1 + usize::from(closes && is_double);
         }
         self.looked(at, end.unwrap_or(text.len()));
         // Nothing closes it: its line does.
-        let line = || memchr::memchr2(b'\r', b'\n', &text[inner..]).filter(|_| self.nearly.is_none());
-        let end = end.unwrap_or_else(|| line().map_or(text.len(), |line| inner + line));
+        let end = end.unwrap_or_else(|| self.line_end(inner));
         let shorter = first.filter(|first| *first < end).map(|first| inner..first);
         Value { range: inner..end, shorter: shorter.into_iter().collect() }
-    }
-
-    /// The object or array that begins at `at`: where it ends is in doubt, so all that follows belongs to it. Strings in
-    /// it that look random are known where they come again.
-    fn container(&self, at: usize) -> Value {
-        let (mut shorter, mut last) = (Vec::new(), None);
-        self.looked(at, self.text.len());
-        for quote in memchr::memchr3_iter(b'"', b'\'', b'`', &self.text[at..]).map(|quote| at + quote) {
-            if let Some(start) = last.replace(quote + 1).filter(|start| kind::is_opaque(&self.text[*start..quote])) {
-                shorter.push(start..quote);
-            }
-        }
-        Value { range: at..self.text.len(), shorter }
     }
 
     /// A value without a quote before it. It goes on beyond what may separate it from another, unless another field
     /// follows, a tag or an entity.
     fn bare(&self, at: usize, sign: &Sign<'_>, has_to_tell: bool) -> Option<Value> {
-        let (text, is_bold, is_assigned) = (self.text, self.nearly.is_some(), sign.written == b"=");
+        let (text, is_assigned) = (self.text, sign.written == b"=");
         let (plain_until, was_assigned) = self.plain.get();
-        if has_to_tell && !is_bold && at < plain_until && is_assigned == was_assigned {
+        if has_to_tell && at < plain_until && is_assigned == was_assigned {
             return None;
         }
-        if is_assigned && !is_bold && self.is_code(at) {
+        if is_assigned && self.is_code(at) {
             return None;
         }
         let (mut end, mut piece) = (at, None);
         while let Some(byte) = text.get(end).copied() {
-            let is_blank = matches!(byte, b'\n' | b'\r') || byte.is_ascii_whitespace() && !is_bold;
-            if is_blank || is_quote(byte) && self.ends_value(end + 1) {
+            if byte.is_ascii_whitespace() || is_quote(byte) && self.ends_value(end + 1) {
                 break;
             }
             if !DELIMITERS.contains(&byte) {
                 end += 1;
                 continue;
             }
-            let next = skip(text, end, |byte| DELIMITERS.contains(&byte) || is_bold && matches!(byte, b' ' | b'\t'));
+            let next = skip(text, end, |byte| DELIMITERS.contains(&byte));
             if self.begins_field(end..next, sign) {
                 break;
             }
@@ -211,7 +178,7 @@ impl Reading<'_> {
             |end: usize, what: &[u8]| end - text[at..end].iter().rev().take_while(|byte| what.contains(byte)).count();
         end = trim(end, b" \t,;&\\");
         let is_open = text[at..end].iter().find(|byte| **byte != b'$').is_some_and(|byte| b"<({".contains(byte));
-        if !is_bold && is_open && text[at..end].last().is_some_and(|byte| b">)}".contains(byte)) {
+        if is_open && text[at..end].last().is_some_and(|byte| b">)}".contains(byte)) {
             return None; // it stands for a value
         }
         let start = at + usize::from(text.get(at) == Some(&b'`') && end > at);
@@ -228,7 +195,7 @@ impl Reading<'_> {
         if value.is_empty() || literals.contains(&value) {
             return None;
         }
-        let tells = |range: Range<usize>| !(has_to_tell || is_open && !is_bold) || kind::is_opaque(&text[range]);
+        let tells = |range: Range<usize>| !(has_to_tell || is_open) || kind::is_opaque(&text[range]);
         if !tells(start..end) {
             self.plain.set((until, is_assigned));
             return None;
@@ -239,17 +206,16 @@ impl Reading<'_> {
 
     /// Whether another field begins behind these delimiters, or they begin a tag that closes or an entity.
     fn begins_field(&self, delimiters: Range<usize>, sign: &Sign<'_>) -> bool {
-        let (text, is_bold) = (self.text, self.nearly.is_some());
+        let text = self.text;
         let start = skip(text, delimiters.end, |byte| matches!(byte, b'#' | b'/' | b'\\') || is_quote(byte));
         let end = skip(text, start, is_name);
         let after = skip(text, end, |byte| byte == b'\\' || is_quote(byte));
-        let after = if is_bold { self.blank(after) } else { after };
         self.looked(delimiters.start, after);
         let delimiters = &text[delimiters];
         start < end
             && match text.get(after) {
-                Some(b'=') => is_bold || delimiters.ends_with(b"&") || sign.written.contains(&b'='),
-                Some(b':') => is_bold || sign.written.contains(&b':'),
+                Some(b'=') => delimiters.ends_with(b"&") || sign.written.contains(&b'='),
+                Some(b':') => sign.written.contains(&b':'),
                 Some(b';') => delimiters.ends_with(b"&"),
                 Some(b'>') => text[..start].ends_with(b"</"),
                 _ => false,
@@ -259,9 +225,7 @@ impl Reading<'_> {
     /// Whether what stands at `at`, behind a quote, can follow a value.
     fn ends_value(&self, at: usize) -> bool {
         let at = skip(self.text, at, |byte| byte == b'\\');
-        let next = if self.nearly.is_some() { self.blank(at) } else { at };
-        let next = self.text.get(next);
-        next.is_none_or(|byte| ENDS.contains(byte) || self.nearly.is_none() && byte.is_ascii_whitespace())
+        self.text.get(at).is_none_or(|byte| ENDS.contains(byte) || byte.is_ascii_whitespace())
     }
 
     /// Past the scheme of a credential, where a label or what looks random follows.
