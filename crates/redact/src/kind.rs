@@ -20,7 +20,7 @@ const TRIVIAL: &[&str] = &[
 pub(crate) enum MatchScope {
     /// Replaced only where its field is: too short or too common to be distinguished from other text.
     Field,
-    /// Replaced where it stands as a word of its own, but not in a path.
+    /// Replaced where it stands as a word of its own, but not in a path nor as a name: it may be one of these.
     Word,
     /// Replaced where no letter or digit adjoins it.
     Bounded,
@@ -34,7 +34,7 @@ pub(crate) fn match_scope(secret: &[u8]) -> MatchScope {
     let letters = || secret.iter().filter(|byte| !matches!(byte, b'-' | b'_')).map(u8::to_ascii_lowercase);
     if secret.len() < 6 || uniform || TRIVIAL.iter().any(|word| word.bytes().eq(letters())) {
         MatchScope::Field
-    } else if secret.len() < 12 && secret.iter().all(u8::is_ascii_alphabetic) {
+    } else if secret.len() < 20 && secret.iter().all(|byte| byte.is_ascii_alphabetic() || b"-_".contains(byte)) {
         MatchScope::Word
     } else if secret.len() < 8 || secret.iter().all(u8::is_ascii_digit) {
         MatchScope::Bounded
@@ -71,6 +71,7 @@ mod tests {
             assert_eq!(match_scope(value.as_bytes()), MatchScope::Field, "{value}");
         }
         assert_eq!(match_scope(b"hunter"), MatchScope::Word);
+        assert_eq!(match_scope(b"X-Api-Key"), MatchScope::Word);
         assert_eq!(match_scope(b"123456789012"), MatchScope::Bounded);
         assert_eq!(match_scope(b"s3cr3t-value"), MatchScope::Anywhere);
     }

@@ -34,7 +34,7 @@ impl Redaction<'_> {
         let mut out = String::new();
         for token in pointer.strip_prefix('/')?.split('/') {
             let name = json::unescape_pointer(token);
-            let new = self.name(index, &name);
+            let new = self.stated(index, &name, true);
             changed |= new.is_some();
             json::push_pointer(&mut out, new.as_deref().unwrap_or(&name));
         }
@@ -45,17 +45,17 @@ impl Redaction<'_> {
 
     /// A name out of a message, or another text of it that stands by itself, without its secrets; `None` if it has
     /// none.
-    fn name(&self, index: &Index, name: &str) -> Option<String> {
-        let text = name.as_bytes();
+    fn stated(&self, index: &Index, text: &str, is_name: bool) -> Option<String> {
+        let text = text.as_bytes();
         let mut marks = Vec::new();
         self.redactor.detect_text(text, MAX_CODINGS - 1, &mut marks);
-        search::find(index, text, false, &mut marks);
+        search::find(index, text, is_name, &mut marks);
         self.replaced(text, marks, None).map(|new| lossy(&new))
     }
 
-    /// Replaces secrets in a text that was taken from a message: where a finding is, what was seen there.
+    /// Replaces secrets in a place of a message: where a finding is.
     pub(crate) fn derived(&self, index: &Index, text: &mut String) -> bool {
-        let new = if text.starts_with('/') { self.pointer(index, text) } else { self.name(index, text) };
+        let new = if text.starts_with('/') { self.pointer(index, text) } else { self.stated(index, text, true) };
         new.map(|new| *text = new).is_some()
     }
 
@@ -117,7 +117,7 @@ impl Redaction<'_> {
             }
             changed |= self.derived(&index, &mut finding.at);
             if let Some(seen) = &mut finding.seen {
-                changed |= self.name(&index, seen).map(|new| *seen = new).is_some();
+                changed |= self.stated(&index, seen, false).map(|new| *seen = new).is_some();
             }
             if let std::borrow::Cow::Owned(expected) = &mut finding.expected {
                 changed |= self.rewrite(&index, expected);

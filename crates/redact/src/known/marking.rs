@@ -59,7 +59,7 @@ pub(crate) fn mark_known_fields(index: &Index, text: &[u8], fields: &[Field], ou
                 continue;
             }
             let mut marks = Vec::new();
-            search::find(index, raw, false, &mut marks);
+            search::find(index, raw, is_name, &mut marks);
             if marks.is_empty() {
                 continue;
             }

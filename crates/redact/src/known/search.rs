@@ -21,7 +21,7 @@ use crate::{
 /// How many codings are undone one inside the other.
 const MAX_DEPTH: usize = 3;
 
-/// Known secrets in a text, any coding undone; `path` says that it is a path or may hold one. Ranges are those of
+/// Known secrets in a text, any coding undone; `path` says that it is a path or may hold one, or a name. Ranges are those of
 /// `text`.
 pub(crate) fn find(index: &Index, text: &[u8], path: bool, out: &mut Vec<Mark>) {
     if is_worth(index, text) {
@@ -142,7 +142,7 @@ fn mark_known_string(index: &Index, node: Node<'_>, place: Option<&dyn Fn() -> S
     }
     let mut found = Vec::new();
     // The text itself first; what its escapes stand for comes from the view.
-    find(index, inner, false, &mut found);
+    find(index, inner, place.is_none(), &mut found);
     let escapes = LazyCell::new(|| escapes(inner));
     found.retain(|mark| !cuts(&escapes, mark.range.start) && !cuts(&escapes, mark.range.end));
     if found.is_empty() {

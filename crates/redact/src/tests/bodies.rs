@@ -205,6 +205,23 @@ fn a_secret_of_a_malformed_body_is_known_elsewhere() {
 }
 
 #[test]
+fn a_secret_that_is_a_name_elsewhere_stays_there_and_is_no_leak() {
+    for name in ["X-Api-Key", "client_credentials", "customer_id"] {
+        let redactor = Redactor::default();
+        let named = serde_json::json!({"headers": {name: null}}).to_string();
+        let valued = serde_json::json!({"api_key": name, "note": format!("not {name}")}).to_string();
+        for body in [&named, &valued, &named] {
+            let before = exchange("/x", (&[JSON], body), (&[JSON], "{}"));
+            let redacted = redactor.redact(JudgedExchange::new(before, Verdict::default()));
+            let now = String::from_utf8_lossy(&redacted.exchange.request.body.content).into_owned();
+            assert_eq!(now.contains(&named), *body == named, "{now}");
+            assert!(!now.contains(&format!("\"api_key\":\"{name}\"")), "{now}");
+            assert!(redactor.scan(now.as_bytes()).is_empty(), "{now}");
+        }
+    }
+}
+
+#[test]
 fn other_bytes_are_kept_after_the_search() {
     let text = "\u{0}binary s3cr3t-value \u{1}";
     let redacted = redact(exchange(
