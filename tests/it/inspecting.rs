@@ -148,6 +148,27 @@ fn the_numbers_of_the_page_are_those_of_verify() {
 }
 
 #[test]
+fn operations_and_callers_are_those_of_coverage_and_audit() {
+    let running = inspect(&[]);
+    let report = |command: &str| -> Value {
+        let ran = run_in(Path::new("."), [command, FIXTURES, "--format", "json"]);
+        serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {}", ran.stderr))
+    };
+    let operations = ask(running.address, "/api/operations");
+    assert_eq!(operations["parts"], report("coverage")["parts"]);
+    let mut callers = ask(running.address, "/api/callers")["callers"].clone();
+    for caller in callers.as_array_mut().unwrap() {
+        caller.as_object_mut().unwrap().remove("query");
+        for call in caller["calls"].as_array_mut().unwrap() {
+            assert!(call["firstNumber"].is_u64(), "{call}");
+            call.as_object_mut().unwrap().remove("firstNumber");
+        }
+    }
+    assert_eq!(callers, report("audit")["callers"]);
+    running.finish();
+}
+
+#[test]
 fn a_finding_is_where_its_bytes_are() {
     let running = inspect(&[]);
     let mut seen = 0;

@@ -167,6 +167,8 @@ impl Host {
             ["run"] => Some(views::run(inspector)),
             ["findings"] => Some(views::findings(inspector)),
             ["misses"] => Some(views::misses(inspector)),
+            ["operations"] => Some(views::operations(inspector)),
+            ["callers"] => Some(views::callers(inspector)),
             ["exchanges"] => Some(self.rows(query)?),
             ["exchanges", "at"] => {
                 let n = query.number("n").unwrap_or(u32::MAX);

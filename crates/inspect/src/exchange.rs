@@ -26,7 +26,7 @@ pub(crate) fn value(inspector: &Inspector, n: u32) -> Option<Value> {
     let summary = store.summary(n)?;
     let clean = |text: &str| visible(&inspector.clean(text)).into_owned();
     let row = summary.row(n, &store.names, store.is_slow(summary), clean);
-    let median = store.median(summary.operation).map(millis);
+    let median = store.durations(summary.operation).map(|(p50, _)| millis(p50));
     let (reference, command) = reference(inspector, summary, &store);
     drop(store);
     let mut value = match inspector.whole(n) {

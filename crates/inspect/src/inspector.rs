@@ -1,7 +1,7 @@
 //! What the page shows: exchanges as they come, and what is known of the run.
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::{BTreeMap, HashMap, VecDeque},
     io,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
@@ -19,7 +19,11 @@ use contrail_pipeline::{Viewed, Viewer};
 use contrail_proxy::upstream::Denied;
 use contrail_recording::JournalContext;
 use contrail_redact::{JudgedExchange, Redacted, Redactor};
-use contrail_report::{Collector, ExchangeRef, LIVE, Miss};
+use contrail_report::{
+    Collector, ExchangeRef, LIVE, Miss,
+    audit::Audit,
+    coverage::{ContractParts, Coverage},
+};
 
 use super::{
     kept::{Gone, Held, Kept},
@@ -179,6 +183,10 @@ pub(crate) struct Store {
     /// Exchanges by verdict.
     pub(crate) counts: [u64; VERDICTS.len()],
     durations: HashMap<Name, Durations>,
+    /// Verdicts and statuses by operation.
+    pub(crate) operations: HashMap<Name, Results>,
+    /// Who called what, and which parts of the contract were touched; since the first exchange.
+    pub(crate) audit: Option<Audit>,
     /// Exchanges of each source, in their order.
     pub(crate) sources: Vec<(Name, u64)>,
     /// Exchanges whose bytes could not be kept.
@@ -189,6 +197,15 @@ pub(crate) struct Store {
     pub(crate) listeners: Vec<String>,
     pub(crate) variables: Vec<Variable>,
     pub(crate) end: Option<End>,
+}
+
+/// What became of the exchanges of an operation.
+#[derive(Debug, Default)]
+pub(crate) struct Results {
+    /// By verdict.
+    pub(crate) verdicts: [u64; VERDICTS.len()],
+    /// By status; 0 where none came.
+    pub(crate) statuses: BTreeMap<u16, u64>,
 }
 
 /// How long the exchanges of an operation took, in microseconds.
@@ -264,9 +281,9 @@ impl Store {
         known.zip(summary.took).is_some_and(|((count, _, p95), took)| count >= Durations::ENOUGH && took > p95)
     }
 
-    /// The median of an operation, in microseconds.
-    pub(crate) fn median(&self, operation: Name) -> Option<u32> {
-        self.durations.get(&operation).map(|durations| durations.known.1)
+    /// The 50th and the 95th percentile of an operation, in microseconds.
+    pub(crate) fn durations(&self, operation: Name) -> Option<(u32, u32)> {
+        self.durations.get(&operation).map(|Durations { known: (_, p50, p95), .. }| (*p50, *p95))
     }
 
     /// The bytes of an exchange.
@@ -274,7 +291,7 @@ impl Store {
         summary.place.map_or(Err(Gone::Left), |place| self.kept.read(place))
     }
 
-    fn add(&mut self, taken: &Taken) {
+    fn add(&mut self, taken: &Taken, contract: &Arc<Contract>) {
         let Taken { judged, source, entry, took, verdict, remarks, .. } = taken;
         let place = self.kept.keep(judged, remarks, &self.context);
         self.unkept += u64::from(place.is_none());
@@ -296,6 +313,14 @@ impl Store {
             miss: taken.miss.as_ref(),
             recorded: false,
         };
+        let results = self.operations.entry(summary.operation).or_default();
+        results.verdicts[usize::from(summary.verdict)] += 1;
+        *results.statuses.entry(summary.status).or_default() += 1;
+        // The parts of a large contract take a moment, which no start of a run has to wait for.
+        let audit =
+            self.audit.get_or_insert_with(|| Audit::new(Vec::new(), Coverage::new(ContractParts::of(contract))));
+        let touched = audit.parts().touched_by(&judged.exchange);
+        audit.exchange(place, judged, &touched, contract);
         // Only the list of a JSON report is written to a file, and there is none.
         let _ = self.collector.exchange(place, judged);
         if self.summaries.len() >= MAX_SUMMARIES {
@@ -398,6 +423,8 @@ impl Inspector {
                 collector,
                 counts: [0; VERDICTS.len()],
                 durations: HashMap::new(),
+                operations: HashMap::new(),
+                audit: None,
                 sources: Vec::new(),
                 unkept: 0,
                 notes: Vec::new(),
@@ -442,7 +469,7 @@ impl Inspector {
 
     /// Adds an exchange.
     pub fn add(&self, taken: &Taken) {
-        self.change(|store| store.add(taken));
+        self.change(|store| store.add(taken, &self.contract));
     }
 
     /// The run listens here, and a client finds it by these variables.

@@ -29,6 +29,11 @@ impl Names {
         *self.numbers.entry(text).or_insert(number)
     }
 
+    /// The number of a text, if it has one.
+    pub(crate) fn find(&self, text: &str) -> Option<Name> {
+        self.numbers.get(text).copied()
+    }
+
     /// The number of a text that may be absent.
     pub(crate) fn number_of(&mut self, text: Option<&str>) -> Name {
         text.map_or(0, |text| self.number(text))

@@ -1,12 +1,17 @@
 //! Views of many exchanges: the run, its findings, its misses. Their numbers are those of the reports.
 
-use contrail_exchange::{Difference, Near, finding::Kind, visible::visible};
+use contrail_exchange::{
+    Difference, Near,
+    finding::{Kind, UNDOCUMENTED},
+    visible::visible,
+};
 use contrail_report::{Group, Integrity, Unused};
 use serde_json::{Value, json};
 
 use super::{
     inspector::{End, Inspector},
     stream::counts,
+    summary::millis,
 };
 
 /// Maximum rows of a view.
@@ -74,7 +79,7 @@ pub(crate) fn run(inspector: &Inspector) -> Value {
         "n": store.count(),
         "counts": counts(&store.counts),
         "skipped": tally.skipped,
-        "views": ["exchanges", "findings", "misses", "run"],
+        "views": ["exchanges", "findings", "operations", "callers", "misses", "run"],
     })
 }
 
@@ -110,9 +115,13 @@ pub(crate) fn findings(inspector: &Inspector) -> Value {
     json!({"n": store.count(), "rows": rows, "further": tally.ungrouped})
 }
 
+/// A text as a value of a filter.
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
 /// The filter that selects a group's exchanges.
 fn query(group: &Group) -> String {
-    let quoted = |text: &str| format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""));
     let mut query = format!("rule:{}", group.rule.id());
     match &group.operation {
         Some(operation) => query.extend([" op:", &quoted(operation)]),
@@ -123,6 +132,73 @@ fn query(group: &Group) -> String {
         query.extend([" at:", &quoted(&group.place)]);
     }
     query
+}
+
+/// The contract as a map: operations with what became of their exchanges, and every part with how often it was touched.
+pub(crate) fn operations(inspector: &Inspector) -> Value {
+    let store = inspector.store();
+    let documents = inspector.contract.documents().iter().flat_map(contrail_contract::ContractDocument::operations);
+    let documented = documents.map(|operation| (operation.id, operation.method, operation.path));
+    let undocumented = (String::new(), String::new(), String::new());
+    let rows: Vec<Value> = documented
+        .chain([undocumented])
+        .filter_map(|(id, method, path)| {
+            let number = store.names.find(&id);
+            let results = number.and_then(|number| store.operations.get(&number));
+            if id.is_empty() && results.is_none() {
+                return None;
+            }
+            let times = number.and_then(|number| store.durations(number));
+            let verdict = |at: usize| results.map_or(0, |results| results.verdicts[at]);
+            let statuses: serde_json::Map<String, Value> = results
+                .iter()
+                .flat_map(|results| &results.statuses)
+                .map(|(status, count)| (status.to_string(), (*count).into()))
+                .collect();
+            let name = if id.is_empty() { UNDOCUMENTED } else { &id };
+            Some(json!({
+                "name": name, "method": method, "path": path,
+                "exchanges": results.map_or(0, |results| results.verdicts.iter().sum::<u64>()),
+                "conforms": verdict(0), "gap": verdict(1), "violates": verdict(2), "miss": verdict(3),
+                "statuses": statuses,
+                "p50": times.map(|(p50, _)| millis(p50)), "p95": times.map(|(_, p95)| millis(p95)),
+                "query": format!("op:{}", quoted(name)),
+            }))
+        })
+        .collect();
+    let parts = match &store.audit {
+        Some(audit) => audit.coverage().json(),
+        None => Value::Object(serde_json::Map::new()),
+    };
+    shown(inspector, json!({"n": store.count(), "parts": parts, "operations": rows}))
+}
+
+/// The callers of the audit, each call with the number of its first exchange.
+pub(crate) fn callers(inspector: &Inspector) -> Value {
+    let store = inspector.store();
+    let mut callers = store.audit.as_ref().map_or_else(Vec::new, |audit| audit.callers(&inspector.contract));
+    for caller in &mut callers {
+        let query = caller["caller"].as_str().filter(|name| store.names.find(name).is_some());
+        caller["query"] = query.map(|name| format!("client:{}", quoted(name))).into();
+        for call in caller["calls"].as_array_mut().into_iter().flatten() {
+            let first = call["first"]["source"].as_str().zip(call["first"]["entry"].as_u64());
+            let number = first.and_then(|(source, entry)| store.number(source, usize::try_from(entry).ok()?));
+            call["firstNumber"] = number.into();
+        }
+    }
+    shown(inspector, json!({"n": store.count(), "callers": callers}))
+}
+
+/// A value with its texts as they may be shown: without secrets that came to light since, and visible.
+fn shown(inspector: &Inspector, value: Value) -> Value {
+    match value {
+        Value::String(text) => visible(&inspector.clean(&text)).into_owned().into(),
+        Value::Array(items) => items.into_iter().map(|item| shown(inspector, item)).collect(),
+        Value::Object(members) => {
+            members.into_iter().map(|(name, member)| (visible(&name).into_owned(), shown(inspector, member))).collect()
+        }
+        other => other,
+    }
 }
 
 /// Missed requests, denied hosts, and recordings that no request used.

@@ -89,7 +89,7 @@ impl Rules {
         let Settings { ignore, names, operation_of, tenant, has_label, redact, redact_failure, max_kept, .. } =
             settings;
         let keys = Keys::default();
-        Self { ignore, names, operation_of, tenant, has_label, redact, redact_failure, max_kept, keys }
+        Self { ignore, names, operation_of, tenant, has_label, redact, redact_failure, keys, max_kept }
     }
 
     /// What is left out when requests of this method and path are compared.

@@ -232,6 +232,18 @@ impl Audit {
         if has_room { name } else { format!("{BEYOND}{MAX_NAMES}, counted together") }
     }
 
+    /// The callers, as the JSON report has them.
+    #[must_use]
+    pub fn callers(&self, contract: &Contract) -> Vec<Value> {
+        self.callers.iter().map(|(name, caller)| caller.json(name, contract)).collect()
+    }
+
+    /// Which parts of the contract were touched.
+    #[must_use]
+    pub fn coverage(&self) -> &Coverage {
+        &self.coverage
+    }
+
     /// Takes out secrets that were recognised after their exchange.
     pub fn redact(&mut self, redactor: &Redactor) {
         self.tally.redact(redactor);
@@ -374,7 +386,7 @@ impl Audit {
                         "from": self.first.map(instant), "to": self.last.map(instant)},
             "integrity": self.run.integrity,
             "unproven": self.unproven,
-            "callers": self.callers.iter().map(|(name, caller)| caller.json(name, about.contract)).collect::<Vec<_>>(),
+            "callers": self.callers(about.contract),
             "rules": rules,
             "unchecked": unchecked,
             "reasons": reasons,

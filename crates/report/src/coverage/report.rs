@@ -32,6 +32,21 @@ pub struct Covered<'a> {
     pub minimums: &'a [Minimum],
 }
 
+impl Coverage {
+    /// The parts of the contract by kind, as the JSON report has them.
+    #[must_use]
+    pub fn json(&self) -> Value {
+        let kind = |part: Part| {
+            let each = self.each(part).map(|Item { document, at, name, times }| {
+                json!({"name": name, "document": document.name(), "at": at, "times": times})
+            });
+            let Counts { touched, of } = self.counts(part);
+            (part.name().to_owned(), json!({"touched": touched, "of": of, "each": each.collect::<Vec<_>>()}))
+        };
+        Part::ALL.into_iter().map(kind).collect()
+    }
+}
+
 impl Covered<'_> {
     /// The minimums that are not reached.
     pub fn below(&self) -> impl Iterator<Item = (&Minimum, Counts)> {
@@ -104,15 +119,6 @@ impl Covered<'_> {
         let mut summary = Map::new();
         summary.insert("exchanges".to_owned(), self.coverage.exchanges().into());
         summary.insert("undocumented".to_owned(), self.coverage.undocumented().into());
-        let mut parts = Map::new();
-        for part in Part::ALL {
-            let each = self.coverage.each(part).map(|Item { document, at, name, times }| {
-                json!({"name": name, "document": document.name(), "at": at, "times": times})
-            });
-            let Counts { touched, of } = self.coverage.counts(part);
-            let each = each.collect::<Vec<_>>();
-            parts.insert(part.name().to_owned(), json!({"touched": touched, "of": of, "each": each}));
-        }
         let below: Vec<Value> = self
             .below()
             .map(|(minimum, Counts { touched, of })| {
@@ -124,7 +130,7 @@ impl Covered<'_> {
             "contract": {"title": title, "version": version, "hash": hash},
             "files": self.files,
             "summary": summary,
-            "parts": parts,
+            "parts": self.coverage.json(),
             "below": below,
             "exit": self.exit(),
         })
