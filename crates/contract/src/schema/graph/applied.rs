@@ -28,7 +28,7 @@ pub(super) struct Applied<'s> {
     pub(super) unclear: Option<(&'s str, GapKind)>,
 }
 
-/// Schemas that were met.
+/// A set of schemas.
 #[derive(Default)]
 struct Seen {
     few: Vec<usize>,
