@@ -51,6 +51,9 @@ fn states(line: &str, expected: &str) -> bool {
         let word = if value == "string" { "text" } else { value };
         return is_word(word) || is_word(value);
     }
+    if key == "format" {
+        return expected.split([' ', '`', ',']).any(|word| word == value);
+    }
     let words = KEYWORDS.iter().find(|(keyword, _)| *keyword == key).map(|(_, words)| *words);
     words.is_some_and(|words| {
         let behind = expected.split(words).skip(1);
@@ -76,6 +79,8 @@ mod tests {
             ("  type: integer", "an integer", true),
             ("  type: string", "a string", true),
             ("  type: object", "an integer", false),
+            ("  format: date-time", "a date-time (RFC 3339)", true),
+            ("  format: date", "a date-time (RFC 3339)", false),
             ("limit:", "an integer of at most 10000", false),
         ] {
             assert_eq!(states(line, expected), is, "{line}: {expected}");

@@ -51,7 +51,8 @@ async fn demo(folder: &Path, args: &Args) -> Result<Outcome, Failure> {
     screen.print(&format!(
         "\nThe fixture, for you to read, check and serve again:\n  {path}\n\
          \x20 contrail verify {path}{options}\n\
-         \x20 contrail replay {path}{options}\n",
+         \x20 contrail replay {path}{options}\n\
+         \x20 contrail inspect {path}{options}\n",
         path = folder.join(FIXTURE).display()
     ))?;
     Ok(outcome)

@@ -194,6 +194,9 @@ impl InspectArgs {
             let line = format!("the inspector stays open until you press Ctrl-C (status {status} is decided)");
             event(Format::Text, "inspector", page.address.as_str(), &line);
             page.linger(self.inspect_linger == Linger::Always);
+        } else if page.host.pages() > 0 {
+            // Open pages learn how the run ended with their next notice.
+            std::thread::sleep(Page::NOTICE);
         }
     }
 }
@@ -215,6 +218,9 @@ impl Page {
         };
         self.inspector.listens(listeners.to_vec(), variables.into_iter().filter_map(variable).collect());
     }
+
+    /// Within this time a page has every notice.
+    const NOTICE: Duration = Duration::from_millis(300);
 
     /// Waits for a signal; unless `always`, also until no page has been open for a while.
     fn linger(&self, always: bool) {
