@@ -1,6 +1,14 @@
 //! `contrail inspect`: the live page over recordings.
 
-use std::{path::PathBuf, sync::Arc, thread, time::Duration};
+use std::{
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::Duration,
+};
 
 use contrail_inspect::{Facts, Inspector, Reading, Taken};
 use contrail_recording::{Entry, ReadEnd, Recording};
@@ -8,7 +16,7 @@ use contrail_redact::{JudgedExchange, Redactor};
 use contrail_report::{Unread, verdict_name};
 
 use super::{
-    ContractArgs, Failure, Outcome,
+    ContractArgs, Failure, Format, Outcome,
     messages::{error_chain, quoted},
     options::{
         SecretArgs,
@@ -16,6 +24,7 @@ use super::{
     },
     printer::warn,
     signals::Signals,
+    summary::event,
     survey::{self, Sink},
     trails::{self, Source},
     verify::Judge,
@@ -37,11 +46,11 @@ pub struct Args {
     #[arg(long = "where", value_name = "QUERY")]
     query: Option<String>,
     #[command(flatten)]
+    contract: ContractArgs,
+    #[command(flatten)]
     page: PageArgs,
     #[command(flatten)]
     secrets: SecretArgs,
-    #[command(flatten)]
-    contract: ContractArgs,
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
@@ -65,18 +74,14 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let size = |source: &Source| std::fs::metadata(&source.path).map_or(0, |file| file.len());
     let of = named.iter().flat_map(|one| &one.sources).map(size).sum();
     page.inspector.reading(Some(Reading { read: 0, of }));
-    super::summary::event(
-        super::Format::Text,
-        "inspector",
-        page.address.as_str(),
-        &format!("{}{}", page.line(), args.fragment(&page.address)),
-    );
-    for line in ssh.iter().map(String::as_str).chain(["Ctrl-C ends it"]) {
-        super::summary::event(super::Format::Text, "inspector", "", line);
+    let line = format!("{}{}", page.line(), args.fragment(&page.address));
+    for line in [line].into_iter().chain(ssh).chain(["Ctrl-C ends it".to_owned()]) {
+        event(Format::Text, "inspector", page.address.as_str(), &line);
     }
     let judge = Judge::new(contract, Duration::ZERO, None);
     let inspector = Arc::clone(&page.inspector);
-    let (failed, failure) = tokio::sync::oneshot::channel();
+    let failed = Arc::new(AtomicBool::new(false));
+    let fails = Arc::clone(&failed);
     let reading = move || {
         let unread = match read(named, of, &judge, &inspector, &redactor) {
             Ok(unread) => unread.count(),
@@ -89,14 +94,13 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
         };
         if unread > 0 {
             inspector.note("not everything could be read; contrail printed what and why".to_owned());
-            let _ = failed.send(());
+            fails.store(true, Ordering::Relaxed);
         }
         inspector.reading(None);
     };
     thread::Builder::new().name("reader".to_owned()).spawn(reading)?;
     runtime.block_on(signals.end());
-    let mut failure = failure;
-    Ok(Outcome { failed: failure.try_recv().is_ok(), ..Outcome::CLEAN })
+    Ok(Outcome { failed: failed.load(Ordering::Relaxed), ..Outcome::CLEAN })
 }
 
 impl Args {

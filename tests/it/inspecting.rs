@@ -137,6 +137,11 @@ fn the_numbers_of_the_page_are_those_of_verify() {
             assert!(unchecked.contains(&aspect.as_str().unwrap()), "{n}: {aspect}");
         }
     }
+    let values = ask(running.address, "/api/values?key=verdict");
+    for value in values["options"].as_array().unwrap() {
+        assert_eq!(value["count"], run["counts"][value["text"].as_str().unwrap()], "{values}");
+    }
+    assert_eq!(ask(running.address, "/api/values?key=op&begins=RateLimit")["options"][0]["text"], "getRateLimitPolicy");
     let groups = ask(running.address, "/api/findings");
     for group in groups["rows"].as_array().unwrap() {
         let selected: String = form_urlencoded::byte_serialize(group["query"].as_str().unwrap().as_bytes()).collect();

@@ -9,8 +9,8 @@ let token = sessionStorage.getItem(TOKEN);
 /** The run that the page shows: `null` until the first answer. @type {string | null} */
 let run = null;
 
-/** What `main` is told of the connection. */
-export const told = {
+/** What `main` does about the connection. */
+export const connection = {
   /** No answer came. */
   lost: () => {},
   /** The token is not this server's. */
@@ -107,7 +107,7 @@ export async function open(path, query = {}, signal) {
       answer = await request(url, signal);
     }
     if (answer.status === 401) {
-      told.refused();
+      connection.refused();
       throw new Refused(401, "the token is not that of this run", null);
     }
   }
@@ -130,7 +130,7 @@ export function checkRun(of) {
   if (typeof of !== "string") return;
   run ??= of;
   if (run === of) return;
-  told.otherRun();
+  connection.otherRun();
   throw new Unreachable("another run answers here");
 }
 
@@ -146,7 +146,7 @@ async function request(url, signal) {
     });
   } catch (error) {
     if (signal?.aborted) throw error;
-    told.lost();
+    connection.lost();
     throw new Unreachable("no answer");
   }
 }
@@ -164,7 +164,7 @@ export async function get(path, query, signal) {
     value = await answer.json();
   } catch (error) {
     if (signal?.aborted) throw error;
-    told.lost();
+    connection.lost();
     throw new Unreachable("the answer broke off");
   }
   checkRun(value.run);

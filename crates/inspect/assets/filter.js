@@ -1,5 +1,6 @@
 // The filter: one field, whose text is the truth and stands in the address. The server understands it, not this page.
 
+import { get } from "./api.js";
 import { button, byId, el, fill, number, prose } from "./dom.js";
 
 const TYPED_MS = 100;
@@ -37,7 +38,7 @@ export const KEYS = [
   ["size:", ">1MB"],
   ["since:", "10:02, -5m"],
   ["until:", "10:04"],
-  ["is:", "slow, new, cut, redacted, retried"],
+  ["is:", "slow, cut, redacted, retried"],
   ["header:", "x-request-id=abc"],
   ["body:", '"text of a body"'],
   ["secret:", "token-1"],
@@ -50,6 +51,8 @@ export class Filter {
   /** @type {[string, string][]} */
   #options = [];
   #active = -1;
+  /** The question for values that is open. */
+  #asking = new AbortController();
 
   /** @param {{ set: (query: string) => void, toggle: () => void, done: () => void }} page */
   constructor(page) {
@@ -206,14 +209,30 @@ export class Filter {
   }
 
   #complete() {
+    this.#asking.abort();
     const { text } = this.#word();
     const colon = text.indexOf(":");
     if (text === "" || colon >= 0) {
-      const known = KEYS.find(([key]) => key === text);
-      this.#offer(known ? [["", `${known[0]} takes ${known[1]}`]] : []);
+      const known = KEYS.find(([key]) => key === text.slice(0, colon + 1));
+      this.#offer(known && text === known[0] ? [["", `${known[0]} takes ${known[1]}`]] : []);
+      if (known) void this.#values(known[0], text.slice(colon + 1));
       return;
     }
     this.#offer(KEYS.filter(([key]) => key.startsWith(text.toLowerCase())));
+  }
+
+  /** Offers the values that the exchanges have for a key.
+   * @param {string} key @param {string} begins */
+  async #values(key, begins) {
+    this.#asking = new AbortController();
+    try {
+      const { options } = await get("values", { key: key.slice(0, -1), begins }, this.#asking.signal);
+      /** @type {{ text: string, count: number }[]} */
+      const found = options;
+      if (found.length > 0) this.#offer(found.map(({ text, count }) => [key + quoted(text), number(count)]));
+    } catch {
+      // Without an offer the field works as before.
+    }
   }
 
   /** @param {[string, string][]} options */
@@ -263,6 +282,11 @@ export class Filter {
     this.field.setSelectionRange(from + key.length, from + key.length);
     this.#typed();
   }
+}
+
+/** A value as the filter takes it. @param {string} text */
+function quoted(text) {
+  return /^[^\s"()|]+$/.test(text) ? text : `"${text.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`;
 }
 
 /** @returns {string[]} */

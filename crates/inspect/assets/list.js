@@ -67,7 +67,7 @@ export class List {
   /** @type {number | undefined} */
   #searching;
   #lastTop = 0;
-  /** Exchanges that there are, and those that the list was told to show. */
+  /** Exchanges that there are, and those that the list shows. */
   #head = 0;
   #size = 0;
   /** The query and order that were asked for last: a wrong one is never shown.
@@ -120,7 +120,7 @@ export class List {
   }
 
   /** There are this many exchanges now. @param {number} head */
-  told(head) {
+  grow(head) {
     if (head === this.#head || this.paused) return;
     this.#head = head;
     if (this.#sort !== "") {
@@ -137,7 +137,7 @@ export class List {
   /** Goes on after a pause, or after the connection was lost. @param {number} head */
   resume(head) {
     this.#head = -1;
-    this.told(head);
+    this.grow(head);
   }
 
   /** Everything is asked for again. */

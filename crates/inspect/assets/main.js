@@ -49,7 +49,7 @@ let opened = null;
 const narrow = matchMedia("(max-width: 43.75rem)");
 
 const stream = new Stream({
-  head: (now) => told(now),
+  head: (now) => grown(now),
   end: (end) => {
     run.end = end;
     band("end", "note", endOf(end));
@@ -198,7 +198,7 @@ function drawViews(current) {
 // --- what the server tells ---------------------------------------------------------------------------------------
 
 /** @param {Api.Head} now */
-function told(now) {
+function grown(now) {
   head = now;
   lostSince = null;
   drawCounts();
@@ -206,7 +206,7 @@ function told(now) {
     drawPaused();
     return;
   }
-  list.told(now.n - now.first);
+  list.grow(now.n - now.first);
   if (drawnAt !== 0 && now.n > drawnAt) drawStale();
   announce();
 }
@@ -458,9 +458,9 @@ function takeToken() {
 // --- the beginning -----------------------------------------------------------------------------------------------
 
 let known = false;
-api.told.refused = () => gate(known ? "other" : "wrong");
-api.told.lost = () => stream.doubt();
-api.told.otherRun = () => {
+api.connection.refused = () => gate(known ? "other" : "wrong");
+api.connection.lost = () => stream.doubt();
+api.connection.otherRun = () => {
   stream.stop();
   band("lost", "bad", null);
   band("other", "note", [

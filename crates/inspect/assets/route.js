@@ -44,7 +44,7 @@ export function go(hash) {
  * that Back comes back here.
  *
  * @param {Record<string, string | number | null>} changes
- * @param {{ keep?: boolean, quiet?: boolean }} [how] `quiet`: nobody is told
+ * @param {{ keep?: boolean, quiet?: boolean }} [how] `quiet`: no listener runs
  */
 export function change(changes, how = {}) {
   const now = place();

@@ -25,7 +25,7 @@ use super::{
     lists::{Lists, SharedLists, Sort, Wanted},
     message::{Shown, Side},
     stream::{Notices, Streams},
-    views,
+    values, views,
 };
 
 /// Maximum rows of one answer.
@@ -167,6 +167,10 @@ impl Host {
             ["run"] => Some(views::run(inspector)),
             ["findings"] => Some(views::findings(inspector)),
             ["misses"] => Some(views::misses(inspector)),
+            ["values"] => {
+                let text = |name| query.text(name).unwrap_or_default();
+                Some(values::of(inspector, &text("key"), &text("begins")))
+            }
             ["operations"] => Some(views::operations(inspector)),
             ["callers"] => Some(views::callers(inspector)),
             ["exchanges"] => Some(self.rows(query)?),

@@ -30,8 +30,11 @@ pub(crate) fn value(exchange: &Exchange) -> Value {
         let field = if text.is_empty() { format!("{name};") } else { format!("{name}: {text}") };
         let _ = write!(command, " \\\n  --header {}", quoted(&field, &mut labels));
     }
-    if has_body && !request.headers.contains("content-type") {
-        let _ = write!(command, " \\\n  --header {}", quoted("content-type:", &mut labels));
+    // What curl adds on its own.
+    for (name, is_added) in [("accept", true), ("user-agent", true), ("content-type", has_body)] {
+        if is_added && !request.headers.contains(name) {
+            let _ = write!(command, " \\\n  --header '{name}:'");
+        }
     }
     let mut note = None;
     if !request.body.is_whole() {
@@ -40,11 +43,7 @@ pub(crate) fn value(exchange: &Exchange) -> Value {
     if has_body {
         match std::str::from_utf8(&request.body.content) {
             Ok(text) if !text.contains('\0') => {
-                let _ = write!(command, " \\\n  --data-binary {}", quoted(text, &mut labels));
-                // At the beginning, curl takes `@` for the name of a file.
-                if text.starts_with('@') {
-                    command = command.replace("--data-binary", "--data-raw");
-                }
+                let _ = write!(command, " \\\n  --data-raw {}", quoted(text, &mut labels));
             }
             _ => {
                 let body = STANDARD.encode(&request.body.content);
@@ -99,15 +98,106 @@ fn quoted(text: &str, labels: &mut Labels) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+
+    use contrail_exchange::{Body, Credential, Headers, Request, Target, Timings, Transport};
+    use proptest::prelude::*;
+
     use super::*;
 
+    fn exchange(method: &str, target: &str, headers: &[(&str, &str)], body: &str) -> Exchange {
+        let fields = headers.iter().map(|(name, value)| {
+            (name.parse::<http::HeaderName>().unwrap(), http::HeaderValue::from_bytes(value.as_bytes()).unwrap())
+        });
+        let request = Request {
+            method: method.parse().unwrap(),
+            target: Target::new("https", "tenant.example", target),
+            version: http::Version::HTTP_11,
+            headers: fields.collect::<Headers>(),
+            body: Body::whole(body.to_owned()),
+            credential: Credential::Missing,
+        };
+        Exchange {
+            request,
+            response: None,
+            started: None,
+            timings: Timings::default(),
+            transport: Transport::default(),
+        }
+    }
+
+    /// The words that a shell gives to curl.
+    fn words(exchange: &Exchange, before: &str) -> Vec<String> {
+        let command = value(exchange)["command"].as_str().unwrap().to_owned();
+        let script = format!("curl() {{ printf '%s\\0' \"$@\"; }}\n{before}\n{command}\n");
+        let output = Command::new("sh").args(["-c", &script]).output().unwrap();
+        assert!(output.status.success(), "{script}");
+        let text = String::from_utf8(output.stdout).unwrap();
+        text.split_terminator('\0').map(str::to_owned).collect()
+    }
+
     #[test]
-    fn a_word_is_one_for_a_shell_and_a_label_a_variable() {
-        let mut labels = Labels::default();
-        assert_eq!(quoted("it's", &mut labels), "'it'\\''s'");
-        assert_eq!(quoted("", &mut labels), "''");
-        assert_eq!(quoted("authorization: Bearer !token-1!", &mut labels), "'authorization: Bearer '\"$TOKEN_1\"");
-        assert_eq!(quoted("!token-1!x", &mut labels), "\"$TOKEN_1\"'x'");
-        assert_eq!(labels.0, [("TOKEN_1".to_owned(), "!token-1!".to_owned())]);
+    fn a_label_is_a_variable_that_the_reader_sets() {
+        let exchange =
+            exchange("POST", "/a?b=!token-1!", &[("authorization", "Bearer !token-2!")], "{\"a\":\"!token-1!\"}");
+        assert_eq!(
+            words(&exchange, "TOKEN_1=one TOKEN_2='t w o'"),
+            [
+                "--globoff",
+                "--path-as-is",
+                "--request",
+                "POST",
+                "https://tenant.example/a?b=one",
+                "--header",
+                "authorization: Bearer t w o",
+                "--header",
+                "accept:",
+                "--header",
+                "user-agent:",
+                "--header",
+                "content-type:",
+                "--data-raw",
+                "{\"a\":\"one\"}",
+            ]
+        );
+        let variables = value(&exchange)["variables"].clone();
+        assert_eq!(variables, json!(["TOKEN_1=… # instead of !token-1!", "TOKEN_2=… # instead of !token-2!"]));
+    }
+
+    #[test]
+    fn a_body_that_is_no_text_comes_from_base64() {
+        let mut exchange = exchange("PUT", "/a", &[("content-type", "image/png")], "");
+        exchange.request.body = Body::whole(vec![0, 255, b'\'']);
+        let command = value(&exchange)["command"].as_str().unwrap().to_owned();
+        assert!(command.starts_with("printf %s AP8n | base64 --decode | curl "), "{command}");
+        assert!(command.ends_with("--data-binary @-"), "{command}");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn a_shell_gives_curl_the_request_byte_by_byte(
+            method in "GET|POST|DELETE|BREW",
+            target in "/[!-~]{0,30}",
+            field in "[ -~]{0,30}",
+            body in "\\PC{0,40}|[@\\\\\"'$`\n\r\t !-]{1,20}",
+        ) {
+            prop_assume!(label::find(target.as_bytes()).chain(label::find(field.as_bytes())).chain(label::find(body.as_bytes())).next().is_none());
+            let field = field.trim();
+            let exchange = exchange(&method, &target, &[("x-field", field), ("host", "tenant.example")], &body);
+            let given = words(&exchange, "");
+            let mut expected = vec!["--globoff".to_owned(), "--path-as-is".to_owned(), "--request".to_owned(), method];
+            expected.push(format!("https://tenant.example{target}"));
+            let field = if field.is_empty() { "x-field;".to_owned() } else { format!("x-field: {field}") };
+            expected.extend(["--header".to_owned(), field]);
+            for name in ["accept:", "user-agent:"] {
+                expected.extend(["--header".to_owned(), name.to_owned()]);
+            }
+            if !body.is_empty() {
+                expected.extend(["--header", "content-type:", "--data-raw", &body].map(str::to_owned));
+            }
+            prop_assert_eq!(given, expected);
+        }
     }
 }

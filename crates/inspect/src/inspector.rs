@@ -249,6 +249,11 @@ impl Store {
         self.left
     }
 
+    /// Those that are held.
+    pub(crate) fn summaries(&self) -> impl Iterator<Item = &Summary> {
+        self.summaries.iter()
+    }
+
     pub(crate) fn summary(&self, n: u32) -> Option<&Summary> {
         self.summaries.get(n.checked_sub(self.left)? as usize)
     }
