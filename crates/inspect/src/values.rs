@@ -56,7 +56,8 @@ fn each(key: &str, summary: &Summary, names: &Names, mut with: impl FnMut(&str))
         "blame" => summary.blame.iter().for_each(|blame| with(blame.name())),
         "unchecked" => summary.unchecked.iter().for_each(|aspect| with(aspect.name())),
         "is" => {
-            let words = [(Mark::Cut, "cut"), (Mark::Redacted, "redacted"), (Mark::Retried, "retried"), (Mark::Left, "left")];
+            let words =
+                [(Mark::Cut, "cut"), (Mark::Redacted, "redacted"), (Mark::Retried, "retried"), (Mark::Left, "left")];
             words.iter().filter(|(mark, _)| summary.is_marked(*mark)).for_each(|(_, word)| with(word));
         }
         _ => {}
