@@ -14,6 +14,7 @@ use contrail_inspect::{Facts, Inspector, Reading, Taken};
 use contrail_recording::{Entry, ReadEnd, Recording};
 use contrail_redact::{JudgedExchange, Redactor};
 use contrail_report::{Unread, verdict_name};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::{
     ContractArgs, Failure, Format, Outcome,
@@ -29,6 +30,7 @@ use super::{
     trails::{self, Source},
     verify::Judge,
 };
+use crate::config::Sources;
 
 /// Show recordings as a page in the browser: what is wrong, where, and who says so
 #[derive(Debug, clap::Args)]
@@ -39,9 +41,9 @@ pub struct Args {
     /// Address of the page; port 0 picks a free port
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0")]
     listen: String,
-    /// Entry to open first
-    #[arg(long, value_name = "N")]
-    at: Option<usize>,
+    /// Entry to open first; of several files, the file as the page names it and the entry
+    #[arg(long, value_name = "[FILE:]N", value_parser = entry)]
+    at: Option<(String, usize)>,
     /// Filter to begin with, such as `verdict:violates`
     #[arg(long = "where", value_name = "QUERY")]
     query: Option<String>,
@@ -103,7 +105,21 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     Ok(Outcome { failed: failed.load(Ordering::Relaxed), ..Outcome::CLEAN })
 }
 
+/// `N`, or `FILE:N`.
+fn entry(text: &str) -> Result<(String, usize), &'static str> {
+    let (file, entry) = text.rsplit_once(':').unwrap_or(("", text));
+    let entry = entry.parse().map_err(|_| "write the number of an entry, as in 41 or checkout.har:41")?;
+    Ok((file.to_owned(), entry))
+}
+
 impl Args {
+    /// The address of a proxy, which a variable or `contrail.toml` sets, is not the page's.
+    pub(super) fn ignore_listen(&mut self, sources: &Sources) {
+        if !sources.is_flag("listen") {
+            "127.0.0.1:0".clone_into(&mut self.listen);
+        }
+    }
+
     fn facts(&self) -> Facts {
         let names: Vec<String> = self.recordings.iter().map(|path| path.display().to_string()).collect();
         let quoted: Vec<String> = self.recordings.iter().map(|path| quoted(path)).collect();
@@ -113,14 +129,16 @@ impl Args {
 
     /// The page's place to begin with, behind the token.
     fn fragment(&self, address: &str) -> String {
-        let pairs = [("n", self.at.map(|n| n.to_string())), ("q", self.query.clone())];
-        let mut place = form_urlencoded::Serializer::new(String::new());
-        for (name, value) in pairs {
-            if let Some(value) = value {
-                place.append_pair(name, &value);
-            }
-        }
-        match place.finish() {
+        let at = self.at.as_ref();
+        let pairs = [
+            ("source", at.map(|(file, _)| file.clone()).filter(|file| !file.is_empty())),
+            ("entry", at.map(|(_, entry)| entry.to_string())),
+            ("q", self.query.clone()),
+        ];
+        let pairs = pairs
+            .into_iter()
+            .filter_map(|(name, value)| Some(format!("{name}={}", utf8_percent_encode(&value?, NON_ALPHANUMERIC))));
+        match pairs.collect::<Vec<_>>().join("&") {
             place if place.is_empty() => String::new(),
             place if address.contains('#') => format!("/exchanges?{place}"),
             place => format!("#/exchanges?{place}"),

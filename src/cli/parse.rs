@@ -101,6 +101,7 @@ pub(super) fn parse() -> Result<(Cli, Sources), ExitCode> {
     match &mut cli.command {
         Command::Diff(args) => args.set_mode(&sources),
         Command::Import(args) => args.ignore_sandbox(&sources),
+        Command::Inspect(args) => args.ignore_listen(&sources),
         _ => {}
     }
     if let Some(policy) = cli.command.policy_mut() {

@@ -312,8 +312,45 @@ fn a_miss_of_a_replay_appears_with_the_option_that_helps() {
         ["path", "/api/v2/rate-limit-policies/rlp_Unknown"],
         "{misses}"
     );
-    assert_eq!(ask(page, "/api/exchanges?q=verdict:miss")["size"], 1);
+    call(proxy, "GET", "/nothing", &[], b"");
+    let run = until(page, 2);
+    assert_eq!(run["counts"]["miss"], 2, "an undocumented miss is one, too");
+    assert_eq!(ask(page, "/api/exchanges?q=verdict:miss")["size"], 2);
     running.finish();
+}
+
+#[test]
+fn a_secret_that_becomes_known_later_is_in_no_answer_from_then_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let arguments = ["watch", "--upstream", "sandbox", "--listen", "127.0.0.1:0", "--inspect", "127.0.0.1:0"];
+    let running = Running::start_with(folder.path(), arguments, &[("CONTRAIL_INSPECT_TOKEN", TOKEN)]);
+    let [proxy, page] = running.addresses[..] else { panic!("{:?}", running.addresses) };
+    let secret = "zQ83kLm2Vx71.late";
+    let body = format!("{{\"comment\":\"{secret}\"}}");
+    call(proxy, "POST", "/api/v2/notes", &[("content-type", "application/json")], body.as_bytes());
+    until(page, 1);
+    let shown = || {
+        ask(page, "/api/exchanges/0/request/lines").to_string() + &ask(page, "/api/exchanges/0/request/raw").to_string()
+    };
+    assert!(shown().contains(secret), "nothing shows that it is a secret yet");
+    call(proxy, "GET", "/api/v2/notes", &[("authorization", &format!("Bearer {secret}"))], b"");
+    until(page, 2);
+    assert!(!shown().contains(secret));
+    assert_eq!(ask(page, &format!("/api/exchanges?q=body:{secret}"))["size"], 0, "a filter must not find out");
+    running.finish();
+}
+
+#[test]
+fn an_entry_is_found_by_its_number_in_its_file() {
+    let running = inspect(&["--at", "3"]);
+    let rows = ask(running.address, "/api/exchanges?count=500");
+    for row in rows["rows"].as_array().unwrap() {
+        let source: String = form_urlencoded::byte_serialize(row["source"].as_str().unwrap().as_bytes()).collect();
+        let found = ask(running.address, &format!("/api/exchanges/entry?source={source}&entry={}", row["entry"]));
+        assert_eq!(found["n"], row["n"], "{row}");
+    }
+    let ran = running.finish();
+    assert!(ran.stderr.contains("/#/exchanges?entry=3\n"), "{}", ran.stderr);
 }
 
 #[test]

@@ -37,6 +37,7 @@ let head;
 let paused = null;
 /** What the announcement of new exchanges counts from. @type {Api.Head | null} */
 let announced = null;
+let locating = false;
 /** @type {number | undefined} */
 let announcing;
 /** @type {AbortController | null} */
@@ -207,6 +208,7 @@ function grown(now) {
     return;
   }
   list.grow(now.n - now.first);
+  if (route.place().params.entry) void locate();
   if (drawnAt !== 0 && now.n > drawnAt) drawStale();
   announce();
 }
@@ -305,6 +307,25 @@ function drawEmpty(answer) {
   }
 }
 
+/** Opens the entry that the address names, once it has been read. */
+async function locate() {
+  const { entry = "", source = "" } = route.place().params;
+  if (locating) return;
+  locating = true;
+  try {
+    const { n, reading } = await api.get("exchanges/entry", { entry, source });
+    if (n !== null) route.change({ entry: null, source: null, n });
+    else if (!reading) {
+      route.change({ entry: null, source: null });
+      say(`There is no entry ${entry} here`);
+    }
+  } catch (error) {
+    failed(error);
+  } finally {
+    locating = false;
+  }
+}
+
 /** @param {boolean} backwards */
 async function nextFinding(backwards) {
   const n = route.numberOf("n");
@@ -356,6 +377,7 @@ function draw(place) {
     void drawView(view, drawing.signal);
     return;
   }
+  if (place.params.entry) void locate();
   const { q = "", off, sort = "", side = null, view: bodyView = null } = place.params;
   filter.show(q, off !== undefined);
   const n = route.numberOf("n");

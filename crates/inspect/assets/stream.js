@@ -3,7 +3,7 @@
 import * as api from "./api.js";
 
 /** A hidden tab gives its connection back: a browser has six of them for one address. */
-const HIDDEN_MS = 20_000;
+const HIDDEN_MS = 600_000;
 const LONGEST_WAIT_S = 10;
 const SHORTEST_MS = 5_000;
 

@@ -48,8 +48,8 @@ pub struct Host {
     laid_out: Mutex<Vec<(Body, Arc<LaidOut>)>>,
 }
 
-/// Which body: of which exchange and message.
-type Body = (u32, Side);
+/// Which body: of which exchange and message, by so many known secrets.
+type Body = (u32, Side, u64);
 
 /// A body and its marks.
 type LaidOut = (Lines, Vec<Marked>);
@@ -178,9 +178,15 @@ impl Host {
                 let n = query.number("n").unwrap_or(u32::MAX);
                 Some(json!({"index": self.lists.index(inspector, &query.wanted()?, n)?}))
             }
+            ["exchanges", "entry"] => {
+                let (source, entry) = (query.text("source"), query.number("entry"));
+                let store = inspector.store();
+                let n = entry.and_then(|entry| store.number(source.as_deref(), entry));
+                Some(json!({"n": n, "reading": store.reading.is_some()}))
+            }
             ["exchanges", "next"] => {
                 let back = query.text("back").is_some_and(|back| back == "true");
-                let from = query.number("n").map(|n| (n, query.number("finding").unwrap_or(usize::MAX - 1)));
+                let from = query.number("n").map(|n| (n, query.number("finding")));
                 let next = self.lists.next_finding(inspector, &query.wanted()?, from, back)?;
                 Some(json!({"n": next.map(|(n, _)| n), "finding": next.map(|(_, finding)| finding)}))
             }
@@ -250,7 +256,8 @@ impl Host {
 
     fn laid_out(&self, n: u32, side: Side) -> Option<Arc<LaidOut>> {
         let held = self.laid_out.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, laid_out)) = held.iter().find(|(body, _)| *body == (n, side)) {
+        let known = self.inspector.known();
+        if let Some((_, laid_out)) = held.iter().find(|(body, _)| *body == (n, side, known)) {
             return Some(Arc::clone(laid_out));
         }
         drop(held);
@@ -258,7 +265,7 @@ impl Host {
         let message = Shown::of(&judged, side)?;
         let laid_out = Arc::new((message.lines(), message.marks()));
         let mut all = self.laid_out.lock().unwrap_or_else(PoisonError::into_inner);
-        all.push(((n, side), Arc::clone(&laid_out)));
+        all.push(((n, side, known), Arc::clone(&laid_out)));
         if all.len() > MAX_LAID_OUT {
             all.remove(0);
         }

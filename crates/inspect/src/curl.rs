@@ -6,21 +6,31 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use contrail_exchange::{Exchange, is_hop_by_hop, label};
 use serde_json::{Value, json};
 
-/// Fields that curl makes itself, or that describe a connection.
-const OWN: [&str; 3] = ["host", "content-length", "accept-encoding"];
+/// Fields that curl makes itself.
+const OWN: [&str; 2] = ["host", "content-length"];
+/// Maximum bytes of a body that stands in the command; a system bounds the length of one word.
+const MAX_INLINE: usize = 64 << 10;
 
 /// The command, the variables that stand for what redaction replaced, and a note.
 pub(crate) fn value(exchange: &Exchange) -> Value {
     let request = &exchange.request;
     let mut labels = Labels::default();
     let mut command = "curl --globoff --path-as-is".to_owned();
-    if request.method == http::Method::HEAD {
+    let has_body = !request.body.content.is_empty();
+    // A response to HEAD has no body to wait for; with one of its own, curl takes no `--head`.
+    if request.method == http::Method::HEAD && !has_body {
         command += " --head";
     } else {
         let _ = write!(command, " --request {}", quoted(request.method.as_str(), &mut labels));
     }
-    let _ = write!(command, " {}", quoted(&request.target.to_string(), &mut labels));
-    let has_body = !request.body.content.is_empty();
+    let path = &*request.target.path_and_query;
+    // What is no part of a URL goes out as it is.
+    if path.starts_with('/') && path.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'#') {
+        let _ = write!(command, " {}", quoted(&request.target.to_string(), &mut labels));
+    } else {
+        let origin = format!("{}/", request.target.origin());
+        let _ = write!(command, " --request-target {} {}", quoted(path, &mut labels), quoted(&origin, &mut labels));
+    }
     for (name, value) in request.headers.iter() {
         if is_hop_by_hop(name) || OWN.contains(&name.as_str()) || has_body && name == "expect" {
             continue;
@@ -42,7 +52,7 @@ pub(crate) fn value(exchange: &Exchange) -> Value {
     }
     if has_body {
         match std::str::from_utf8(&request.body.content) {
-            Ok(text) if !text.contains('\0') => {
+            Ok(text) if !text.contains('\0') && text.len() <= MAX_INLINE => {
                 let _ = write!(command, " \\\n  --data-raw {}", quoted(text, &mut labels));
             }
             _ => {
@@ -50,6 +60,9 @@ pub(crate) fn value(exchange: &Exchange) -> Value {
                 command = format!("printf %s {body} | base64 --decode | {command} \\\n  --data-binary @-");
             }
         }
+    }
+    if !has_body && request.headers.contains("content-length") {
+        command += " \\\n  --data-raw '' --header 'content-type:'";
     }
     let variables: Vec<String> =
         labels.0.iter().map(|(name, label)| format!("{name}=… # instead of {label}")).collect();
@@ -179,7 +192,7 @@ mod tests {
         #[test]
         fn a_shell_gives_curl_the_request_byte_by_byte(
             method in "GET|POST|DELETE|BREW",
-            target in "/[!-~]{0,30}",
+            target in "/[!\"$-~]{0,30}",
             field in "[ -~]{0,30}",
             body in "\\PC{0,40}|[@\\\\\"'$`\n\r\t !-]{1,20}",
         ) {

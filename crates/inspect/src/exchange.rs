@@ -32,7 +32,11 @@ pub(crate) fn value(inspector: &Inspector, n: u32) -> Option<Value> {
     let mut value = match inspector.whole(n) {
         Ok((judged, surroundings)) => detail(inspector, &judged, &surroundings),
         Err(gone) => json!({"gone": match gone {
-            Gone::Left => "its bytes left the buffer (--inspect-buffer); --out or --trail keeps everything",
+            Gone::Left if inspector.facts.mode == "inspect" => {
+                "its bytes left the temporary file; a larger --inspect-buffer keeps more"
+            }
+            Gone::Left => "its bytes left the temporary file (--inspect-buffer); --out or --trail keeps everything",
+            Gone::NotKept => "its bytes could not be kept: they are larger than --inspect-buffer, or the disk is full",
             Gone::Unreadable => "its bytes cannot be read again from the temporary file",
         }}),
     };
@@ -58,7 +62,10 @@ fn reference(inspector: &Inspector, summary: &Summary, store: &super::inspector:
             text.extend([" at ", name(seen.at)]);
         }
     }
-    let command = inspector.facts.command.as_ref().map(|command| format!("{command} --at {}", summary.entry));
+    let command = inspector.facts.command.as_ref().map(|command| match store.sources.len() {
+        0 | 1 => format!("{command} --at {}", summary.entry),
+        _ => format!("{command} --at {source}:{}", summary.entry),
+    });
     (inspector.clean(&text), command)
 }
 

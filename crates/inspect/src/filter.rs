@@ -27,6 +27,8 @@ use super::{
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Filter {
     root: Option<Node>,
+    /// It names an instant by its distance from now.
+    is_relative: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -138,6 +140,11 @@ impl Filter {
     /// Compiles a filter.
     pub(crate) fn parse(text: &str, clock: Clock) -> Result<Self, FilterError> {
         parse::Parser::new(text, clock).filter()
+    }
+
+    /// Whether it selects others as time passes.
+    pub(crate) fn is_relative(&self) -> bool {
+        self.is_relative
     }
 
     /// Whether a summary may not suffice.

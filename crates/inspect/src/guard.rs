@@ -144,8 +144,11 @@ impl Guard {
     pub fn new(token: Token, address: SocketAddr, named: &[String]) -> Self {
         let port = address.port();
         let mut hosts = vec![address.to_string()];
-        if address.ip().is_loopback() {
+        if address.ip().is_loopback() || address.ip().is_unspecified() {
             hosts.push(format!("localhost:{port}"));
+        }
+        if address.ip().is_unspecified() {
+            hosts.push(format!("127.0.0.1:{port}"));
         }
         for name in named {
             let has_port = name.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());

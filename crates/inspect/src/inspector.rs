@@ -180,6 +180,8 @@ pub(crate) struct Store {
     kept: Kept,
     context: JournalContext,
     pub(crate) collector: Collector,
+    /// The run's own, once it has ended.
+    pub(crate) ended: Option<Collector>,
     /// Exchanges by verdict.
     pub(crate) counts: [u64; VERDICTS.len()],
     durations: HashMap<Name, Durations>,
@@ -212,6 +214,8 @@ pub(crate) struct Results {
 #[derive(Debug, Default)]
 struct Durations {
     all: Vec<u32>,
+    /// How many there were.
+    seen: usize,
     /// The 50th and the 95th percentile of the first so many.
     known: (usize, u32, u32),
 }
@@ -223,17 +227,18 @@ impl Durations {
     const ENOUGH: usize = 20;
 
     fn add(&mut self, took: u32) {
-        let count = self.known.0.max(self.all.len());
         if self.all.len() < Self::MAX {
             self.all.push(took);
         } else {
-            self.all[count % Self::MAX] = took;
+            self.all[self.seen % Self::MAX] = took;
         }
-        if self.all.len() > self.known.0 + self.known.0 / 8 {
+        self.seen += 1;
+        // The percentiles follow once there is an eighth more, or an eighth of them is new.
+        if self.seen > self.known.0 + self.known.0.min(Self::MAX) / 8 {
             let mut sorted = self.all.clone();
             sorted.sort_unstable();
             let at = |part: usize| sorted[(sorted.len() - 1) * part / 100];
-            self.known = (sorted.len(), at(50), at(95));
+            self.known = (self.seen, at(50), at(95));
         }
     }
 }
@@ -259,11 +264,11 @@ impl Store {
     }
 
     /// The number of an exchange that a report cites.
-    pub(crate) fn number(&self, source: &str, entry: usize) -> Option<u32> {
+    pub(crate) fn number(&self, source: Option<&str>, entry: usize) -> Option<u32> {
         let mut start = 0_u32;
         for (name, count) in &self.sources {
             let end = start.saturating_add(u32::try_from(*count).unwrap_or(u32::MAX));
-            if self.names.text(*name).is_some_and(|name| **name == *source) {
+            if source.is_none_or(|source| self.names.text(*name).is_some_and(|name| **name == *source)) {
                 // In one source, entries ascend; some may be missing.
                 let (mut from, mut to) = (start.max(self.left), end);
                 while from < to {
@@ -293,14 +298,16 @@ impl Store {
 
     /// The bytes of an exchange.
     pub(crate) fn held(&self, summary: &Summary) -> Result<Held, Gone> {
-        summary.place.map_or(Err(Gone::Left), |place| self.kept.read(place))
+        summary.place.map_or(Err(Gone::NotKept), |place| self.kept.read(place))
     }
 
-    fn add(&mut self, taken: &Taken, contract: &Arc<Contract>) {
+    fn add(&mut self, taken: &Taken, contract: &Arc<Contract>, known: u64) {
         let Taken { judged, source, entry, took, verdict, remarks, .. } = taken;
         let place = self.kept.keep(judged, remarks, &self.context);
         self.unkept += u64::from(place.is_none());
-        let about = About { source, entry: *entry, took: *took, verdict };
+        // As the reports count: a miss, whatever else there is to find.
+        let verdict = if taken.miss.is_some() { "miss" } else { *verdict };
+        let about = About { source, entry: *entry, took: *took, verdict, known };
         let summary = Summary::new(judged, about, place, &mut self.names);
         self.counts[usize::from(summary.verdict)] += 1;
         if let Some(took) = summary.took {
@@ -426,6 +433,7 @@ impl Inspector {
                 kept: Kept::new(buffer)?,
                 context,
                 collector,
+                ended: None,
                 counts: [0; VERDICTS.len()],
                 durations: HashMap::new(),
                 operations: HashMap::new(),
@@ -474,7 +482,8 @@ impl Inspector {
 
     /// Adds an exchange.
     pub fn add(&self, taken: &Taken) {
-        self.change(|store| store.add(taken, &self.contract));
+        let known = self.known();
+        self.change(|store| store.add(taken, &self.contract, known));
     }
 
     /// The run listens here, and a client finds it by these variables.
@@ -499,7 +508,20 @@ impl Inspector {
 
     /// The run has ended; `collector` is the run's own, which knows what only its end shows.
     pub fn end(&self, collector: Collector, end: End) {
-        self.change(|store| (store.collector, store.end) = (collector, Some(end)));
+        self.change(|store| (store.ended, store.end) = (Some(collector), Some(end)));
+    }
+
+    /// How many secrets are known.
+    pub(crate) fn known(&self) -> u64 {
+        let counters = self.redactor.counters();
+        counters.secrets.values().chain(counters.personal.values()).sum()
+    }
+
+    /// What is now to a reader, in microseconds since the epoch: of files, when their last exchange started.
+    pub(crate) fn now(&self) -> i64 {
+        let last = || self.store().summaries().filter_map(|summary| summary.started).max();
+        let last = if self.facts.mode == "inspect" { last() } else { None };
+        last.unwrap_or_else(|| jiff::Timestamp::now().as_microsecond())
     }
 
     /// Exchanges of which nothing is shown, since too many waited.
@@ -540,4 +562,20 @@ impl Inspector {
 pub(crate) struct Surroundings {
     pub(crate) upstream: Option<Arc<str>>,
     pub(crate) remarks: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_follow_the_latest_durations() {
+        let mut durations = Durations::default();
+        let add = |durations: &mut Durations, base: u32| (0..20_000).for_each(|n| durations.add(base + n % 100));
+        add(&mut durations, 1000);
+        assert_eq!((durations.known.1, durations.known.2), (1049, 1094));
+        add(&mut durations, 5000);
+        assert_eq!((durations.known.1, durations.known.2), (5049, 5094));
+        assert_eq!(durations.all.len(), Durations::MAX);
+    }
 }

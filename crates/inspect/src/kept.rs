@@ -59,6 +59,8 @@ pub(crate) struct Held {
 pub(crate) enum Gone {
     /// They were overwritten.
     Left,
+    /// They were never there: the disk is full, or they are larger than all the room.
+    NotKept,
     /// The temporary file could not be written or read.
     Unreadable,
 }

@@ -324,7 +324,7 @@ fn text_lines(content: &[u8], lines: &mut Vec<Line>) {
     let mut number = 0;
     while start < content.len() {
         let rest = &content[start..];
-        let end = start + memchr::memchr(b'\n', rest).unwrap_or(rest.len()).min(MAX_LINE);
+        let end = start + memchr::memchr(b'\n', &rest[..rest.len().min(MAX_LINE)]).unwrap_or(rest.len().min(MAX_LINE));
         // Not in the middle of a character.
         let end =
             (end.saturating_sub(3)..=end).rev().find(|at| content.get(*at).is_none_or(|byte| byte & 0xc0 != 0x80));

@@ -138,11 +138,10 @@ impl Lists {
     ) -> Result<T, FilterError> {
         let mut lists = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let held = lists.iter().position(|list| list.wanted.is_same(wanted)).map(|at| lists.remove(at));
-        let mut list = match held.filter(|_| !wanted.anew) {
+        let mut list = match held.filter(|list| !wanted.anew && !list.filter.is_relative()) {
             Some(list) => list,
             None => {
-                let now = jiff::Timestamp::now().as_microsecond();
-                let clock = Clock { now, zone: wanted.zone };
+                let clock = Clock { now: inspector.now(), zone: wanted.zone };
                 let filter = Filter::parse(&wanted.query, clock)?;
                 List { wanted: wanted.clone(), filter, matches: Vec::new(), up_to: 0 }
             }
@@ -201,7 +200,7 @@ impl Lists {
         &self,
         inspector: &Inspector,
         wanted: &Wanted,
-        from: Option<(u32, usize)>,
+        from: Option<(u32, Option<usize>)>,
         back: bool,
     ) -> Result<Option<(u32, usize)>, FilterError> {
         let mut index = match from {
@@ -211,8 +210,12 @@ impl Lists {
         let findings = |n: u32| inspector.store().summary(n).map_or(0, |summary| summary.findings.len());
         // Another one of the same exchange.
         if let (Some((n, finding)), Some(_)) = (from, index) {
-            let next = if back { finding.checked_sub(1) } else { Some(finding + 1).filter(|next| *next < findings(n)) };
-            if let Some(next) = next {
+            let next = match finding {
+                Some(finding) if back => finding.checked_sub(1),
+                Some(finding) => finding.checked_add(1),
+                None => None,
+            };
+            if let Some(next) = next.filter(|next| *next < findings(n)) {
                 return Ok(Some((n, next)));
             }
         }
@@ -301,6 +304,7 @@ impl List {
 
     /// Looks at the next exchanges: at many by their summaries, at one that has to be read.
     fn look(&mut self, inspector: &Inspector, count: u32) {
+        let known = inspector.known();
         let store = inspector.store();
         while self.up_to < count {
             let n = self.up_to;
@@ -310,7 +314,11 @@ impl List {
             let mut answer = self.filter.selects(summary, None, context);
             let has_read = answer == Answer::Unknown;
             if has_read {
-                let whole: Option<JudgedExchange> = store.held(summary).ok().map(|held| held.judged);
+                // What was kept before a secret was known may hold it, and a filter must not find out.
+                let redact = |judged: JudgedExchange| {
+                    if summary.known == known { judged } else { inspector.redactor.redact(judged).into_inner() }
+                };
+                let whole = store.held(summary).ok().map(|held| redact(held.judged));
                 answer = whole.map_or(Answer::No, |whole| self.filter.selects(summary, Some(&whole), context));
             }
             if answer == Answer::Yes {

@@ -187,9 +187,9 @@ impl<'a> Shown<'a> {
         let (state, sentence) = match &body.presence {
             Presence::Whole if body.content.is_empty() => ("none", None),
             Presence::Whole => ("whole", None),
-            Presence::Truncated { kept, total } => {
+            Presence::Truncated { total, .. } => {
                 let of = total.map_or_else(String::new, |total| format!(" of {total}"));
-                ("cut", Some(format!("only {kept}{of} bytes were kept")))
+                ("cut", Some(format!("only {}{of} bytes were kept", body.content.len())))
             }
             Presence::Withheld(reason) => ("withheld", Some(format!("the body is not recorded: {}", reason.name()))),
         };

@@ -75,6 +75,8 @@ pub(crate) struct Summary {
     pub(crate) path: Box<str>,
     /// 0 where no response came.
     pub(crate) status: u16,
+    /// Secrets that were known when it was kept.
+    pub(crate) known: u64,
     pub(crate) verdict: u8,
     pub(crate) marks: u8,
     pub(crate) blame: Option<Blame>,
@@ -90,6 +92,7 @@ pub(crate) struct About<'a> {
     pub(crate) entry: usize,
     pub(crate) took: Option<Duration>,
     pub(crate) verdict: &'a str,
+    pub(crate) known: u64,
 }
 
 /// The number of a verdict's word; of any other, that of `unjudged`.
@@ -165,6 +168,7 @@ impl Summary {
             scopes: names.number_of(scopes.as_deref()),
             path: path[..path.floor_char_boundary(Self::MAX_PATH)].into(),
             status: response.map_or(0, |response| response.status),
+            known: about.known,
             verdict: number_of(about.verdict),
             marks: marks.into_iter().filter(|(_, is)| *is).fold(0, |all, (mark, _)| all | mark as u8),
             blame: verdict.blame,

@@ -42,7 +42,8 @@ pub(crate) fn run(inspector: &Inspector) -> Value {
         })
         .collect();
     let secrets = inspector.redactor.counters();
-    let mut notes: Vec<String> = store.collector.run().integrity.iter().map(Integrity::sentence).collect();
+    let run = store.ended.as_ref().unwrap_or(&store.collector).run();
+    let mut notes: Vec<String> = run.integrity.iter().map(Integrity::sentence).collect();
     notes.extend(store.notes.iter().map(|note| inspector.clean(note)));
     if store.unkept > 0 {
         notes.push(format!("the bytes of {} exchanges could not be kept", store.unkept));
@@ -96,7 +97,7 @@ pub(crate) fn findings(inspector: &Inspector) -> Value {
     let mut rows = Vec::new();
     for group in [Kind::Violation, Kind::Gap].into_iter().flat_map(|kind| tally.groups(kind)).take(MAX_ROWS) {
         let cited = &group.sample.cited;
-        let first = store.number(&cited.source, cited.entry);
+        let first = store.number(Some(&*cited.source), cited.entry);
         let of = group.operation.as_deref().and_then(|operation| operations.get(operation)).copied();
         let clean = |text: &str| visible(&inspector.clean(text)).into_owned();
         rows.push(json!({
@@ -126,7 +127,12 @@ fn query(group: &Group) -> String {
     match &group.operation {
         Some(operation) => query.extend([" op:", &quoted(operation)]),
         // The place of an undocumented operation is its method and the shape of its path.
-        None => return query,
+        None => {
+            if let Some((method, path)) = group.place.split_once(' ') {
+                query.extend([" method:", method, " path:", &quoted(&path.replace("{…}", "*"))]);
+            }
+            return query;
+        }
     }
     if !group.place.is_empty() {
         query.extend([" at:", &quoted(&group.place)]);
@@ -182,7 +188,7 @@ pub(crate) fn callers(inspector: &Inspector) -> Value {
         caller["query"] = query.map(|name| format!("client:{}", quoted(name))).into();
         for call in caller["calls"].as_array_mut().into_iter().flatten() {
             let first = call["first"]["source"].as_str().zip(call["first"]["entry"].as_u64());
-            let number = first.and_then(|(source, entry)| store.number(source, usize::try_from(entry).ok()?));
+            let number = first.and_then(|(source, entry)| store.number(Some(source), usize::try_from(entry).ok()?));
             call["firstNumber"] = number.into();
         }
     }
@@ -204,7 +210,7 @@ fn shown(inspector: &Inspector, value: Value) -> Value {
 /// Missed requests, denied hosts, and recordings that no request used.
 pub(crate) fn misses(inspector: &Inspector) -> Value {
     let store = inspector.store();
-    let run = store.collector.run();
+    let run = store.ended.as_ref().unwrap_or(&store.collector).run();
     let clean = |text: &str| visible(&inspector.clean(text)).into_owned();
     let difference = |one: &Difference| {
         json!({"place": clean(&one.place), "yours": one.yours.as_deref().map(clean),

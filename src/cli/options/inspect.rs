@@ -10,7 +10,10 @@ use std::{
 
 use contrail_contract::Contract;
 use contrail_inspect::{End, Facts, Guard, Host, Inspector, Intake, Settings, Token, Variable};
-use contrail_proxy::side::{Serving, SideListener};
+use contrail_proxy::{
+    HostPort,
+    side::{Serving, SideListener},
+};
 use contrail_redact::Redactor;
 use contrail_report::{Collector, Reason};
 
@@ -27,11 +30,16 @@ pub(in crate::cli) const TOKEN: &str = "CONTRAIL_INSPECT_TOKEN";
 #[command(next_help_heading = "Live page")]
 pub struct PageArgs {
     /// Another name by which browsers call the live page (a forwarded port, a container); repeatable
-    #[arg(long, value_name = "NAME[:PORT]")]
+    #[arg(long, value_name = "NAME[:PORT]", value_parser = host)]
     pub inspect_host: Vec<String>,
     /// Maximum size of the temporary file that keeps exchanges for the live page; the oldest leave
     #[arg(long, value_name = "BYTES", default_value = "256MiB", value_parser = size_above_zero)]
     pub inspect_buffer: usize,
+}
+
+/// A name by which browsers call the page.
+fn host(text: &str) -> Result<String, &'static str> {
+    HostPort::parse(text, Some(80)).map(|_| text.to_owned())
 }
 
 /// The live page of a proxy
@@ -138,9 +146,19 @@ impl PageArgs {
             buffer: self.inspect_buffer as u64,
             facts,
         };
-        let inspector = Inspector::new(settings)?;
-        let shown =
-            if token.is_given { format!("http://{address}/") } else { format!("http://{address}/#k={}", token.text()) };
+        let inspector = Inspector::new(settings).map_err(|error| {
+            let folder = env::temp_dir();
+            format!("cannot make a temporary file in `{}` ({error}); TMPDIR names another folder", folder.display())
+        })?;
+        // Other machines call it by the name that was given.
+        let named = self.inspect_host.first().filter(|_| !address.ip().to_canonical().is_loopback());
+        let name = match named {
+            Some(name) if name.contains(':') => name.clone(),
+            Some(name) => format!("{name}:{}", address.port()),
+            None => address.to_string(),
+        };
+        let token_of = if token.is_given { String::new() } else { format!("#k={}", token.text()) };
+        let shown = format!("http://{name}/{token_of}");
         let host = Host::new(Arc::clone(&inspector), Guard::new(token, address, &self.inspect_host));
         let serving = contrail_inspect::serve(listener, Arc::clone(&host))?;
         let intake = inspector.begin()?;

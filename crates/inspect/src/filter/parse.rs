@@ -1,5 +1,7 @@
 //! From the text of a filter to its nodes.
 
+use std::cell::Cell;
+
 use contrail_exchange::{
     finding::{Blame, Kind, Rule, Unchecked},
     suggest::nearest,
@@ -57,6 +59,7 @@ pub(super) struct Parser<'a> {
     at: usize,
     depth: usize,
     clock: Clock,
+    is_relative: Cell<bool>,
 }
 
 /// A value as it was written, and where.
@@ -67,7 +70,7 @@ struct Written {
 
 impl<'a> Parser<'a> {
     pub(super) fn new(text: &'a str, clock: Clock) -> Self {
-        Self { text, at: 0, depth: 0, clock }
+        Self { text, at: 0, depth: 0, clock, is_relative: Cell::new(false) }
     }
 
     pub(super) fn filter(mut self) -> Result<Filter, FilterError> {
@@ -82,7 +85,7 @@ impl<'a> Parser<'a> {
         if !self.rest().is_empty() {
             return Err(error(self.at, "this `)` closes nothing"));
         }
-        Ok(Filter { root: Some(root) })
+        Ok(Filter { root: Some(root), is_relative: self.is_relative.get() })
     }
 
     fn rest(&self) -> &'a str {
@@ -124,7 +127,8 @@ impl<'a> Parser<'a> {
         loop {
             self.skip();
             let rest = self.rest();
-            let mut ahead = Self { at: self.at, ..*self };
+            let mut ahead = Self::new(self.text, self.clock);
+            ahead.at = self.at;
             if rest.is_empty() || rest.starts_with(')') || ahead.takes_or() {
                 return Ok(one(nodes, Node::All));
             }
@@ -226,7 +230,11 @@ impl<'a> Parser<'a> {
         match key {
             "verdict" => {
                 one_of(values, VERDICTS)?;
-                Ok(Term::Verdict(values.iter().filter_map(|value| verdict(&value.text)).collect()))
+                let wanted: Vec<Pattern> = patterns(true).collect();
+                let is_wanted = |word: &&str| wanted.iter().any(|pattern| pattern.matches(word));
+                Ok(Term::Verdict(
+                    VERDICTS.iter().filter(|word| is_wanted(word)).filter_map(|word| verdict(word)).collect(),
+                ))
             }
             "rule" => {
                 one_of(values, Rule::ALL.iter().map(|rule| rule.id()))?;
@@ -319,6 +327,7 @@ impl<'a> Parser<'a> {
     fn instant(&self, text: &str) -> Option<f64> {
         let Clock { now, zone } = self.clock;
         if let Some(ago) = text.strip_prefix('-') {
+            self.is_relative.set(true);
             return Some(now as f64 - seconds(ago)? * 1e6);
         }
         if let Ok(at) = text.parse::<Timestamp>() {
@@ -336,6 +345,8 @@ impl<'a> Parser<'a> {
 
 /// How an instant is written.
 const EXAMPLE: &str = "since:10:02, since:-5m or since:2026-01-31T10:02:00Z";
+
+const NO_EXPRESSION: &str = "this is no regular expression that contrail can use; quote one with spaces, `)` or `|`";
 
 fn error(at: usize, message: impl Into<String>) -> FilterError {
     FilterError { at, message: message.into() }
@@ -386,7 +397,7 @@ fn expression(value: &Written, folds: bool) -> Result<regex::bytes::Regex, Filte
         .case_insensitive(folds)
         .size_limit(MAX_EXPRESSION)
         .build()
-        .map_err(|_| error(value.at, "this is no regular expression that contrail can use"))
+        .map_err(|_| error(value.at, NO_EXPRESSION))
 }
 
 fn keyed_expression(key: &str, at: usize, value: &Written) -> Result<Term, FilterError> {
@@ -398,7 +409,7 @@ fn keyed_expression(key: &str, at: usize, value: &Written) -> Result<Term, Filte
             .size_limit(MAX_EXPRESSION)
             .build()
             .map(Pattern::Expression)
-            .map_err(|_| error(value.at, "this is no regular expression that contrail can use"))
+            .map_err(|_| error(value.at, NO_EXPRESSION))
     };
     let field = match key {
         "path" => Field::Path,

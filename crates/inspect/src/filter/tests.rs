@@ -21,6 +21,7 @@ fn summary(names: &mut Names) -> Summary {
         scopes: number(" read:clients read:users "),
         path: "/api/v2/rate-limit-policies/rlp_1?take=5".into(),
         status: 404,
+        known: 0,
         verdict: 2,
         marks: Mark::Cut as u8,
         blame: Some(contrail_exchange::finding::Blame::Laxer),
@@ -52,6 +53,8 @@ fn every_key_selects_by_what_it_names() {
         ("verdict:conforms|gap", false),
         ("verdict:conforms|violates", true),
         ("-verdict:violates", false),
+        ("verdict:viol*", true),
+        ("verdict:con*|gap", false),
         ("rule:response.*", true),
         ("rule:response.body at:/groups/*/id", true),
         ("rule:response.body at:/groups/*/name", false),
@@ -120,7 +123,7 @@ fn a_fault_names_its_place_and_what_would_be_right() {
         ("a)", 1, "this `)` closes nothing"),
         ("a or ", 5, "something has to follow `or`"),
         ("op:", 3, "a value is missing here"),
-        ("path~(", 5, "this is no regular expression that contrail can use"),
+        ("path~(", 5, "this is no regular expression that contrail can use; quote one with spaces, `)` or `|`"),
         ("took~5", 0, "`took` takes no regular expression; write `took:`"),
     ] {
         let error = Filter::parse(text, CLOCK).unwrap_err();
