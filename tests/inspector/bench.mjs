@@ -16,6 +16,21 @@ const TOKEN = "inspector-tests-0123456789abcdef0123456789abcdef";
 /** Longer than this, nothing that a page or a server does may take here. */
 const PATIENCE_MS = 10_000;
 
+/** Longer than this, no test and no file that is read may take. */
+const TEST_MS = 300_000;
+
+/** Something did not end. */
+class Stalled extends Error {}
+
+/** What `promise` brings, or `Stalled` after `ms`. @template T @param {Promise<T>} promise @returns {Promise<T>} */
+export function within(ms, what, promise) {
+  let timer;
+  const over = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(new Stalled(`${what} did not end within ${ms / 1000} s`)), ms);
+  });
+  return Promise.race([promise, over]).finally(() => clearTimeout(timer));
+}
+
 export const DESK = { width: 1440, height: 900 };
 export const LAPTOP = { width: 1024, height: 768 };
 export const PHONE = { width: 390, height: 844 };
@@ -33,14 +48,16 @@ export class Server {
     child.stderr.setEncoding("utf8").on("data", (text) => (server.said += text));
     child.stdout.setEncoding("utf8").on("data", (text) => (server.printed += text));
     server.ended = new Promise((resolve) => child.on("exit", (code, signal) => resolve(code ?? signal)));
-    const begun = Date.now();
-    while (!server.origin) {
-      server.origin = /inspector on (http:\/\/[\d.]+:\d+)/.exec(server.said)?.[1];
-      const over = child.exitCode !== null || Date.now() - begun > PATIENCE_MS;
-      if (over && !server.origin) throw new Error(`contrail ${args.join(" ")} opened no page: ${server.said}`);
-      if (!server.origin) await new Promise((resolve) => child.stderr.once("data", resolve).once("end", resolve));
-    }
-    return server;
+    const open = new Promise((resolve) => {
+      child.stderr.on("data", () => {
+        server.origin ??= /inspector on (http:\/\/[\d.]+:\d+)/.exec(server.said)?.[1];
+        if (server.origin) resolve(undefined);
+      });
+    });
+    await within(PATIENCE_MS, "opening the page", Promise.race([open, server.ended])).catch(() => {});
+    if (server.origin) return server;
+    await server.stop("SIGKILL");
+    throw new Error(`contrail ${args.join(" ")} opened no page: ${server.said}`);
   }
 
   constructor(child, token) {
@@ -73,9 +90,11 @@ export class Server {
 
   /** Waits until all entries have been read. */
   async whole() {
+    const begun = Date.now();
     for (;;) {
       const run = await this.api("run");
       if (run.reading === null) return run;
+      if (Date.now() - begun > TEST_MS) throw new Error(`not read: ${JSON.stringify(run.reading)}; ${this.said}`);
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
   }
@@ -86,15 +105,19 @@ export class Server {
   }
 }
 
+function launch() {
+  return chromium.launch({
+    timeout: 120_000,
+    executablePath: process.env.BROWSER,
+    args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking", "--disable-sync"],
+  });
+}
+
 export class Bench {
   static async open() {
     const bench = new Bench();
     bench.work = process.env.WORK;
-    bench.browser = await chromium.launch({
-      timeout: 120_000,
-      executablePath: process.env.BROWSER,
-      args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking", "--disable-sync"],
-    });
+    bench.browser = await launch();
     bench.trap = net.createServer((socket) => {
       bench.calls.count += 1;
       socket.destroy();
@@ -116,19 +139,34 @@ export class Bench {
     return this.trap.address().port;
   }
 
-  /** Runs a test, and ends what it opened. */
+  /** Runs a test, and ends what it opened. A browser that stalls does so once in a blue moon, a page always: so a test
+   * that stalls is run once more, in a browser of its own. */
   async run(name, body) {
-    const own = Object.assign(Object.create(this), { servers: [], contexts: [] });
+    const begun = Date.now();
+    const seconds = () => ((Date.now() - begun) / 1000).toFixed(1);
     try {
-      await body(own);
+      await this.attempt(body).catch(async (error) => {
+        if (!(error instanceof Stalled)) throw error;
+        console.log(`once more, for after ${seconds()} s it stalled: ${name}: ${error.stack}`);
+        const browser = await launch();
+        await this.attempt(body, { browser }).finally(() => browser.close());
+      });
       this.passed += 1;
-      console.log(`ok  ${name}`);
+      console.log(`ok  ${name} (${seconds()} s)`);
     } catch (error) {
       this.failed += 1;
-      console.log(`FAILED: ${name}: ${error.stack ?? error}`);
+      console.log(`FAILED after ${seconds()} s: ${name}: ${error.stack ?? error}`);
+    }
+  }
+
+  async attempt(body, more = {}) {
+    const own = Object.assign(Object.create(this), { servers: [], contexts: [], ...more });
+    try {
+      await within(TEST_MS, "the test", body(own));
     } finally {
-      for (const context of own.contexts) await context.close();
+      const closed = Promise.all(own.contexts.map((context) => context.close()));
       for (const server of own.servers) await server.stop("SIGKILL");
+      await within(PATIENCE_MS, "closing the pages", closed).catch((error) => console.log(error.message));
     }
   }
 
@@ -212,9 +250,8 @@ export class Bench {
   }
 
   async close() {
-    await this.browser.close();
+    await within(PATIENCE_MS, "the browser", this.browser.close()).catch((error) => console.log(error.message));
     this.trap.close();
-    for (const server of this.servers) await server.stop("SIGKILL");
   }
 }
 
@@ -222,15 +259,23 @@ export class Bench {
 export async function settled(page) {
   const begun = Date.now();
   for (;;) {
-    await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+    await frames(page, 2);
     if (page.asked.size === 0) {
-      await page.evaluate(() => new Promise((done) => setTimeout(done, 0)));
+      await within(PATIENCE_MS, "a timer of the page", page.evaluate(() => new Promise((done) => setTimeout(done, 0))));
       if (page.asked.size === 0) return Date.now() - begun;
     }
     if (Date.now() - begun > PATIENCE_MS) {
       throw new Error(`no answer: ${[...page.asked].map((request) => request.url()).join(" ")}`);
     }
   }
+}
+
+/** Waits for frames of the page. */
+export function frames(page, count) {
+  const drawn = page.evaluate(async (times) => {
+    for (let i = 0; i < times; i += 1) await new Promise((done) => requestAnimationFrame(done));
+  }, count);
+  return within(PATIENCE_MS, "a frame", drawn);
 }
 
 /** Presses keys, one after the other, each until what it did is drawn. */
