@@ -45,12 +45,10 @@ declare namespace Api {
     secrets: Record<string, number>;
     personal: Record<string, number>;
     skipped: number;
-    options: { name: string; value: string; source: string }[];
     reading: Reading | null;
     end: End | null;
     n: number;
     counts: Counts;
-    views: string[];
   }
 
   interface Row {

@@ -30,7 +30,7 @@ export const tests = {
       if (n % 4 === 1) await timed(`tabs of exchange ${n}`, () => press(page, ["q", "w", "t", "r"][(n >> 2) % 4]));
     }
     await timed("finding", () => press(page, "n", "n", "N"));
-    for (const key of run.views.filter((view) => view !== "exchanges").map((view) => view[0])) {
+    for (const key of ["f", "o", "c", "m", "r"]) {
       await timed(`view ${key}`, () => press(page, "g", key));
       await press(page, "Tab", "Tab", "Tab");
     }

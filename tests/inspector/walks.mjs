@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { DESK, LAPTOP, PHONE, go, isSeen, press, settled } from "./bench.mjs";
+import { entry, har } from "./recordings.mjs";
 import { files } from "./states.mjs";
 
 const open = async (bench, how = {}) => {
@@ -226,6 +227,19 @@ export const tests = {
     await press(page, "Enter");
     assert.match(await hash(page), /#\/exchanges\?q=/);
     assert.ok((await page.locator(".row:not([hidden])").count()) > 0);
+    await bench.clean(page);
+  },
+
+  "an operation whose name has a space leads to the list of its exchanges": async (bench) => {
+    const paths = { "/things": { get: { responses: { 200: { description: "d" } } } } };
+    const document = { openapi: "3.1.0", info: { title: "Things", version: "1" }, paths };
+    const things = entry(0, { url: "https://tenant.example/things" });
+    const recording = bench.file("things.har", har([things, entry(1), things]));
+    const server = await bench.inspect(recording, "--contract", bench.file("things.json", JSON.stringify(document)));
+    const page = await bench.page(server, { hash: "#/exchanges?n=0" });
+    await press(page, "o");
+    assert.equal(await page.locator("#query").inputValue(), 'op:"GET /things"');
+    assert.equal(await page.locator(".row:not([hidden])").count(), 2);
     await bench.clean(page);
   },
 

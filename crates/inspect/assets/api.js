@@ -1,4 +1,4 @@
-// The only module that fetches. It holds the token, tells a page that is out of touch, and keeps runs apart.
+// The only module that fetches. It holds the token, reports a lost connection, and keeps runs apart.
 // What the API answers is in tests/inspector/api.d.ts.
 
 const TOKEN = "contrail.token";
@@ -120,12 +120,12 @@ export async function open(path, query = {}, signal) {
     if (typeof error.error === "string") sentence = error.error;
     if (typeof error.at === "number") at = error.at;
   } catch {
-    // The status says it.
+    // The status suffices.
   }
   throw new Refused(answer.status, sentence, at);
 }
 
-/** Answers of two runs are never mixed. @param {unknown} of the run that an answer is of, if it says so */
+/** Answers of two runs are never mixed. @param {unknown} of the run that an answer is of, if it names one */
 export function checkRun(of) {
   if (typeof of !== "string") return;
   run ??= of;
@@ -171,7 +171,7 @@ export async function get(path, query, signal) {
   return value;
 }
 
-/** Whether an error only says that its question is no longer asked, or that the page already shows what is wrong.
+/** Whether an error only means that its question is no longer asked, or that the page already shows what is wrong.
  * @param {unknown} error */
 export function isSilent(error) {
   if (error instanceof Unreachable) return true;

@@ -1,7 +1,7 @@
 // A body as the server gives it: numbered lines of text tokens, exact text, or hex. Nothing here parses it.
 
 import * as api from "./api.js";
-import { copy, say } from "./copy.js";
+import { announce, copy } from "./copy.js";
 import { bytes, box, button, code, counted, el, fill, number, prose, shortened } from "./dom.js";
 import { Window } from "./window.js";
 
@@ -67,9 +67,9 @@ export class BodyView {
     if (body.wire !== null && body.wire !== body.size) facts.push(`${bytes(body.wire)} on the wire`);
     if (body.labels > 0) facts.push(`${counted(body.labels, "value")} redacted`);
     const note = body.sentence ?? (body.malformed ? `not well-formed: ${body.malformed}` : null);
-    const said = facts.join(" · ");
+    const text = facts.join(" · ");
     const frame = box(
-      [el("strong", {}, "Body"), el("span.dim.recorded", { title: said }, said), el("span.grow"), this.segments],
+      [el("strong", {}, "Body"), el("span.dim.recorded", { title: text }, text), el("span.grow"), this.segments],
       note ? el("p.pad.note", {}, ...prose(note)) : null,
       this.finder,
       this.place,
@@ -122,13 +122,13 @@ export class BodyView {
 
   copyPointer() {
     if (this.#lines) this.#lines.copyPointer();
-    else say("Pointers belong to the lines of a body");
+    else announce("Pointers belong to the lines of a body");
   }
 
   /** Opens the field that finds a text in the lines. */
   find() {
     if (!this.#lines || this.#lines.count > SOUGHT) {
-      say(this.#lines ? "This body is too long to be searched here: filter with body:" : "Only lines are searched");
+      announce(this.#lines ? "This body is too long to be searched here: filter with body:" : "Only lines are searched");
       return;
     }
     const field = /** @type {HTMLInputElement} */ (el("input", { type: "search", "aria-label": "Text to find" }));
@@ -301,7 +301,7 @@ class Lines {
       this.#window.resize(this.#shown());
     }
     if (marked >= 0) this.#show(marked);
-    this.#tell();
+    this.#drawPointer();
   }
 
   #flow() {
@@ -476,7 +476,7 @@ class Lines {
       line.classList.toggle("caret", /** @type {HTMLElement} */ (line).dataset.line === String(index));
     }
     this.#show(index, where);
-    this.#tell();
+    this.#drawPointer();
   }
 
   /** Brings a line into the region. The page around it does not scroll: the region stands where the eye is.
@@ -499,7 +499,7 @@ class Lines {
     }
   }
 
-  #tell() {
+  #drawPointer() {
     const at = this.#lines.get(this.#caret)?.at ?? null;
     this.status.hidden = at === null;
     if (at === null) return;
@@ -509,7 +509,7 @@ class Lines {
 
   copyPointer() {
     const at = this.#lines.get(this.#caret)?.at ?? null;
-    if (at === null) say("No line of the body is chosen");
+    if (at === null) announce("No line of the body is chosen");
     else void copy(at, "the pointer");
   }
 }

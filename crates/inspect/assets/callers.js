@@ -2,7 +2,7 @@
 
 import * as api from "./api.js";
 import { counted, el, fill, number, recorded, table, tableRow } from "./dom.js";
-import { link } from "./route.js";
+import { link, term } from "./route.js";
 
 /** @type {Record<string, [string, string]>} */
 const STATES = {
@@ -96,7 +96,7 @@ const scopesOf = (title, scopes) =>
 /** @param {Api.CallerTotals} caller @param {Api.Calls} calls */
 function callsOf(caller, calls) {
   const name = calls.operation ?? "undocumented";
-  const query = caller.query ? `${caller.query} op:${name}` : `op:${name}`;
+  const query = [caller.query, term("op", name)].filter(Boolean).join(" ");
   const { count, accepted, refused, limited, other, violating, early } = calls;
   return tableRow(
     [el("a", { href: link("exchanges", "", { q: query, n: calls.firstNumber }) }, name)],

@@ -5,9 +5,9 @@ import { button, byId, el, fill } from "./dom.js";
 /** @type {number | undefined} */
 let fading;
 
-/** Says a sentence, on the screen and to a screen reader. @param {string} sentence */
-export function say(sentence) {
-  const at = byId("say");
+/** Announces a sentence, on the screen and to a screen reader. @param {string} sentence */
+export function announce(sentence) {
+  const at = byId("announcement");
   at.textContent = sentence;
   at.hidden = false;
   clearTimeout(fading);
@@ -16,11 +16,11 @@ export function say(sentence) {
   }, 4_000);
 }
 
-/** Copies a text. @param {string} text @param {string} what as it is said: `the command` */
+/** Copies a text. @param {string} text @param {string} what as the sentence has it: `the command` */
 export async function copy(text, what) {
   try {
     await navigator.clipboard.writeText(text);
-    say(`Copied ${what}`);
+    announce(`Copied ${what}`);
   } catch {
     // No secure context, or refused: the person copies the selected text.
     showText(text, what);
@@ -59,7 +59,7 @@ export function download(name, text) {
   const anchor = el("a", { href: url, download: name });
   anchor.click();
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
-  say(`Saved ${name}`);
+  announce(`Saved ${name}`);
 }
 
 /** A button that copies, which shows beside what it copies. @param {string} text @param {string} what */

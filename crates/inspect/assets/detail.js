@@ -1,12 +1,12 @@
-// One exchange, in the order of the questions: what was it, is it right, where exactly, who says so, who called,
-// how long, what now.
+// One exchange, in the order of the questions: what was it, is it right, where exactly, which passage
+// states it, who called, how long, what now.
 
 import * as api from "./api.js";
 import { BodyView } from "./body.js";
-import { copy, download, openDialog, say } from "./copy.js";
+import { announce, copy, download, openDialog } from "./copy.js";
 import { badge, box, button, bytes, code, counted, duration, el, fill, instant } from "./dom.js";
 import { kindBadge, number, prose, recorded, shortened } from "./dom.js";
-import { link } from "./route.js";
+import { link, term } from "./route.js";
 
 const GREY_MS = 150;
 
@@ -157,7 +157,7 @@ export class Detail {
         badge(row.verdict),
         el("strong", {}, row.status === null ? "no response" : row.status),
         row.operation
-          ? el("a", { href: link("exchanges", "", { q: `op:${row.operation}` }), title: "all its exchanges" }, row.operation)
+          ? el("a", { href: link("exchanges", "", { q: term("op", row.operation) }), title: "all its exchanges" }, row.operation)
           : el("span.gap", {}, "undocumented"),
         row.marks.map((mark) => el("i.mark", {}, mark)),
         el("span.dim.recorded", { title: instant(row.started, true) }, facts),
@@ -256,7 +256,7 @@ export class Detail {
     const exchange = this.#shown;
     if (!exchange) return;
     if (!this.#tabsOf(exchange).some(([tab]) => tab === name)) {
-      say(name === "response" ? "No response came" : name === "token" ? "The request has no credential" : "Not here");
+      announce(name === "response" ? "No response came" : name === "token" ? "The request has no credential" : "Not here");
       return;
     }
     this.#chosen = name;
@@ -415,7 +415,7 @@ export class Detail {
       finding && finding.passages.length === 0
         ? box(
             el("strong", {}, "Contract"),
-            el("p.pad.dim", {}, "The document has no passage about this: that is what the finding says."),
+            el("p.pad.dim", {}, "The document has no passage about this; the finding reports that."),
           )
         : null,
       finding
@@ -445,7 +445,7 @@ export class Detail {
     if (!this.#body) return;
     const view = this.#body.next();
     this.#body.page.viewed(view);
-    say(`Body as ${view}`);
+    announce(`Body as ${view}`);
   }
 
   find() {
@@ -462,7 +462,7 @@ export class Detail {
   }
 
   sameOperation() {
-    if (this.operation) this.page.filter(`op:${this.operation}`);
+    if (this.operation) this.page.filter(term("op", this.operation));
   }
 
   async curl() {
@@ -485,7 +485,7 @@ export class Detail {
       }
       await copy(text, "the curl command");
     } catch (error) {
-      if (!api.isSilent(error)) say(api.sentenceOf(error));
+      if (!api.isSilent(error)) announce(api.sentenceOf(error));
     }
   }
 
@@ -496,8 +496,8 @@ export class Detail {
       const answer = await api.open(`exchanges/${exchange.n}/har`);
       download(`contrail-${exchange.n}.har`, await answer.text());
     } catch (error) {
-      if (error instanceof api.Refused && error.status === 404) say("contrail gives no HAR of this exchange here");
-      else if (!api.isSilent(error)) say(api.sentenceOf(error));
+      if (error instanceof api.Refused && error.status === 404) announce("contrail gives no HAR of this exchange here");
+      else if (!api.isSilent(error)) announce(api.sentenceOf(error));
     }
   }
 }

@@ -2,6 +2,7 @@
 
 import { get } from "./api.js";
 import { button, byId, el, fill, number, prose } from "./dom.js";
+import { term } from "./route.js";
 
 const TYPED_MS = 100;
 /** Entries have to be read for these, so a keystroke does not ask. */
@@ -35,9 +36,12 @@ export const KEYS = [
   ["blame:", "caught, laxer, stricter, agreed"],
   ["unchecked:", "required-scope"],
   ["took:", ">500ms"],
+  ["wait:", ">500ms"],
   ["size:", ">1MB"],
   ["since:", "10:02, -5m"],
   ["until:", "10:04"],
+  ["source:", "a recording's file"],
+  ["entry:", "an entry's number in its file"],
   ["is:", "slow, cut, redacted, retried"],
   ["header:", "x-request-id=abc"],
   ["body:", '"text of a body"'],
@@ -229,7 +233,7 @@ export class Filter {
       const { options } = await get("values", { key: key.slice(0, -1), begins }, this.#asking.signal);
       /** @type {{ text: string, count: number }[]} */
       const found = options;
-      if (found.length > 0) this.#offer(found.map(({ text, count }) => [key + quoted(text), number(count)]));
+      if (found.length > 0) this.#offer(found.map(({ text, count }) => [term(key.slice(0, -1), text), number(count)]));
     } catch {
       // Without an offer the field works as before.
     }
@@ -282,11 +286,6 @@ export class Filter {
     this.field.setSelectionRange(from + key.length, from + key.length);
     this.#typed();
   }
-}
-
-/** A value as the filter takes it. @param {string} text */
-function quoted(text) {
-  return /^[^\s"()|]+$/.test(text) ? text : `"${text.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`;
 }
 
 /** @returns {string[]} */

@@ -1,7 +1,7 @@
 // Single keys. They work while no field has the focus, can be switched off, and leave Ctrl and Cmd to the browser.
 
 import { el, kbd, remember, remembered } from "./dom.js";
-import { openDialog, say } from "./copy.js";
+import { announce, openDialog } from "./copy.js";
 
 /** @type {[string, string][]} */
 const HELP = [
@@ -26,7 +26,7 @@ const HELP = [
   ["?", "these keys"],
 ];
 
-/** What a key does; `false` says that it did nothing here.
+/** What a key does; `false` means that it did nothing here.
  * @typedef {Record<string, () => unknown>} Actions */
 
 const SECOND_MS = 1_500;
@@ -66,7 +66,7 @@ export function showHelp() {
       checked: remembered().letters !== false,
       onchange: () => {
         remember({ letters: letters.checked });
-        say(letters.checked ? "Single keys are on" : "Single keys are off");
+        announce(letters.checked ? "Single keys are on" : "Single keys are off");
       },
     })
   );

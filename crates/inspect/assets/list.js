@@ -3,6 +3,7 @@
 
 import * as api from "./api.js";
 import { bytes, duration, el, number, remembered, signOf } from "./dom.js";
+import { term } from "./route.js";
 import { Window } from "./window.js";
 
 /** Rows that are kept. */
@@ -39,11 +40,11 @@ function termOf(row, column) {
   /** @type {Record<string, string | null>} */
   const terms = {
     verdict: `verdict:${row.verdict}`,
-    method: `method:${row.method}`,
+    method: term("method", row.method),
     status: row.status === null ? null : `status:${row.status}`,
-    operation: `op:${row.operation ?? "undocumented"}`,
+    operation: term("op", row.operation ?? "undocumented"),
     path: row.finding ? `rule:${row.finding.rule}` : null,
-    client: row.client ? `client:${JSON.stringify(row.client)}` : null,
+    client: row.client ? term("client", row.client) : null,
   };
   return terms[column] ?? null;
 }
@@ -194,7 +195,7 @@ export class List {
 
   /** @param {number} first @param {number} last */
   #drawn(first, last) {
-    this.#tellActive();
+    this.#setActive();
     let from = first;
     while (from < last && this.#cache.has(from)) from += 1;
     if (from >= last) return;
@@ -249,7 +250,7 @@ export class List {
         if (this.selected !== null) void this.reveal(this.selected);
       } else {
         this.window.refill();
-        this.#tellActive();
+        this.#setActive();
       }
     } catch (error) {
       if (!asking.signal.aborted) this.page.failed(error);
@@ -449,11 +450,11 @@ export class List {
     this.selected = n;
     for (const row of this.spacer.children) row.ariaSelected = String(n !== null && row.id === `row-${n}`);
     if (n === null) this.index = null;
-    this.#tellActive();
+    this.#setActive();
   }
 
   /** The selected row, for assistive technology; none while it is not on the screen. */
-  #tellActive() {
+  #setActive() {
     const row = this.index === null ? undefined : this.window.row(this.index);
     if (row && row.id === `row-${this.selected}`) this.rows.setAttribute("aria-activedescendant", row.id);
     else this.rows.removeAttribute("aria-activedescendant");
@@ -476,7 +477,7 @@ export class List {
       if (index === null) return;
       if (index >= this.#size) this.#resize(index + 1);
       this.window.reveal(index, this.window.row(index) ? "nearest" : "center");
-      this.#tellActive();
+      this.#setActive();
       this.#pill();
     } catch (error) {
       if (!api.isSilent(error)) this.page.failed(error);

@@ -5,7 +5,7 @@
 import * as api from "./api.js";
 import * as callers from "./callers.js";
 import { Detail } from "./detail.js";
-import { copyButton, say } from "./copy.js";
+import { announce, copyButton } from "./copy.js";
 import { button, byId, counted, el, fill, instant, number, prose, recorded, remember, remembered } from "./dom.js";
 import { Filter } from "./filter.js";
 import * as findings from "./findings.js";
@@ -179,16 +179,15 @@ const count = (tone, sign, value, word) =>
 
 /** @param {string} current */
 function drawViews(current) {
-  const views = run.views.filter((name) => name in VIEWS);
   fill(
     byId("views"),
-    views.map((name) => {
+    Object.entries(VIEWS).map(([name, view]) => {
       const { q } = name === "exchanges" ? route.place().params : {};
       const missed = name === "misses" && head.counts.miss > 0 ? el("b.bad", {}, number(head.counts.miss)) : null;
       return el(
         "a",
         { href: route.link(name, "", { q }), "aria-current": name === current ? "page" : null },
-        VIEWS[name]?.name,
+        view.name,
         missed ? " " : null,
         missed,
       );
@@ -196,7 +195,7 @@ function drawViews(current) {
   );
 }
 
-// --- what the server tells ---------------------------------------------------------------------------------------
+// --- what the server reports -------------------------------------------------------------------------------------
 
 /** @param {Api.Head} now */
 function grown(now) {
@@ -210,11 +209,11 @@ function grown(now) {
   list.grow(now.n - now.first);
   if (route.place().params.entry) void locate();
   if (drawnAt !== 0 && now.n > drawnAt) drawStale();
-  announce();
+  announceNew();
 }
 
 /** New exchanges are announced in one sentence at a time, and never per row. */
-function announce() {
+function announceNew() {
   if (!announced) {
     announced = head;
     return;
@@ -249,14 +248,14 @@ function togglePause() {
   drawPaused();
   drawRun();
   if (!paused) list.resume(head.n - head.first);
-  say(paused ? "Paused. contrail still records." : "Live again");
+  announce(paused ? "Paused. contrail still records." : "Live again");
 }
 
 /** @param {unknown} error */
 function failed(error) {
   if (api.isSilent(error)) return;
   if (error instanceof api.Refused && error.status === 400) filter.error({ at: error.at, message: error.message });
-  else say(api.sentenceOf(error));
+  else announce(api.sentenceOf(error));
 }
 
 // --- exchanges ---------------------------------------------------------------------------------------------------
@@ -271,7 +270,7 @@ function toggleFilter() {
   const { q, off } = route.place().params;
   if (!q) return false;
   route.change({ off: off ? null : "1" });
-  say(off ? "Filter on" : "Filter off");
+  announce(off ? "Filter on" : "Filter off");
   return true;
 }
 
@@ -317,7 +316,7 @@ async function locate() {
     if (n !== null) route.change({ entry: null, source: null, n });
     else if (!reading) {
       route.change({ entry: null, source: null });
-      say(`There is no entry ${entry} here`);
+      announce(`There is no entry ${entry} here`);
     }
   } catch (error) {
     failed(error);
@@ -338,7 +337,7 @@ async function nextFinding(backwards) {
       finding: n !== null && detail.n === n ? detail.finding : null,
       back: backwards,
     });
-    if (next.n === null) say(n === null ? "No finding in this list" : `No ${backwards ? "earlier" : "further"} finding in this list`);
+    if (next.n === null) announce(n === null ? "No finding in this list" : `No ${backwards ? "earlier" : "further"} finding in this list`);
     else go(next.n, next.finding ?? 0);
   } catch (error) {
     failed(error);
@@ -362,7 +361,7 @@ function back() {
   list.rows.focus();
 }
 
-// --- drawing what the address says ---------------------------------------------------------------------------------
+// --- drawing the place of the address ------------------------------------------------------------------------------
 
 /** @param {route.Place} place */
 function draw(place) {
@@ -496,7 +495,6 @@ api.connection.otherRun = () => {
 
 /** @param {string} view */
 const viewKey = (view) => () => {
-  if (!run.views.includes(view)) return false;
   route.go(route.link(view));
   return true;
 };
@@ -625,7 +623,7 @@ async function begin() {
   addEventListener("popstate", () => {
     // A person may open the printed address in a tab that shows the page already.
     if (takeToken()) location.reload();
-    else route.tell();
+    else route.notify();
   });
   byId("pause").addEventListener("click", togglePause);
   byId("skip").addEventListener("click", () => (route.place().view === "exchanges" ? list.rows : byId("other")).focus());
@@ -637,7 +635,7 @@ async function begin() {
   listenToKeys();
   listenToSplitter();
   listenToLabels();
-  route.tell();
+  route.notify();
   stream.start();
 }
 

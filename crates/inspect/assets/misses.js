@@ -3,7 +3,7 @@
 import * as api from "./api.js";
 import { copyButton } from "./copy.js";
 import { badge, box, counted, el, fill, prose, recorded, table, tableRow } from "./dom.js";
-import { link } from "./route.js";
+import { link, term } from "./route.js";
 
 /** @param {HTMLElement} at @param {AbortSignal} signal */
 export async function show(at, signal) {
@@ -64,7 +64,7 @@ function missOf(miss) {
       badge("miss"),
       el("strong", {}, recorded(miss.request)),
       el("span.dim", {}, counted(miss.count, "time")),
-      miss.operation ? el("a", { href: link("exchanges", "", { q: `verdict:miss op:${miss.operation}` }) }, miss.operation) : null,
+      miss.operation ? el("a", { href: link("exchanges", "", { q: `verdict:miss ${term("op", miss.operation)}` }) }, miss.operation) : null,
     ),
     el("p.pad", {}, el("strong", {}, miss.reason), miss.detail ? ": " : null, ...prose(miss.detail)),
     miss.nearest.map((nearest) => nearestOf(nearest, miss.request)),

@@ -32,15 +32,19 @@ export function link(view, part = "", params = {}) {
   return `#/${encode(view)}${part ? `/${encode(part)}` : ""}${pairs.length > 0 ? `?${pairs.join("&")}` : ""}`;
 }
 
+/** A term of the filter, its value quoted where it has to be. @param {string} key @param {string} text */
+export const term = (key, text) =>
+  `${key}:${/^[^\s"()|]+$/.test(text) ? text : `"${text.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`}`;
+
 /** Goes to a place; Back comes back from it. @param {string} hash */
 export function go(hash) {
   if (hash === location.hash) return;
   history.pushState(null, "", hash);
-  tell();
+  notify();
 }
 
 /**
- * Changes parameters of the place. Going through rows must not fill the history, so this replaces, unless `keep` says
+ * Changes parameters of the place. Going through rows must not fill the history, so this replaces, unless `keep` asks
  * that Back comes back here.
  *
  * @param {Record<string, string | number | null>} changes
@@ -50,7 +54,7 @@ export function change(changes, how = {}) {
   const now = place();
   const hash = link(now.view, now.part, { ...now.params, ...changes });
   if (hash !== location.hash) history[how.keep ? "pushState" : "replaceState"](null, "", hash);
-  if (!how.quiet) tell();
+  if (!how.quiet) notify();
 }
 
 /** @param {(place: Place) => void} listener */
@@ -58,7 +62,7 @@ export function onChange(listener) {
   listeners.push(listener);
 }
 
-export function tell() {
+export function notify() {
   const now = place();
   for (const listener of listeners) listener(now);
 }

@@ -2,7 +2,7 @@
 
 import * as api from "./api.js";
 import { copyButton } from "./copy.js";
-import { badge, box, counted, el, fill, instant, number, prose, recorded, remember, remembered, table, tableRow } from "./dom.js";
+import { badge, box, counted, el, fill, instant, number, prose, recorded, remember, remembered } from "./dom.js";
 
 /** @param {HTMLElement} at @param {AbortSignal} signal @param {() => void} again */
 export async function show(at, signal, again) {
@@ -84,7 +84,6 @@ export async function show(at, signal, again) {
       ),
       settings(again),
     ),
-    run.options.length > 0 ? options(run.options) : null,
   );
 }
 
@@ -110,20 +109,6 @@ export function variables(list) {
   return box(
     [el("strong", {}, "Variables for clients"), el("span.grow"), copyButton(lines, "the variables")],
     el("pre.raw.pad.recorded", {}, lines),
-  );
-}
-
-/** @param {{ name: string, value: string, source: string }[]} list */
-function options(list) {
-  return el(
-    "section.box",
-    {},
-    el("header", {}, el("strong", {}, "Options in force")),
-    table(
-      "Options in force",
-      ["Option", "Value", "From"],
-      list.map((one) => tableRow([recorded(one.name)], el("td", {}, recorded(one.value)), el("td.dim", {}, one.source))),
-    ),
   );
 }
 

@@ -101,7 +101,7 @@ export class Stream {
     }
     if (this.#open !== open) return;
     this.#open = null;
-    // The server ends each stream in time, and the next one tells whether it is still there.
+    // The server ends each stream in time, and the next one shows whether it is still there.
     if (performance.now() - begun > SHORTEST_MS) this.start();
     else this.#retry();
   }
