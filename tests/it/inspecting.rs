@@ -2,10 +2,11 @@
 
 use std::{fs, net::SocketAddr, path::Path};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::{
     command::{contrail, run_in},
+    har,
     process::Running,
     wire::{self, Message, call, request, send},
 };
@@ -17,8 +18,11 @@ const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures");
 fn inspect(arguments: &[&str]) -> Running {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     let arguments = ["inspect", FIXTURES, "--listen", "127.0.0.1:0"].into_iter().chain(arguments.iter().copied());
-    let running = Running::start_with(folder, arguments, &[("CONTRAIL_INSPECT_TOKEN", TOKEN)]);
-    // The page answers while it reads; a test wants all of it.
+    read_whole(Running::start_with(folder, arguments, &[("CONTRAIL_INSPECT_TOKEN", TOKEN)]))
+}
+
+/// A page that has read its files: it answers while it reads, and a test wants all of it.
+fn read_whole(running: Running) -> Running {
     while ask(running.address, "/api/run")["reading"] != Value::Null {
         std::thread::yield_now();
     }
@@ -190,6 +194,25 @@ fn a_finding_is_where_its_bytes_are() {
         }
     }
     assert!(seen > 5, "{seen}");
+    running.finish();
+}
+
+#[test]
+fn a_token_that_has_one_of_the_alternative_scopes_lacks_no_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let document = r##"{"openapi":"3.1.0","info":{"title":"t","version":"1"},
+        "paths":{"/things":{"get":{"operationId":"listThings","responses":{"200":{"description":"d"}},
+            "security":[{"oauth":["write:things"]},{"oauth":["read:things"]}]}}},
+        "components":{"securitySchemes":{"oauth":{"type":"oauth2","flows":{"clientCredentials":
+            {"tokenUrl":"https://tenant.example/token","scopes":{"read:things":"","write:things":""}}}}}}}"##;
+    fs::write(folder.path().join("openapi.json"), document).unwrap();
+    let authorization = format!("Bearer {}", har::token("read:things", 4_102_444_800));
+    let entry = har::get("/things", Some(&authorization), 200, "{}");
+    fs::write(folder.path().join("a.har"), har::har(&[entry])).unwrap();
+    let arguments = ["inspect", "a.har", "--contract", "openapi.json", "--listen", "127.0.0.1:0"];
+    let running = read_whole(Running::start_with(folder.path(), arguments, &[("CONTRAIL_INSPECT_TOKEN", TOKEN)]));
+    let shown = ask(running.address, "/api/exchanges/0");
+    assert_eq!(shown["caller"]["scopes"], json!([{"name": "read:things", "state": "needed"}]), "{shown}");
     running.finish();
 }
 

@@ -1,10 +1,6 @@
 //! Answers to the page: one function from a request to a response. The API is private to the page.
 
-use std::{
-    convert::Infallible,
-    io,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{convert::Infallible, io, sync::Arc};
 
 use bytes::Bytes;
 use contrail_proxy::side::{Serving, SideListener};
@@ -20,10 +16,9 @@ use super::{
     guard::{Admitted, Guard, Refusal, harden},
     har,
     inspector::Inspector,
-    kept::Gone,
-    lines::{Lines, Marked},
-    lists::{Lists, SharedLists, Sort, Wanted},
-    message::{Shown, Side},
+    lines::Lines,
+    lists::{Lists, Sort, Wanted},
+    message::{LaidOut, Shown, Side, marks},
     stream::{Notices, Streams},
     values, views,
 };
@@ -34,25 +29,16 @@ const MAX_ROWS: usize = 500;
 const MAX_LINES: usize = 2000;
 /// Maximum bytes of text in one answer.
 const MAX_TEXT: usize = 1 << 20;
-/// Maximum bodies that stay laid out.
-const MAX_LAID_OUT: usize = 4;
 
 /// What answers: an inspector behind a guard.
 #[derive(Debug)]
 pub struct Host {
     inspector: Arc<Inspector>,
     guard: Guard,
-    lists: SharedLists,
+    lists: Lists,
     streams: Arc<Streams>,
-    /// Bodies that were laid out last.
-    laid_out: Mutex<Vec<(Body, Arc<LaidOut>)>>,
+    laid_out: LaidOut,
 }
-
-/// Which body: of which exchange and message, by so many known secrets.
-type Body = (u32, Side, u64);
-
-/// A body and its marks.
-type LaidOut = (Lines, Vec<Marked>);
 
 /// What a response carries.
 type Content = UnsyncBoxBody<Bytes, Infallible>;
@@ -91,7 +77,7 @@ impl Query<'_> {
         let found = Sort::from_name(name);
         let sort = found.ok_or_else(|| FilterError { at: 0, message: format!("nothing can be sorted by `{name}`") })?;
         let (query, zone) = (self.text("q").unwrap_or_default(), self.number("zone").unwrap_or(0));
-        Ok(Wanted { query, sort, descending, anew: self.text("anew").is_some(), zone })
+        Ok(Wanted { query, sort, descending, zone })
     }
 }
 
@@ -102,9 +88,9 @@ impl Host {
         Arc::new(Self {
             inspector,
             guard,
-            lists: Arc::new(Lists::default()),
+            lists: Lists::default(),
             streams: Arc::default(),
-            laid_out: Mutex::default(),
+            laid_out: LaidOut::default(),
         })
     }
 
@@ -127,7 +113,7 @@ impl Host {
             response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
         }
         harden(response.headers_mut());
-        // A page tells this run from another one on the same port.
+        // A page distinguishes this run from another one on the same port.
         if let Ok(run) = HeaderValue::from_str(&self.inspector.run) {
             response.headers_mut().insert(HeaderName::from_static("contrail-run"), run);
         }
@@ -190,7 +176,7 @@ impl Host {
                 let next = self.lists.next_finding(inspector, &query.wanted()?, from, back)?;
                 Some(json!({"n": next.map(|(n, _)| n), "finding": next.map(|(_, finding)| finding)}))
             }
-            ["exchanges", n] => number(n).and_then(|n| exchange::value(inspector, n)),
+            ["exchanges", n] => number(n).and_then(|n| exchange::value(inspector, &self.laid_out, n)),
             ["exchanges", n, "curl"] => {
                 let judged = number(n).and_then(|n| inspector.whole(n).ok());
                 judged.map(|(judged, _)| curl::value(&judged.exchange))
@@ -211,21 +197,23 @@ impl Host {
         let inspector = &*self.inspector;
         let from = query.number("from").unwrap_or(0);
         let count = query.number("count").unwrap_or(60).min(MAX_ROWS);
-        let slice = self.lists.slice(inspector, &query.wanted()?, from, count)?;
+        let wanted = query.wanted()?;
+        if query.text("anew").is_some() {
+            self.lists.renew(&wanted);
+        }
+        let slice = self.lists.slice(inspector, &wanted, from, count)?;
         let store = inspector.store();
-        let clean = |text: &str| contrail_exchange::visible::visible(&inspector.clean(text)).into_owned();
         let rows: Vec<Value> = slice
             .numbers
             .iter()
             .filter_map(|n| {
                 let summary = store.summary(*n)?;
-                Some(summary.row(*n, &store.names, store.is_slow(summary), clean))
+                Some(summary.row(*n, &store.names, store.is_slow(summary), |text| inspector.clean(text)))
             })
             .collect();
         Ok(json!({
             "run": inspector.run,
             "n": store.count() - store.first(),
-            "of": slice.of,
             "size": slice.size,
             "from": from,
             "searched": slice.searched,
@@ -238,38 +226,25 @@ impl Host {
         let from = query.number("from").unwrap_or(0);
         let shown: Option<usize> = query.number("finding");
         if view == "lines" {
-            let laid_out = self.laid_out(n, side)?;
-            let (lines, marks) = &*laid_out;
-            let mark = shown.and_then(|finding| marks.iter().position(|mark| mark.finding == finding));
+            let lines = self.lines(n, side)?;
             let count = query.number("count").unwrap_or(400).min(MAX_LINES);
-            return Some(json!({"count": lines.count(), "from": from, "lines": lines.page(from, count, marks, mark)}));
+            return Some(json!({"count": lines.count(), "from": from, "lines": lines.page(from, count, shown)}));
         }
         let (judged, _) = self.inspector.whole(n).ok()?;
-        let message = Shown::of(&judged, side)?;
         let count = query.number("count").unwrap_or(4096).min(MAX_TEXT);
         match view {
-            "raw" => Some(message.raw(from, count)),
-            "hex" => Some(message.hex(from, count.min(MAX_TEXT / 16), shown, &message.marks())),
+            "raw" => Some(Shown::of(&judged, side, &[])?.raw(from, count)),
+            "hex" => Some(Shown::of(&judged, side, &marks(&judged))?.hex(from, count.min(MAX_TEXT / 16), shown)),
             _ => None,
         }
     }
 
-    fn laid_out(&self, n: u32, side: Side) -> Option<Arc<LaidOut>> {
-        let held = self.laid_out.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = self.inspector.known();
-        if let Some((_, laid_out)) = held.iter().find(|(body, _)| *body == (n, side, known)) {
-            return Some(Arc::clone(laid_out));
-        }
-        drop(held);
-        let (judged, _) = self.inspector.whole(n).map_err(|_: Gone| ()).ok()?;
-        let message = Shown::of(&judged, side)?;
-        let laid_out = Arc::new((message.lines(), message.marks()));
-        let mut all = self.laid_out.lock().unwrap_or_else(PoisonError::into_inner);
-        all.push(((n, side, known), Arc::clone(&laid_out)));
-        if all.len() > MAX_LAID_OUT {
-            all.remove(0);
-        }
-        Some(laid_out)
+    fn lines(&self, n: u32, side: Side) -> Option<Arc<Lines>> {
+        let key = (n, side, self.inspector.known());
+        self.laid_out.get(key).or_else(|| {
+            let (judged, _) = self.inspector.whole(n).ok()?;
+            Some(self.laid_out.lines(key, &Shown::of(&judged, side, &marks(&judged))?))
+        })
     }
 }
 

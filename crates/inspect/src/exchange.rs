@@ -1,5 +1,7 @@
-//! One exchange as the page shows it: what it was, whether it is right, where exactly, who says so, who called, how long
-//! it took, and what to do now.
+//! One exchange as the page shows it: its messages, its findings with their places and passages, its caller, its
+//! timings, and the advice for each finding.
+
+use std::sync::Arc;
 
 use contrail_contract::{Contract, Demand, Subject};
 use contrail_exchange::{
@@ -12,27 +14,31 @@ use contrail_report::Marks;
 use serde_json::{Value, json};
 
 use super::{
-    inspector::{Inspector, Surroundings},
-    kept::Gone,
-    lines::{Lines, Marked, What},
-    message::{Shown, Side, Where},
+    filter::quoted,
+    inspector::Inspector,
+    kept::{Gone, Surroundings},
+    lines::{Lines, What},
+    message::{LaidOut, Shown, Side, Where, marks},
     passage::passages,
     summary::{Summary, instant, millis, rfc3339},
 };
 
 /// The exchange of this number; `None` if there is none.
-pub(crate) fn value(inspector: &Inspector, n: u32) -> Option<Value> {
+pub(crate) fn value(inspector: &Inspector, laid_out: &LaidOut, n: u32) -> Option<Value> {
     let store = inspector.store();
     let summary = store.summary(n)?;
-    let clean = |text: &str| visible(&inspector.clean(text)).into_owned();
-    let row = summary.row(n, &store.names, store.is_slow(summary), clean);
+    let row = summary.row(n, &store.names, store.is_slow(summary), |text| inspector.clean(text));
     let median = store.durations(summary.operation).map(|(p50, _)| millis(p50));
     let (reference, command) = reference(inspector, summary, &store);
     drop(store);
+    let known = inspector.known();
     let mut value = match inspector.whole(n) {
-        Ok((judged, surroundings)) => detail(inspector, &judged, &surroundings),
+        Ok((judged, surroundings)) => {
+            let lines = |side, message: &Shown<'_>| laid_out.lines((n, side, known), message);
+            detail(inspector, &judged, &surroundings, lines)
+        }
         Err(gone) => json!({"gone": match gone {
-            Gone::Left if inspector.facts.mode == "inspect" => {
+            Gone::Left if !inspector.facts.is_live() => {
                 "its bytes left the temporary file; a larger --inspect-buffer keeps more"
             }
             Gone::Left => "its bytes left the temporary file (--inspect-buffer); --out or --trail keeps everything",
@@ -69,35 +75,28 @@ fn reference(inspector: &Inspector, summary: &Summary, store: &super::inspector:
     (inspector.clean(&text), command)
 }
 
-fn detail(inspector: &Inspector, judged: &JudgedExchange, surroundings: &Surroundings) -> Value {
+fn detail(
+    inspector: &Inspector,
+    judged: &JudgedExchange,
+    surroundings: &Surroundings,
+    lines: impl Fn(Side, &Shown<'_>) -> Arc<Lines>,
+) -> Value {
     let JudgedExchange { exchange, verdict, .. } = judged;
-    let sides = [Shown::of(judged, Side::Request), Shown::of(judged, Side::Response)];
-    let laid_out: Vec<Option<(Vec<Marked>, Lines)>> =
-        sides.iter().map(|shown| shown.as_ref().map(|shown| (shown.marks(), shown.lines()))).collect();
-    let message = |side: usize| {
-        let (shown, (marks, lines)) = sides[side].as_ref().zip(laid_out[side].as_ref())?;
-        Some(shown.value(marks, lines.count()))
+    let marks = marks(judged);
+    let messages = [Side::Request, Side::Response].map(|side| {
+        let shown = Shown::of(judged, side, &marks)?;
+        let lines = lines(side, &shown);
+        Some((shown, lines))
+    });
+    let finding = |(index, (finding, marks)): (usize, (&Finding, &Marks<'_>))| {
+        let mut value = finding_value(inspector, exchange, verdict, finding, marks);
+        let about = messages.iter().flatten().find(|(shown, _)| shown.is_about(index));
+        add_place(about, index, &mut value);
+        value
     };
-    let findings: Vec<Value> = verdict
-        .findings
-        .iter()
-        .enumerate()
-        .map(|(index, finding)| {
-            let mut value = finding_value(inspector, exchange, verdict, finding);
-            let side = sides.iter().position(|shown| shown.as_ref().is_some_and(|shown| shown.is_about(index)));
-            value["side"] = match side {
-                Some(1) => "response".into(),
-                Some(_) => "request".into(),
-                None => Value::Null,
-            };
-            let place = side.and_then(|side| {
-                let (shown, (marks, lines)) = sides[side].as_ref().zip(laid_out[side].as_ref())?;
-                Some((shown.place(index, marks), marks, lines))
-            });
-            place_value(place.as_ref(), &mut value);
-            value
-        })
-        .collect();
+    let findings: Vec<Value> = verdict.findings.iter().zip(&marks).enumerate().map(finding).collect();
+    let [request, response] =
+        messages.each_ref().map(|message| message.as_ref().map(|(shown, lines)| shown.value(lines.count())));
     let reasons: Vec<Value> = reasons_of(verdict.unchecked, &verdict.reasons)
         .map(|reason| json!({"aspect": reason.aspect.name(), "at": visible(&reason.at), "reason": visible(&reason.reason)}))
         .collect();
@@ -120,15 +119,20 @@ fn detail(inspector: &Inspector, judged: &JudgedExchange, surroundings: &Surroun
         "unchecked": reasons,
         "caller": caller(&inspector.contract, exchange, verdict),
         "redacted": redacted,
-        "request": message(0),
-        "response": message(1),
+        "request": request,
+        "response": response,
         "end": exchange.transport.unfinished().map(|end| visible(end).into_owned()),
         "remarks": surroundings.remarks.iter().map(|remark| visible(remark)).collect::<Vec<_>>(),
     })
 }
 
-fn finding_value(inspector: &Inspector, exchange: &Exchange, verdict: &Verdict, finding: &Finding) -> Value {
-    let marks = Marks::of(exchange, finding);
+fn finding_value(
+    inspector: &Inspector,
+    exchange: &Exchange,
+    verdict: &Verdict,
+    finding: &Finding,
+    marks: &Marks<'_>,
+) -> Value {
     let passages = verdict.operation.as_ref().map_or_else(Vec::new, |operation| {
         let status = exchange.response.as_ref().map_or(0, |response| response.status);
         let (at, media_type) = (&*marks.at, &*marks.media_type);
@@ -149,21 +153,24 @@ fn finding_value(inspector: &Inspector, exchange: &Exchange, verdict: &Verdict, 
     })
 }
 
-/// Adds where a finding is in its message.
-fn place_value(place: Option<&(Where, &Vec<Marked>, &Lines)>, value: &mut Value) {
+/// Adds which message a finding is about, and where it is there.
+fn add_place(about: Option<&(Shown<'_>, Arc<Lines>)>, finding: usize, value: &mut Value) {
     let (mut word, mut line, mut header, mut ghost) = ("nothing", None, None, None);
-    match place {
-        Some((Where::Line(_), ..)) => word = "line",
-        Some((Where::Header(index), ..)) => (word, header) = ("header", Some(*index)),
-        Some((Where::MissingHeader, ..)) => word = "missing",
-        Some((Where::Body(mark), marks, lines)) => {
-            (word, line) = ("body", lines.line_of(*mark, marks));
-            if let What::Missing { sentence, .. } = &marks[*mark].what {
-                ghost = Some(sentence.clone());
+    if let Some((shown, lines)) = about {
+        match shown.place(finding) {
+            Where::Line(_) => word = "line",
+            Where::Header(index) => (word, header) = ("header", Some(index)),
+            Where::MissingHeader => word = "missing",
+            Where::Body => {
+                (word, line) = ("body", lines.line_of(finding));
+                if let Some(What::Missing { sentence, .. }) = lines.what(finding) {
+                    ghost = Some(sentence.clone());
+                }
             }
+            Where::Nothing => {}
         }
-        None | Some((Where::Nothing, ..)) => {}
     }
+    value["side"] = about.map(|(shown, _)| shown.side.name()).into();
     value["where"] = word.into();
     value["line"] = line.into();
     value["header"] = header.into();
@@ -198,15 +205,6 @@ fn side(finding: &Finding) -> &'static str {
 
 /// Who called: never a token, its facts.
 fn caller(contract: &Contract, exchange: &Exchange, verdict: &Verdict) -> Value {
-    let demand = contract.judges(&exchange.request).map(|(_, matched)| matched.operation);
-    let needed: Vec<String> = demand
-        .map(|operation| match operation.security.demand(&exchange.request) {
-            Demand::Scopes(alternatives) => {
-                alternatives.first().map(|scopes| scopes.iter().map(ToString::to_string).collect()).unwrap_or_default()
-            }
-            Demand::Nothing | Demand::NotShown => Vec::new(),
-        })
-        .unwrap_or_default();
     let kind = match &exchange.request.credential {
         Credential::Missing => "none",
         Credential::OtherScheme { scheme, .. } => scheme,
@@ -217,6 +215,16 @@ fn caller(contract: &Contract, exchange: &Exchange, verdict: &Verdict) -> Value 
     };
     let facts = exchange.request.credential.facts();
     let held = facts.and_then(|facts| facts.scopes.as_deref()).unwrap_or_default();
+    let demand = contract.judges(&exchange.request).map(|(_, matched)| matched.operation);
+    // Of alternative sets, the one that the token has; else the first.
+    let needed: Vec<String> = match demand.map(|operation| operation.security.demand(&exchange.request)) {
+        Some(Demand::Scopes(alternatives)) => {
+            let is_held = |scopes: &&&[Box<str>]| scopes.iter().all(|scope| held.iter().any(|held| **held == **scope));
+            let shown = alternatives.iter().find(is_held).or(alternatives.first());
+            shown.map_or_else(Vec::new, |scopes| scopes.iter().map(ToString::to_string).collect())
+        }
+        Some(Demand::Nothing | Demand::NotShown) | None => Vec::new(),
+    };
     let undeclared: Vec<&str> = verdict
         .findings
         .iter()
@@ -253,7 +261,7 @@ fn caller(contract: &Contract, exchange: &Exchange, verdict: &Verdict) -> Value 
             SignatureCheck::Bad => "signature bad",
         }),
         "scopes": scopes,
-        "same": client.map(|client| format!("client:\"{}\"", client.replace('\\', "\\\\").replace('"', "\\\""))),
+        "same": client.map(|client| format!("client:{}", quoted(&client))),
     })
 }
 

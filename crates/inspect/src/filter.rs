@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Most keys are answered from summaries. `header`, `body` and `secret` need the exchange itself: for them the summary
-//! says [`Answer::Unknown`], and [`Filter::selects`] is asked again with it.
+//! gives [`Answer::Unknown`], and [`Filter::selects`] decides with it.
 
 mod parse;
 mod value;
@@ -20,7 +20,7 @@ use regex::bytes::Regex;
 use self::value::{Bound, Pattern};
 use super::{
     names::Names,
-    summary::{Mark, Summary, VERDICTS},
+    summary::{Mark, Summary},
 };
 
 /// A filter, compiled. The empty one selects everything.
@@ -42,13 +42,10 @@ enum Node {
 /// One key with its alternatives.
 #[derive(Debug, Clone)]
 enum Term {
-    Verdict(Vec<u8>),
     Text(Field, Vec<Pattern>),
     /// `4xx`, `404`, `>=400`.
     Status(Vec<Bound>),
     Number(Measure, Vec<Bound>),
-    Scope(Vec<Pattern>),
-    Unchecked(Vec<Pattern>),
     Is(Is),
     /// Name and, where one was given, value.
     Header(Vec<(Pattern, Option<Pattern>)>),
@@ -58,8 +55,10 @@ enum Term {
     Anywhere(Vec<Pattern>),
 }
 
+/// A text of a summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Field {
+pub(crate) enum Field {
+    Verdict,
     Rule,
     At,
     Kind,
@@ -69,8 +68,10 @@ enum Field {
     Query,
     Host,
     Client,
+    Scope,
     Token,
     Blame,
+    Unchecked,
     Source,
 }
 
@@ -90,12 +91,22 @@ enum Is {
     Marked(Mark),
 }
 
+/// The words that `is:` takes.
+const IS: [(&str, Is); 6] = [
+    ("slow", Is::Slow),
+    ("cut", Is::Marked(Mark::Cut)),
+    ("redacted", Is::Marked(Mark::Redacted)),
+    ("retried", Is::Marked(Mark::Retried)),
+    ("left", Is::Marked(Mark::Left)),
+    ("by-contrail", Is::Marked(Mark::ByContrail)),
+];
+
 /// Whether an exchange is selected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Answer {
     Yes,
     No,
-    /// The summary does not say.
+    /// The summary does not show it.
     Unknown,
 }
 
@@ -193,24 +204,19 @@ impl Node {
 
 impl Term {
     fn selects(&self, summary: &Summary, whole: Option<&JudgedExchange>, context: Context<'_>) -> Answer {
-        let name = |number| context.names.text(number).map_or("", |text| text);
         let any = |patterns: &[Pattern], text: &str| patterns.iter().any(|pattern| pattern.matches(text));
         let is = match self {
-            Self::Verdict(wanted) => wanted.contains(&summary.verdict),
-            Self::Text(field, patterns) => field.values(summary, context.names, |text| any(patterns, text)),
+            Self::Text(field, patterns) => field.any(summary, context.names, |text| any(patterns, text)),
             Self::Status(bounds) => bounds.iter().any(|bound| bound.holds(f64::from(summary.status))),
             Self::Number(measure, bounds) => {
                 measure.of(summary).is_some_and(|value| bounds.iter().any(|bound| bound.holds(value)))
             }
-            Self::Scope(patterns) => name(summary.scopes).split_whitespace().any(|scope| any(patterns, scope)),
-            Self::Unchecked(patterns) => summary.unchecked.iter().any(|aspect| any(patterns, aspect.name())),
             Self::Is(Is::Slow) => context.is_slow,
             Self::Is(Is::Marked(mark)) => summary.is_marked(*mark),
             Self::Anywhere(patterns) => {
-                let operation = if summary.operation == 0 { UNDOCUMENTED } else { name(summary.operation) };
-                [&*summary.path, operation, name(summary.host), name(summary.client)]
-                    .into_iter()
-                    .any(|text| any(patterns, text))
+                let fields = [Field::Operation, Field::Host, Field::Client];
+                let named = || fields.iter().any(|field| field.any(summary, context.names, |text| any(patterns, text)));
+                any(patterns, &summary.path) || named()
             }
             Self::Header(_) | Self::Body(_) | Self::Secret(_) => {
                 let Some(whole) = whole else { return Answer::Unknown };
@@ -257,12 +263,37 @@ impl Term {
 }
 
 impl Field {
-    /// Whether one of the exchange's values is `wanted`.
-    fn values(self, summary: &Summary, names: &Names, wanted: impl Fn(&str) -> bool) -> bool {
+    /// The keys that select by a text, as people write them.
+    const KEYS: [(&'static str, Self); 15] = [
+        ("verdict", Self::Verdict),
+        ("rule", Self::Rule),
+        ("at", Self::At),
+        ("kind", Self::Kind),
+        ("op", Self::Operation),
+        ("method", Self::Method),
+        ("path", Self::Path),
+        ("query", Self::Query),
+        ("host", Self::Host),
+        ("client", Self::Client),
+        ("scope", Self::Scope),
+        ("token", Self::Token),
+        ("blame", Self::Blame),
+        ("unchecked", Self::Unchecked),
+        ("source", Self::Source),
+    ];
+
+    /// The field of a key.
+    pub(crate) fn named(key: &str) -> Option<Self> {
+        Self::KEYS.into_iter().find(|(held, _)| *held == key).map(|(_, field)| field)
+    }
+
+    /// Whether one of an exchange's values is `wanted`.
+    pub(crate) fn any(self, summary: &Summary, names: &Names, mut wanted: impl FnMut(&str) -> bool) -> bool {
         let name = |number| names.text(number).map_or("", |text| text);
         let path = &*summary.path;
         let (before, query) = path.split_once('?').unwrap_or((path, ""));
         match self {
+            Self::Verdict => wanted(summary.verdict_name()),
             Self::Rule => summary.findings.iter().any(|seen| wanted(seen.rule.id())),
             Self::At => summary.findings.iter().any(|seen| wanted(name(seen.at))),
             Self::Kind => summary.findings.iter().any(|seen| wanted(seen.rule.kind().name())),
@@ -274,11 +305,23 @@ impl Field {
             }
             Self::Host => wanted(name(summary.host)),
             Self::Client => summary.client != 0 && wanted(name(summary.client)),
+            Self::Scope => name(summary.scopes).split_whitespace().any(wanted),
             Self::Token => summary.time.is_some_and(|time| wanted(time.name())),
             Self::Blame => summary.blame.is_some_and(|blame| wanted(blame.name())),
+            Self::Unchecked => summary.unchecked.iter().any(|aspect| wanted(aspect.name())),
             Self::Source => wanted(name(summary.source)),
         }
     }
+}
+
+/// The words of `is:` that hold for a summary by itself.
+pub(crate) fn marks(summary: &Summary) -> impl Iterator<Item = &'static str> {
+    IS.into_iter().filter(|(_, is)| matches!(is, Is::Marked(mark) if summary.is_marked(*mark))).map(|(word, _)| word)
+}
+
+/// A text as a value of a key.
+pub(crate) fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
 impl Measure {
@@ -294,11 +337,6 @@ impl Measure {
             Self::Entry => Some(f64::from(summary.entry)),
         }
     }
-}
-
-/// The words that `verdict:` takes, by their place in a summary.
-fn verdict(word: &str) -> Option<u8> {
-    VERDICTS.iter().position(|name| *name == word).and_then(|at| u8::try_from(at).ok())
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! Against a page of another origin in the same browser, also by DNS rebinding: the `Host` has to be one that was
 //! allowed before, and `Origin` and `Sec-Fetch-Site` this page's own. Against other users of the machine: a token of 256
 //! bits, which stands in the fragment of the address (no request and no log holds it) and then in `Authorization`. A
-//! cookie would be sent by other origins' requests, and does not tell ports apart.
+//! cookie would be sent by other origins' requests, and does not distinguish ports.
 
 use std::net::SocketAddr;
 
@@ -173,7 +173,7 @@ impl Guard {
         // A target with an authority is for a proxy.
         let host = one(headers, &header::HOST).filter(|_| request.uri().authority().is_none());
         if !host.is_some_and(|host| self.hosts.iter().any(|held| held.as_bytes() == host.to_ascii_lowercase())) {
-            let message = "this name is none that the page may be called by; open the address that contrail printed, or name it \
+            let message = "the page does not answer under this name; open the address that contrail printed, or allow the name \
                            with --inspect-host";
             return Err(refusal(StatusCode::MISDIRECTED_REQUEST, message));
         }
@@ -202,7 +202,7 @@ impl Guard {
             Some(token) if self.token.is(token) => Ok(Admitted::Data),
             Some(_) => Err(refusal(
                 StatusCode::UNAUTHORIZED,
-                "the token is another one's; open the address that contrail printed",
+                "this is not the token of the page; open the address that contrail printed",
             )),
             None => Err(refusal(StatusCode::UNAUTHORIZED, "no token; open the address that contrail printed")),
         }

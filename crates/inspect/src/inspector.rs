@@ -14,7 +14,7 @@ use std::{
 };
 
 use contrail_contract::Contract;
-use contrail_exchange::finding::Rule;
+use contrail_exchange::{finding::Rule, visible::visible};
 use contrail_pipeline::{Viewed, Viewer};
 use contrail_proxy::upstream::Denied;
 use contrail_recording::JournalContext;
@@ -26,7 +26,7 @@ use contrail_report::{
 };
 
 use super::{
-    kept::{Gone, Held, Kept},
+    kept::{Gone, Kept, Surroundings},
     names::{Name, Names},
     summary::{About, Summary, VERDICTS},
 };
@@ -83,8 +83,13 @@ pub struct Facts {
     pub upstream: String,
     /// A command that shows one of its exchanges again: `contrail inspect fixtures/checkout`.
     pub command: Option<String>,
-    /// The options in force: name, value, source.
-    pub options: Vec<[String; 3]>,
+}
+
+impl Facts {
+    /// Whether exchanges come from a proxy, not from files.
+    pub(crate) fn is_live(&self) -> bool {
+        self.mode != "inspect"
+    }
 }
 
 /// How a run ended.
@@ -145,7 +150,7 @@ pub struct Inspector {
     pub(crate) contract: Arc<Contract>,
     pub(crate) redactor: Arc<Redactor>,
     pub(crate) facts: Facts,
-    /// A name of this run, by which a page tells it from another one on the same port.
+    /// A name of this run, by which a page distinguishes it from another one on the same port.
     pub(crate) run: String,
     pub(crate) started: jiff::Timestamp,
     advice: Box<dyn Fn(Rule) -> Advice + Send + Sync>,
@@ -176,14 +181,14 @@ pub(crate) struct Store {
     summaries: VecDeque<Summary>,
     /// Summaries that left.
     left: u32,
+    /// When the last exchange started, in microseconds since the epoch.
+    last: Option<i64>,
     pub(crate) names: Names,
     kept: Kept,
     context: JournalContext,
     pub(crate) collector: Collector,
     /// The run's own, once it has ended.
     pub(crate) ended: Option<Collector>,
-    /// Exchanges by verdict.
-    pub(crate) counts: [u64; VERDICTS.len()],
     durations: HashMap<Name, Durations>,
     /// Verdicts and statuses by operation.
     pub(crate) operations: HashMap<Name, Results>,
@@ -249,6 +254,15 @@ impl Store {
         self.left + u32::try_from(self.summaries.len()).unwrap_or(u32::MAX)
     }
 
+    /// How many of each verdict.
+    pub(crate) fn verdicts(&self) -> [u64; VERDICTS.len()] {
+        let mut all = [0; VERDICTS.len()];
+        for results in self.operations.values() {
+            all.iter_mut().zip(results.verdicts).for_each(|(sum, count)| *sum += count);
+        }
+        all
+    }
+
     /// The first that is still held.
     pub(crate) fn first(&self) -> u32 {
         self.left
@@ -296,8 +310,8 @@ impl Store {
         self.durations.get(&operation).map(|Durations { known: (_, p50, p95), .. }| (*p50, *p95))
     }
 
-    /// The bytes of an exchange.
-    pub(crate) fn held(&self, summary: &Summary) -> Result<Held, Gone> {
+    /// An exchange with its bytes, as it was kept.
+    pub(crate) fn held(&self, summary: &Summary) -> Result<(JudgedExchange, Surroundings), Gone> {
         summary.place.map_or(Err(Gone::NotKept), |place| self.kept.read(place))
     }
 
@@ -309,7 +323,7 @@ impl Store {
         let verdict = if taken.miss.is_some() { "miss" } else { *verdict };
         let about = About { source, entry: *entry, took: *took, verdict, known };
         let summary = Summary::new(judged, about, place, &mut self.names);
-        self.counts[usize::from(summary.verdict)] += 1;
+        self.last = self.last.max(summary.started);
         if let Some(took) = summary.took {
             self.durations.entry(summary.operation).or_default().add(took);
         }
@@ -429,12 +443,12 @@ impl Inspector {
             store: RwLock::new(Store {
                 summaries: VecDeque::new(),
                 left: 0,
+                last: None,
                 names: Names::default(),
                 kept: Kept::new(buffer)?,
                 context,
                 collector,
                 ended: None,
-                counts: [0; VERDICTS.len()],
                 durations: HashMap::new(),
                 operations: HashMap::new(),
                 audit: None,
@@ -519,8 +533,7 @@ impl Inspector {
 
     /// What is now to a reader, in microseconds since the epoch: of files, when their last exchange started.
     pub(crate) fn now(&self) -> i64 {
-        let last = || self.store().summaries().filter_map(|summary| summary.started).max();
-        let last = if self.facts.mode == "inspect" { last() } else { None };
+        let last = if self.facts.is_live() { None } else { self.store().last };
         last.unwrap_or_else(|| jiff::Timestamp::now().as_microsecond())
     }
 
@@ -533,9 +546,9 @@ impl Inspector {
         (self.advice)(rule)
     }
 
-    /// A text without the secrets that came to light since it was kept.
+    /// A text as it may be shown: without the secrets that came to light since it was kept, and visible.
     pub(crate) fn clean(&self, text: &str) -> String {
-        self.redactor.text(text).into_inner()
+        visible(&self.redactor.text(text)).into_owned()
     }
 
     pub(crate) fn store(&self) -> RwLockReadGuard<'_, Store> {
@@ -551,17 +564,10 @@ impl Inspector {
     pub(crate) fn whole(&self, n: u32) -> Result<(Redacted<JudgedExchange>, Surroundings), Gone> {
         let store = self.store();
         let summary = store.summary(n).ok_or(Gone::Left)?;
-        let Held { judged, upstream, remarks } = store.held(summary)?;
+        let (judged, surroundings) = store.held(summary)?;
         drop(store);
-        Ok((self.redactor.redact(judged), Surroundings { upstream, remarks }))
+        Ok((self.redactor.redact(judged), surroundings))
     }
-}
-
-/// What is kept beside an exchange.
-#[derive(Debug, Default)]
-pub(crate) struct Surroundings {
-    pub(crate) upstream: Option<Arc<str>>,
-    pub(crate) remarks: Vec<String>,
 }
 
 #[cfg(test)]

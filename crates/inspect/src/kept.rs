@@ -7,6 +7,7 @@ use std::{
     fs::File,
     io::{self, Cursor},
     os::unix::fs::FileExt as _,
+    sync::Arc,
 };
 
 use contrail_exchange::{
@@ -44,12 +45,11 @@ struct Beside {
     remarks: Vec<String>,
 }
 
-/// An exchange as it was kept.
+/// What comes back with an exchange.
 #[derive(Debug)]
-pub(crate) struct Held {
-    pub(crate) judged: JudgedExchange,
+pub(crate) struct Surroundings {
     /// Where the upstream was.
-    pub(crate) upstream: Option<std::sync::Arc<str>>,
+    pub(crate) upstream: Option<Arc<str>>,
     /// What contrail remarked beside the exchange's line.
     pub(crate) remarks: Vec<String>,
 }
@@ -115,7 +115,7 @@ impl Kept {
     }
 
     /// The exchange.
-    pub(crate) fn read(&self, place: Place) -> Result<Held, Gone> {
+    pub(crate) fn read(&self, place: Place) -> Result<(JudgedExchange, Surroundings), Gone> {
         let mut entry = self.bytes(place)?;
         let beside = entry.split_off(place.entry as usize);
         let beside: Beside = match &*beside {
@@ -130,7 +130,8 @@ impl Kept {
         });
         let exchange: Exchange = entry.exchange;
         let verdict = Verdict { reasons: reasons.collect(), ..note.verdict };
-        Ok(Held { judged: JudgedExchange::new(exchange, verdict), upstream: note.upstream, remarks: beside.remarks })
+        let surroundings = Surroundings { upstream: note.upstream, remarks: beside.remarks };
+        Ok((JudgedExchange::new(exchange, verdict), surroundings))
     }
 
     /// Does something with a range of the file, in two parts where it goes over the end.
@@ -193,11 +194,11 @@ mod tests {
         let mut kept = Kept::new(1 << 20).unwrap();
         let judged = exchange("{\"n\":822106502566256641}");
         let place = kept.keep(&judged, &["a remark".to_owned()], &context()).unwrap();
-        let held = kept.read(place).unwrap();
-        assert_eq!(held.judged.verdict, judged.verdict);
+        let (read, surroundings) = kept.read(place).unwrap();
+        assert_eq!(read.verdict, judged.verdict);
         let content = |judged: &JudgedExchange| judged.exchange.response.as_ref().unwrap().body.content.clone();
-        assert_eq!(content(&held.judged), content(&judged));
-        assert_eq!(held.remarks, ["a remark"]);
+        assert_eq!(content(&read), content(&judged));
+        assert_eq!(surroundings.remarks, ["a remark"]);
     }
 
     #[test]
@@ -206,8 +207,8 @@ mod tests {
         let places: Vec<Place> =
             (0..20).map(|n| kept.keep(&exchange(&format!("{{\"n\":{n}}}")), &[], &context()).unwrap()).collect();
         assert_eq!(kept.read(places[0]).unwrap_err(), Gone::Left);
-        let last = kept.read(places[19]).unwrap();
-        assert_eq!(&last.judged.exchange.response.unwrap().body.content[..], b"{\"n\":19}");
+        let (last, _) = kept.read(places[19]).unwrap();
+        assert_eq!(&last.exchange.response.unwrap().body.content[..], b"{\"n\":19}");
         assert!(kept.file.metadata().unwrap().len() <= 3000);
         assert_eq!(kept.keep(&exchange(&"x".repeat(4000)), &[], &context()), None);
     }

@@ -1,5 +1,5 @@
-//! The live page: a person's view of exchanges, live or from files. It shows what is wrong with each one, where, and
-//! who says so.
+//! The live page: a person's view of exchanges, live or from files. It shows the findings of each one,
+//! the bytes that a finding is about, and the passage of the contract that states the rule.
 //!
 //! The server holds the data, the page holds the screen. The page gets the rows that it shows, and bodies as numbered
 //! lines of tokens; it never parses what was recorded. So memory in the browser stays small, numbers stay exact, bodies

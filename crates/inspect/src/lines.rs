@@ -3,7 +3,11 @@
 //! JSON is laid out one value per line, with its numbers, strings and duplicate names as they were sent. Anything else
 //! is its own lines. What a finding is about is marked by its bytes; what is missing has a line where it is missing.
 
-use std::{collections::HashMap, ops::Range, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashMap},
+    ops::Range,
+    sync::Arc,
+};
 
 use bytes::Bytes;
 use contrail_exchange::{
@@ -21,23 +25,19 @@ const MAX_STRING: usize = 64 << 10;
 pub(crate) struct Lines {
     content: Bytes,
     document: Option<Arc<Document>>,
+    marked: Marked,
     all: Vec<Line>,
 }
 
-/// What is marked in a body.
-#[derive(Debug, Clone)]
-pub(crate) struct Marked {
-    /// Which finding.
-    pub(crate) finding: usize,
-    pub(crate) what: What,
-}
+/// What is marked in a body, by finding.
+pub(crate) type Marked = BTreeMap<usize, What>;
 
-/// See [`Marked`].
+/// What a finding marks in a body.
 #[derive(Debug, Clone)]
 pub(crate) enum What {
     /// These bytes.
     Bytes(Range<usize>),
-    /// Something that the value at this place lacks, and the sentence that says so.
+    /// Something that the value at this place lacks, and the line that the page shows for it.
     Missing { at: String, sentence: String },
 }
 
@@ -68,8 +68,8 @@ enum LineKind {
     Close,
     /// A line of text.
     Text,
-    /// What is missing here: the index of the mark.
-    Missing(u32),
+    /// What is missing here, by this finding.
+    Missing(usize),
 }
 
 const NONE: u32 = u32::MAX;
@@ -99,27 +99,29 @@ struct Open<'a> {
 
 impl Lines {
     /// Lays a body out; `document` is what it is as JSON, if it is.
-    pub(crate) fn new(content: Bytes, document: Option<Arc<Document>>, marks: &[Marked]) -> Self {
-        let mut lines = Vec::new();
-        match &document {
-            Some(document) => json_lines(document, marks, &mut lines),
-            None => text_lines(&content, &mut lines),
+    pub(crate) fn new(content: Bytes, document: Option<Arc<Document>>, marked: Marked) -> Self {
+        let mut all = Vec::new();
+        match (&document, std::str::from_utf8(&content)) {
+            (Some(document), _) => json_lines(document, &marked, &mut all),
+            (None, Ok(text)) => text_lines(text, &mut all),
+            (None, Err(_)) => {}
         }
-        Self { content, document, all: lines }
+        Self { content, document, marked, all }
     }
 
     pub(crate) fn count(&self) -> usize {
         self.all.len()
     }
 
-    /// The first line that a mark is on.
-    pub(crate) fn line_of(&self, mark: usize, marks: &[Marked]) -> Option<usize> {
-        let marked = marks.get(mark)?;
-        match &marked.what {
-            What::Missing { .. } => {
-                let wanted = LineKind::Missing(u32::try_from(mark).ok()?);
-                self.all.iter().position(|line| line.kind == wanted)
-            }
+    /// What a finding marks.
+    pub(crate) fn what(&self, finding: usize) -> Option<&What> {
+        self.marked.get(&finding)
+    }
+
+    /// The first line that a finding marks.
+    pub(crate) fn line_of(&self, finding: usize) -> Option<usize> {
+        match self.what(finding)? {
+            What::Missing { .. } => self.all.iter().position(|line| line.kind == LineKind::Missing(finding)),
             What::Bytes(bytes) => {
                 // Lines about what is missing have no bytes; all others are in the order of theirs.
                 let starts = |line: &Line| line.name.as_ref().map_or(line.span.start, |name| name.start) as usize;
@@ -135,29 +137,26 @@ impl Lines {
         }
     }
 
-    /// The lines of a range; `shown` is the mark that is shown.
-    pub(crate) fn page(&self, from: usize, count: usize, marks: &[Marked], shown: Option<usize>) -> Vec<Value> {
+    /// The lines of a range; `shown` is the finding that is shown.
+    pub(crate) fn page(&self, from: usize, count: usize, shown: Option<usize>) -> Vec<Value> {
         let to = from.saturating_add(count).min(self.all.len());
-        (from.min(to)..to).map(|index| self.line(index, marks, shown)).collect()
+        (from.min(to)..to).map(|index| self.line(index, shown)).collect()
     }
 
-    fn line(&self, index: usize, marks: &[Marked], shown: Option<usize>) -> Value {
+    fn line(&self, index: usize, shown: Option<usize>) -> Value {
         let line = &self.all[index];
-        let bytes = shown.and_then(|mark| match &marks.get(mark)?.what {
+        let bytes = shown.and_then(|finding| match self.what(finding)? {
             What::Bytes(bytes) if !bytes.is_empty() => Some(bytes.clone()),
             _ => None,
         });
         let mut tokens: Vec<[String; 2]> = Vec::new();
         let mut push = |kind: &str, text: String| tokens.push([kind.to_owned(), text]);
-        if let LineKind::Missing(mark) = line.kind {
-            let sentence = match marks.get(mark as usize).map(|mark| &mark.what) {
-                Some(What::Missing { sentence, .. }) => sentence.clone(),
-                _ => String::new(),
-            };
-            push("mark", sentence);
-            let is_shown = shown == Some(mark as usize);
+        if let LineKind::Missing(finding) = line.kind {
+            if let Some(What::Missing { sentence, .. }) = self.what(finding) {
+                push("mark", sentence.clone());
+            }
             return json!({"number": null, "indent": line.depth, "at": null, "closes": null, "tokens": tokens,
-                          "marked": is_shown, "finding": marks.get(mark as usize).map(|mark| mark.finding)});
+                          "marked": shown == Some(finding), "finding": finding});
         }
         if let Some(name) = &line.name {
             push("key", self.text(&range(name)));
@@ -244,14 +243,14 @@ impl Lines {
 }
 
 /// The lines of a document, without recursion.
-fn json_lines(document: &Document, marks: &[Marked], lines: &mut Vec<Line>) {
-    // What each container lacks.
-    let mut missing: HashMap<(usize, u32), Vec<u32>> = HashMap::new();
-    for (mark, marked) in marks.iter().enumerate() {
-        if let What::Missing { at, .. } = &marked.what
-            && let (Some(node), Ok(mark)) = (document.pointer(at), u32::try_from(mark))
+fn json_lines(document: &Document, marked: &Marked, lines: &mut Vec<Line>) {
+    // The findings about what each container lacks.
+    let mut missing: HashMap<(usize, u32), Vec<usize>> = HashMap::new();
+    for (finding, what) in marked {
+        if let What::Missing { at, .. } = what
+            && let Some(node) = document.pointer(at)
         {
-            missing.entry(node.identity()).or_default().push(mark);
+            missing.entry(node.identity()).or_default().push(*finding);
         }
     }
     let mut number = 0;
@@ -294,8 +293,8 @@ fn json_lines(document: &Document, marks: &[Marked], lines: &mut Vec<Line>) {
         let depth = u16::try_from(open.len()).unwrap_or(u16::MAX);
         open.pop();
         let end = span(node.span()).end;
-        for mark in missing.get(&node.identity()).into_iter().flatten() {
-            let kind = LineKind::Missing(*mark);
+        for finding in missing.get(&node.identity()).into_iter().flatten() {
+            let kind = LineKind::Missing(*finding);
             let nothing = end..end;
             lines.push(Line { kind, depth, number, span: nothing, name: None, parent: line, index: 0, comma: false });
         }
@@ -317,32 +316,29 @@ fn json_lines(document: &Document, marks: &[Marked], lines: &mut Vec<Line>) {
 }
 
 /// The lines of a text.
-fn text_lines(content: &[u8], lines: &mut Vec<Line>) {
+fn text_lines(text: &str, lines: &mut Vec<Line>) {
     /// A longer line goes on in the next.
     const MAX_LINE: usize = 4 << 10;
     let mut start = 0;
     let mut number = 0;
-    while start < content.len() {
-        let rest = &content[start..];
-        let end = start + memchr::memchr(b'\n', &rest[..rest.len().min(MAX_LINE)]).unwrap_or(rest.len().min(MAX_LINE));
-        // Not in the middle of a character.
-        let end =
-            (end.saturating_sub(3)..=end).rev().find(|at| content.get(*at).is_none_or(|byte| byte & 0xc0 != 0x80));
-        let end = end.unwrap_or(start + 1).max(start);
-        let is_whole = content.get(end) == Some(&b'\n');
-        let shown = if is_whole && end > start && content[end - 1] == b'\r' { end - 1 } else { end };
+    while start < text.len() {
+        let rest = &text[start..];
+        let newline = memchr::memchr(b'\n', &rest.as_bytes()[..rest.len().min(MAX_LINE + 1)]);
+        let end = newline.unwrap_or_else(|| rest.floor_char_boundary(MAX_LINE));
+        let shown =
+            if newline.is_some() { rest[..end].strip_suffix('\r').unwrap_or(&rest[..end]) } else { &rest[..end] };
         number += 1;
         lines.push(Line {
             kind: LineKind::Text,
             depth: 0,
             number,
-            span: span(start..shown),
+            span: span(start..start + shown.len()),
             name: None,
             parent: NONE,
             index: 0,
             comma: false,
         });
-        start = if is_whole { end + 1 } else { end.max(start + 1) };
+        start += end + usize::from(newline.is_some());
     }
 }
 
@@ -350,13 +346,13 @@ fn text_lines(content: &[u8], lines: &mut Vec<Line>) {
 mod tests {
     use super::*;
 
-    fn laid_out(text: &str, marks: &[Marked]) -> Lines {
+    fn laid_out<const N: usize>(text: &str, marked: [(usize, What); N]) -> Lines {
         let content = Bytes::from(text.to_owned());
         let document = Document::parse(content.clone()).ok().map(Arc::new);
-        Lines::new(content, document, marks)
+        Lines::new(content, document, Marked::from(marked))
     }
 
-    fn shown(lines: &Lines, marks: &[Marked], mark: Option<usize>) -> Vec<String> {
+    fn shown(lines: &Lines, finding: Option<usize>) -> Vec<String> {
         let line = |line: Value| {
             let tokens = line["tokens"].as_array().unwrap().iter().map(|token| {
                 let text = token[1].as_str().unwrap();
@@ -366,14 +362,14 @@ mod tests {
             let indent = "  ".repeat(usize::try_from(line["indent"].as_u64().unwrap()).unwrap());
             format!("{number} {indent}{}", tokens.collect::<String>())
         };
-        lines.page(0, 100, marks, mark).into_iter().map(line).collect()
+        lines.page(0, 100, finding).into_iter().map(line).collect()
     }
 
     #[test]
     fn json_is_laid_out_with_every_byte_of_a_value_as_it_was_sent() {
-        let lines = laid_out(r#"{"id":822106502566256641,"a":[1e400,{},"\u0041"],"b":{"c":null}}"#, &[]);
+        let lines = laid_out(r#"{"id":822106502566256641,"a":[1e400,{},"\u0041"],"b":{"c":null}}"#, []);
         assert_eq!(
-            shown(&lines, &[], None),
+            shown(&lines, None),
             [
                 "1 {",
                 "2   \"id\": 822106502566256641,",
@@ -389,22 +385,22 @@ mod tests {
             ]
         );
         let pointers: Vec<String> =
-            lines.page(0, 100, &[], None).iter().map(|line| line["at"].as_str().unwrap().to_owned()).collect();
+            lines.page(0, 100, None).iter().map(|line| line["at"].as_str().unwrap().to_owned()).collect();
         assert_eq!(pointers, ["", "/id", "/a", "/a/0", "/a/1", "/a/2", "/a", "/b", "/b/c", "/b", ""]);
-        assert_eq!(lines.page(2, 1, &[], None)[0]["closes"], 6);
-        assert_eq!(lines.page(0, 1, &[], None)[0]["closes"], 10);
+        assert_eq!(lines.page(2, 1, None)[0]["closes"], 6);
+        assert_eq!(lines.page(0, 1, None)[0]["closes"], 10);
     }
 
     #[test]
     fn what_is_marked_and_what_is_missing_stand_at_their_place() {
         let text = r#"{"a":{"limit":10001},"b":{}}"#;
         let marks = [
-            Marked { finding: 0, what: What::Bytes(14..19) },
-            Marked { finding: 1, what: What::Missing { at: "/b".to_owned(), sentence: "`c` is missing".to_owned() } },
+            (0, What::Bytes(14..19)),
+            (1, What::Missing { at: "/b".to_owned(), sentence: "`c` is missing".to_owned() }),
         ];
-        let lines = laid_out(text, &marks);
+        let lines = laid_out(text, marks);
         assert_eq!(
-            shown(&lines, &marks, Some(0)),
+            shown(&lines, Some(0)),
             [
                 "1 {",
                 "2   \"a\": {",
@@ -416,25 +412,24 @@ mod tests {
                 "7 }",
             ]
         );
-        assert_eq!([lines.line_of(0, &marks), lines.line_of(1, &marks)], [Some(2), Some(5)]);
+        assert_eq!([lines.line_of(0), lines.line_of(1)], [Some(2), Some(5)]);
     }
 
     #[test]
     fn deep_nesting_is_no_recursion() {
         let text = format!("{}{}", "[".repeat(1000), "]".repeat(1000));
-        assert_eq!(laid_out(&text, &[]).count(), 1999);
+        assert_eq!(laid_out(&text, []).count(), 1999);
     }
 
     #[test]
     fn a_text_is_its_lines_and_a_mark_divides_them() {
-        let marks = [Marked { finding: 0, what: What::Bytes(2..6) }];
-        let lines = laid_out("ab\r\ncd\u{202e}\n", &marks);
-        assert_eq!(shown(&lines, &marks, Some(0)), ["1 ab", "2 <cd>\\u{202e}"]);
-        assert_eq!(laid_out("", &[]).count(), 0);
+        let lines = laid_out("ab\r\ncd\u{202e}\n", [(0, What::Bytes(2..6))]);
+        assert_eq!(shown(&lines, Some(0)), ["1 ab", "2 <cd>\\u{202e}"]);
+        assert_eq!(laid_out("", []).count(), 0);
         let long = "ä".repeat(5000);
-        let lines = laid_out(&long, &[]);
+        let lines = laid_out(&long, []);
         let joined: String =
-            shown(&lines, &[], None).iter().map(|line| line.split_once(' ').unwrap().1.to_owned()).collect();
+            shown(&lines, None).iter().map(|line| line.split_once(' ').unwrap().1.to_owned()).collect();
         assert_eq!(joined, long);
     }
 }

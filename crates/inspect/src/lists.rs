@@ -3,7 +3,7 @@
 
 use std::{
     cmp::Ordering,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -32,7 +32,6 @@ pub(crate) enum Sort {
     Client,
     Took,
     Size,
-    Started,
 }
 
 impl Sort {
@@ -47,7 +46,6 @@ impl Sort {
             "client" => Self::Client,
             "took" => Self::Took,
             "size" => Self::Size,
-            "started" => Self::Started,
             _ => return None,
         })
     }
@@ -64,7 +62,6 @@ impl Sort {
             Self::Client => name(a.client).cmp(&name(b.client)),
             Self::Took => a.took.cmp(&b.took),
             Self::Size => a.size.cmp(&b.size),
-            Self::Started => a.started.cmp(&b.started),
         }
     }
 }
@@ -81,20 +78,11 @@ pub(crate) struct Wanted {
     pub(crate) query: String,
     pub(crate) sort: Sort,
     pub(crate) descending: bool,
-    /// Of a list with another order than that of the numbers: begin it anew.
-    pub(crate) anew: bool,
     /// Minutes of the reader's time zone east of UTC.
     pub(crate) zone: i32,
 }
 
 impl Wanted {
-    fn is_same(&self, other: &Self) -> bool {
-        self.query == other.query
-            && self.sort == other.sort
-            && self.descending == other.descending
-            && self.zone == other.zone
-    }
-
     fn is_by_number(&self) -> bool {
         self.sort == Sort::Number
     }
@@ -122,23 +110,26 @@ pub(crate) struct Slice {
     pub(crate) numbers: Vec<u32>,
     /// The size of the list.
     pub(crate) size: usize,
-    /// Exchanges that it is of.
-    pub(crate) of: u32,
     /// The share that was searched, where the search goes on.
     pub(crate) searched: Option<f64>,
 }
 
 impl Lists {
+    /// Drops a list: its next slice makes it again.
+    pub(crate) fn renew(&self, wanted: &Wanted) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).retain(|list| list.wanted != *wanted);
+    }
+
     /// Does something with a list, after it was brought up to date as far as it can be at once.
     fn with<T>(
         &self,
         inspector: &Inspector,
         wanted: &Wanted,
-        then: impl FnOnce(&[u32], u32, Option<f64>) -> T,
+        then: impl FnOnce(&[u32], Option<f64>) -> T,
     ) -> Result<T, FilterError> {
         let mut lists = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let held = lists.iter().position(|list| list.wanted.is_same(wanted)).map(|at| lists.remove(at));
-        let mut list = match held.filter(|list| !wanted.anew && !list.filter.is_relative()) {
+        let held = lists.iter().position(|list| list.wanted == *wanted).map(|at| lists.remove(at));
+        let mut list = match held.filter(|list| !list.filter.is_relative()) {
             Some(list) => list,
             None => {
                 let clock = Clock { now: inspector.now(), zone: wanted.zone };
@@ -147,7 +138,7 @@ impl Lists {
             }
         };
         let searched = list.update(inspector);
-        let done = then(&list.matches, list.up_to, searched);
+        let done = then(&list.matches, searched);
         lists.push(list);
         if lists.len() > MAX_LISTS {
             lists.remove(0);
@@ -163,10 +154,7 @@ impl Lists {
         from: usize,
         count: usize,
     ) -> Result<Slice, FilterError> {
-        if wanted.query.trim().is_empty() && wanted.is_by_number() {
-            return Ok(everything(inspector, wanted.descending, from, count));
-        }
-        self.with(inspector, wanted, |matches, of, searched| {
+        self.with(inspector, wanted, |matches, searched| {
             let size = matches.len();
             let range = from.min(size)..from.saturating_add(count).min(size);
             let numbers = if wanted.is_by_number() && wanted.descending {
@@ -174,19 +162,13 @@ impl Lists {
             } else {
                 matches[range].to_vec()
             };
-            Slice { numbers, size, of, searched }
+            Slice { numbers, size, searched }
         })
     }
 
     /// The place of an exchange in a list.
     pub(crate) fn index(&self, inspector: &Inspector, wanted: &Wanted, n: u32) -> Result<Option<usize>, FilterError> {
-        if wanted.query.trim().is_empty() && wanted.is_by_number() {
-            let (first, count) = bounds(inspector);
-            let at = n.checked_sub(first).filter(|_| n < count).map(|at| at as usize);
-            let last = (count - first) as usize;
-            return Ok(at.map(|at| if wanted.descending { last - 1 - at } else { at }));
-        }
-        self.with(inspector, wanted, |matches, _, _| {
+        self.with(inspector, wanted, |matches, _| {
             if !wanted.is_by_number() {
                 return matches.iter().position(|held| *held == n);
             }
@@ -248,30 +230,16 @@ impl Lists {
 /// Exchanges that are looked at together for the next finding.
 const CHUNK: usize = 4096;
 
-fn bounds(inspector: &Inspector) -> (u32, u32) {
-    let store = inspector.store();
-    (store.first(), store.count())
-}
-
-/// A part of the list of all exchanges.
-fn everything(inspector: &Inspector, descending: bool, from: usize, count: usize) -> Slice {
-    let (first, end) = bounds(inspector);
-    let size = (end - first) as usize;
-    let range = from.min(size)..from.saturating_add(count).min(size);
-    let number = |index: usize| {
-        let index = u32::try_from(index).unwrap_or(u32::MAX);
-        if descending { end - 1 - index } else { first + index }
-    };
-    Slice { numbers: range.map(number).collect(), size, of: end - first, searched: None }
-}
-
 impl List {
     /// Looks at exchanges that came since. The share that was searched, if that takes longer than a moment.
     fn update(&mut self, inspector: &Inspector) -> Option<f64> {
         let is_snapshot = !self.wanted.is_by_number();
         let reads = self.filter.reads();
         let begun = Instant::now();
-        let (first, count) = bounds(inspector);
+        let (first, count) = {
+            let store = inspector.store();
+            (store.first(), store.count())
+        };
         if is_snapshot && self.up_to > 0 && !reads {
             return None;
         }
@@ -318,7 +286,7 @@ impl List {
                 let redact = |judged: JudgedExchange| {
                     if summary.known == known { judged } else { inspector.redactor.redact(judged).into_inner() }
                 };
-                let whole = store.held(summary).ok().map(|held| redact(held.judged));
+                let whole = store.held(summary).ok().map(|(judged, _)| redact(judged));
                 answer = whole.map_or(Answer::No, |whole| self.filter.selects(summary, Some(&whole), context));
             }
             if answer == Answer::Yes {
@@ -330,6 +298,3 @@ impl List {
         }
     }
 }
-
-/// The lists, shared by connections.
-pub(crate) type SharedLists = Arc<Lists>;

@@ -1,9 +1,18 @@
 //! A request or a response as the page shows it: its head, and its body as lines, text or hexadecimal.
 
-use std::{fmt::Write as _, ops::Range, sync::Arc};
+use std::{
+    fmt::Write as _,
+    ops::Range,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use contrail_exchange::{
-    Body, Exchange, Headers, Presence, finding::Finding, is_hop_by_hop, json::Document, media, visible::visible,
+    Body, Exchange, Headers, Presence,
+    finding::Finding,
+    is_hop_by_hop,
+    json::{Document, pointer_tokens},
+    media,
+    visible::visible,
 };
 use contrail_recording::is_per_run;
 use contrail_redact::JudgedExchange;
@@ -11,6 +20,16 @@ use contrail_report::{About, Marks};
 use serde_json::{Value, json};
 
 use super::lines::{Lines, Marked, What};
+
+/// Maximum bodies that stay laid out.
+const MAX_LAID_OUT: usize = 4;
+
+/// Bodies that were laid out last, so that a person who scrolls through one lays it out once.
+#[derive(Debug, Default)]
+pub(crate) struct LaidOut(Mutex<Vec<(Key, Arc<Lines>)>>);
+
+/// Which body: of which exchange and message, by so many known secrets.
+pub(crate) type Key = (u32, Side, u64);
 
 /// Which message of an exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -25,9 +44,10 @@ pub(crate) struct Shown<'a> {
     pub(crate) line: String,
     pub(crate) headers: &'a Headers,
     pub(crate) body: &'a Body,
-    /// What findings are about, one per finding of the exchange.
-    abouts: Vec<About<'a>>,
     findings: &'a [Finding],
+    /// What each finding is about.
+    marks: &'a [Marks<'a>],
+    pub(crate) side: Side,
 }
 
 /// Where a finding is in a message.
@@ -36,8 +56,7 @@ pub(crate) enum Where {
     Line(Range<usize>),
     Header(usize),
     MissingHeader,
-    /// The index among the marks of the body.
-    Body(usize),
+    Body,
     Nothing,
 }
 
@@ -49,40 +68,69 @@ impl Side {
             _ => None,
         }
     }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Request => "request",
+            Self::Response => "response",
+        }
+    }
+}
+
+impl LaidOut {
+    pub(crate) fn get(&self, key: Key) -> Option<Arc<Lines>> {
+        let held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        held.iter().find(|(held, _)| *held == key).map(|(_, lines)| Arc::clone(lines))
+    }
+
+    /// The lines of a message's body, which stay.
+    pub(crate) fn lines(&self, key: Key, message: &Shown<'_>) -> Arc<Lines> {
+        if let Some(lines) = self.get(key) {
+            return lines;
+        }
+        let lines = Arc::new(Lines::new(message.body.content.clone(), message.document(), message.marked()));
+        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        held.push((key, Arc::clone(&lines)));
+        if held.len() > MAX_LAID_OUT {
+            held.remove(0);
+        }
+        lines
+    }
+}
+
+/// What each finding of an exchange is about.
+pub(crate) fn marks(judged: &JudgedExchange) -> Vec<Marks<'_>> {
+    judged.verdict.findings.iter().map(|finding| Marks::of(&judged.exchange, finding)).collect()
 }
 
 impl<'a> Shown<'a> {
-    /// A message; `None` if no response came.
-    pub(crate) fn of(judged: &'a JudgedExchange, side: Side) -> Option<Self> {
+    /// A message with the [`marks`] of its exchange; `None` if no response came.
+    pub(crate) fn of(judged: &'a JudgedExchange, side: Side, marks: &'a [Marks<'a>]) -> Option<Self> {
         let Exchange { request, response, .. } = &*judged.exchange;
-        let findings = &judged.verdict.findings;
-        let marks = findings.iter().map(|finding| Marks::of(&judged.exchange, finding));
-        Some(match side {
-            Side::Request => Self {
-                line: contrail_report::request_line(&judged.exchange),
-                headers: &request.headers,
-                body: &request.body,
-                abouts: marks.map(|marks| marks.request).collect(),
-                findings,
-            },
+        let (line, headers, body) = match side {
+            Side::Request => (contrail_report::request_line(&judged.exchange), &request.headers, &request.body),
             Side::Response => {
                 let response = response.as_ref().filter(|response| response.status != 0)?;
                 let status = http::StatusCode::from_u16(response.status).ok();
                 let reason = status.and_then(|status| status.canonical_reason()).unwrap_or_default();
-                Self {
-                    line: format!("{} {reason}", response.status).trim_end().to_owned(),
-                    headers: &response.headers,
-                    body: &response.body,
-                    abouts: marks.map(|marks| marks.response).collect(),
-                    findings,
-                }
+                let line = format!("{} {reason}", response.status).trim_end().to_owned();
+                (line, &response.headers, &response.body)
             }
+        };
+        Some(Self { line, headers, body, findings: &judged.verdict.findings, marks, side })
+    }
+
+    /// What of this message a finding is about.
+    fn about(&self, finding: usize) -> &'a About<'a> {
+        self.marks.get(finding).map_or(&About::Nothing, |marks| match self.side {
+            Side::Request => &marks.request,
+            Side::Response => &marks.response,
         })
     }
 
     /// Whether a finding is about this message.
     pub(crate) fn is_about(&self, finding: usize) -> bool {
-        self.abouts.get(finding).is_some_and(|about| *about != About::Nothing)
+        *self.about(finding) != About::Nothing
     }
 
     /// The body as JSON, if it is.
@@ -98,51 +146,41 @@ impl<'a> Shown<'a> {
     }
 
     /// What is marked in the body.
-    pub(crate) fn marks(&self) -> Vec<Marked> {
-        let document = self.document();
-        let abouts = self.abouts.iter().zip(self.findings).enumerate();
-        abouts
-            .filter_map(|(finding, (about, held))| {
-                let About::Body(bytes) = about else { return None };
-                let place = document.as_ref().filter(|_| held.at.starts_with('/'));
-                let what = match place.map(|document| document.pointer(&held.at)) {
-                    // The place is not there, so something is missing.
-                    Some(None) => {
-                        let at = place.map(|document| nearest(document, &held.at)).unwrap_or_default();
-                        What::Missing { sentence: missing(held, &at), at }
-                    }
-                    _ => What::Bytes(bytes.clone()),
-                };
-                Some(Marked { finding, what })
-            })
-            .collect()
-    }
-
-    pub(crate) fn lines(&self) -> Lines {
-        Lines::new(self.body.content.clone(), self.document(), &self.marks())
+    fn marked(&self) -> Marked {
+        let is_json = self.document().is_some();
+        let what = |(finding, (held, marks)): (usize, (&Finding, &Marks<'_>))| {
+            let About::Body(bytes) = self.about(finding) else { return None };
+            // Where the place is not there, the marks are of the nearest one above it.
+            let is_missing = is_json && held.at.starts_with('/') && marks.at != held.at;
+            let what = if is_missing {
+                What::Missing { at: marks.at.clone(), sentence: missing(&held.at, &marks.at) }
+            } else {
+                What::Bytes(bytes.clone())
+            };
+            Some((finding, what))
+        };
+        self.findings.iter().zip(self.marks).enumerate().filter_map(what).collect()
     }
 
     /// Where a finding is.
-    pub(crate) fn place(&self, finding: usize, marks: &[Marked]) -> Where {
-        match self.abouts.get(finding) {
-            None | Some(About::Nothing) => Where::Nothing,
-            Some(About::Line(range)) => Where::Line(range.clone()),
-            Some(About::Field(name)) => {
+    pub(crate) fn place(&self, finding: usize) -> Where {
+        match self.about(finding) {
+            About::Nothing => Where::Nothing,
+            About::Line(range) => Where::Line(range.clone()),
+            About::Field(name) => {
                 let found = self.headers.iter().position(|(held, _)| held.as_str().eq_ignore_ascii_case(name));
                 found.map_or(Where::MissingHeader, Where::Header)
             }
-            Some(About::Body(_)) => {
-                marks.iter().position(|mark| mark.finding == finding).map_or(Where::Nothing, Where::Body)
-            }
+            About::Body(_) => Where::Body,
         }
     }
 
     /// The message without the content of its body.
-    pub(crate) fn value(&self, marks: &[Marked], lines: usize) -> Value {
+    pub(crate) fn value(&self, lines: usize) -> Value {
         let findings = 0..self.findings.len();
         let line_marks: Vec<Value> = findings
             .clone()
-            .filter_map(|finding| match self.place(finding, marks) {
+            .filter_map(|finding| match self.place(finding) {
                 Where::Line(range) if !range.is_empty() => {
                     Some(json!([utf16(&self.line, range.start), utf16(&self.line, range.end), finding]))
                 }
@@ -155,7 +193,7 @@ impl<'a> Shown<'a> {
             .enumerate()
             .map(|(index, (name, value))| {
                 let text = String::from_utf8_lossy(value.as_bytes());
-                let finding = findings.clone().find(|finding| self.place(*finding, marks) == Where::Header(index));
+                let finding = findings.clone().find(|finding| self.place(*finding) == Where::Header(index));
                 let note = if is_hop_by_hop(name) {
                     Some("hop-by-hop: not forwarded")
                 } else if is_per_run(name) {
@@ -167,8 +205,8 @@ impl<'a> Shown<'a> {
             })
             .collect();
         let missing: Vec<Value> = findings
-            .filter(|finding| self.place(*finding, marks) == Where::MissingHeader)
-            .filter_map(|finding| match &self.abouts[finding] {
+            .filter(|finding| self.place(*finding) == Where::MissingHeader)
+            .filter_map(|finding| match self.about(finding) {
                 About::Field(name) => Some(json!({"name": visible(name), "finding": finding})),
                 _ => None,
             })
@@ -208,7 +246,7 @@ impl<'a> Shown<'a> {
             "media_type": visible(&essence),
             "size": body.content.len(),
             "wire": body.wire_size,
-            "lines": if is_text { lines } else { 0 },
+            "lines": lines,
             "views": views,
             "malformed": malformed.map(|error| error.to_string()),
             "labels": body.redacted.len(),
@@ -229,14 +267,15 @@ impl<'a> Shown<'a> {
         })
     }
 
-    /// Rows of 16 bytes.
-    pub(crate) fn hex(&self, from: usize, count: usize, shown: Option<usize>, marks: &[Marked]) -> Value {
+    /// Rows of 16 bytes; `shown` is the finding that is shown.
+    pub(crate) fn hex(&self, from: usize, count: usize, shown: Option<usize>) -> Value {
         let content = &self.body.content;
         let from = (from / 16 * 16).min(content.len());
         let end = from.saturating_add(count).min(content.len());
-        let marked = shown
-            .and_then(|finding| marks.iter().find(|mark| mark.finding == finding))
-            .and_then(|mark| if let What::Bytes(range) = &mark.what { Some(range.clone()) } else { None });
+        let marked = match shown.and_then(|finding| self.marked().remove(&finding)) {
+            Some(What::Bytes(range)) => Some(range),
+            _ => None,
+        };
         let rows: Vec<Value> = content[from..end]
             .chunks(16)
             .enumerate()
@@ -259,22 +298,9 @@ impl<'a> Shown<'a> {
     }
 }
 
-/// The place of the nearest value on the way to one that is not there.
-fn nearest(document: &Document, at: &str) -> String {
-    let mut at = at;
-    while let Some((parent, _)) = at.rsplit_once('/') {
-        at = parent;
-        if document.pointer(at).is_some() {
-            break;
-        }
-    }
-    at.to_owned()
-}
-
-/// The sentence about what is missing at the end of the value at `at`.
-fn missing(finding: &Finding, at: &str) -> String {
-    let rest = finding.at.get(at.len() + 1..).unwrap_or_default();
-    let name = rest.split('/').next().unwrap_or_default().replace("~1", "/").replace("~0", "~");
+/// The line for what the value at `nearest` lacks on the way to the place `at`.
+fn missing(at: &str, nearest: &str) -> String {
+    let name = pointer_tokens(at.get(nearest.len()..).unwrap_or_default()).next().unwrap_or_default();
     format!("`{}` is missing", visible(&name))
 }
 

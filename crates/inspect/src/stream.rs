@@ -81,7 +81,7 @@ impl Notices {
         }
     }
 
-    /// The next event, if there is something to say now.
+    /// The next event, if there is one now.
     fn next(&mut self, now: Instant) -> Option<String> {
         if self.state.load(Ordering::Relaxed) == MOVED {
             self.is_over = true;
@@ -124,7 +124,7 @@ fn head(inspector: &Inspector) -> Value {
         "run": inspector.run,
         "n": store.count(),
         "first": store.first(),
-        "counts": counts(&store.counts),
+        "counts": counts(&store.verdicts()),
         "reading": store.reading.map(|reading| json!({"read": reading.read, "of": reading.of})),
         "dropped": inspector.dropped(),
     })

@@ -69,7 +69,7 @@ pub(crate) struct Summary {
     pub(crate) client: Name,
     pub(crate) host: Name,
     pub(crate) method: Name,
-    /// The token's scopes, with spaces between and around them.
+    /// The token's scopes, with spaces between them.
     pub(crate) scopes: Name,
     /// Path and query.
     pub(crate) path: Box<str>,
@@ -146,7 +146,7 @@ impl Summary {
             (Mark::Retried, exchange.transport.retried),
             (Mark::Left, exchange.transport.client_left),
         ];
-        let scopes = facts.and_then(|facts| facts.scopes.as_ref()).map(|scopes| format!(" {} ", scopes.join(" ")));
+        let scopes = facts.and_then(|facts| facts.scopes.as_ref()).map(|scopes| scopes.join(" "));
         let path = &*request.target.path_and_query;
         let client = match &request.credential {
             Credential::OtherScheme { user, .. } => user.as_deref(),

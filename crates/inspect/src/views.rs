@@ -9,6 +9,7 @@ use contrail_report::{Group, Integrity, Unused};
 use serde_json::{Value, json};
 
 use super::{
+    filter::quoted,
     inspector::{End, Inspector},
     stream::counts,
     summary::millis,
@@ -43,7 +44,8 @@ pub(crate) fn run(inspector: &Inspector) -> Value {
         .collect();
     let secrets = inspector.redactor.counters();
     let run = store.ended.as_ref().unwrap_or(&store.collector).run();
-    let mut notes: Vec<String> = run.integrity.iter().map(Integrity::sentence).collect();
+    let integrity = run.integrity.iter().map(Integrity::sentence);
+    let mut notes: Vec<String> = integrity.map(|sentence| visible(&sentence).into_owned()).collect();
     notes.extend(store.notes.iter().map(|note| inspector.clean(note)));
     if store.unkept > 0 {
         notes.push(format!("the bytes of {} exchanges could not be kept", store.unkept));
@@ -54,33 +56,26 @@ pub(crate) fn run(inspector: &Inspector) -> Value {
             inspector.dropped()
         ));
     }
-    let options: Vec<Value> = facts
-        .options
-        .iter()
-        .map(|[name, value, source]| json!({"name": name, "value": value, "source": source}))
-        .collect();
     json!({
         "build": env!("CARGO_PKG_VERSION"),
         "run": inspector.run,
         "mode": facts.mode,
         "title": visible(&facts.title),
-        "live": facts.mode != "inspect",
+        "live": facts.is_live(),
         "started": inspector.started.to_string(),
         "listeners": store.listeners,
         "variables": store.variables.iter().map(|one| json!({"name": one.name, "value": one.value})).collect::<Vec<_>>(),
         "contracts": contracts,
         "sources": sources,
-        "notes": notes.iter().map(|note| visible(note)).collect::<Vec<_>>(),
+        "notes": notes,
         "unchecked": unchecked,
         "secrets": secrets.secrets,
         "personal": secrets.personal,
-        "options": options,
         "reading": store.reading.map(|reading| json!({"read": reading.read, "of": reading.of})),
         "end": store.end.as_ref().map(end),
         "n": store.count(),
-        "counts": counts(&store.counts),
+        "counts": counts(&store.verdicts()),
         "skipped": tally.skipped,
-        "views": ["exchanges", "findings", "operations", "callers", "misses", "run"],
     })
 }
 
@@ -99,7 +94,7 @@ pub(crate) fn findings(inspector: &Inspector) -> Value {
         let cited = &group.sample.cited;
         let first = store.number(Some(&*cited.source), cited.entry);
         let of = group.operation.as_deref().and_then(|operation| operations.get(operation)).copied();
-        let clean = |text: &str| visible(&inspector.clean(text)).into_owned();
+        let clean = |text: &str| inspector.clean(text);
         rows.push(json!({
             "kind": group.rule.kind().name(),
             "rule": group.rule.id(),
@@ -114,11 +109,6 @@ pub(crate) fn findings(inspector: &Inspector) -> Value {
         }));
     }
     json!({"n": store.count(), "rows": rows, "further": tally.ungrouped})
-}
-
-/// A text as a value of a filter.
-fn quoted(text: &str) -> String {
-    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
 /// The filter that selects a group's exchanges.
@@ -176,7 +166,8 @@ pub(crate) fn operations(inspector: &Inspector) -> Value {
         Some(audit) => audit.coverage().json(),
         None => Value::Object(serde_json::Map::new()),
     };
-    shown(inspector, json!({"n": store.count(), "parts": parts, "operations": rows}))
+    let clean = |text: &str| visible(text).into_owned();
+    shown(json!({"n": store.count(), "parts": parts, "operations": rows}), &clean)
 }
 
 /// The callers of the audit, each call with the number of its first exchange.
@@ -192,16 +183,16 @@ pub(crate) fn callers(inspector: &Inspector) -> Value {
             call["firstNumber"] = number.into();
         }
     }
-    shown(inspector, json!({"n": store.count(), "callers": callers}))
+    shown(json!({"n": store.count(), "callers": callers}), &|text| inspector.clean(text))
 }
 
-/// A value with its texts as they may be shown: without secrets that came to light since, and visible.
-fn shown(inspector: &Inspector, value: Value) -> Value {
+/// A value with its texts as they may be shown.
+fn shown(value: Value, clean: &impl Fn(&str) -> String) -> Value {
     match value {
-        Value::String(text) => visible(&inspector.clean(&text)).into_owned().into(),
-        Value::Array(items) => items.into_iter().map(|item| shown(inspector, item)).collect(),
+        Value::String(text) => clean(&text).into(),
+        Value::Array(items) => items.into_iter().map(|item| shown(item, clean)).collect(),
         Value::Object(members) => {
-            members.into_iter().map(|(name, member)| (visible(&name).into_owned(), shown(inspector, member))).collect()
+            members.into_iter().map(|(name, member)| (visible(&name).into_owned(), shown(member, clean))).collect()
         }
         other => other,
     }
@@ -211,7 +202,7 @@ fn shown(inspector: &Inspector, value: Value) -> Value {
 pub(crate) fn misses(inspector: &Inspector) -> Value {
     let store = inspector.store();
     let run = store.ended.as_ref().unwrap_or(&store.collector).run();
-    let clean = |text: &str| visible(&inspector.clean(text)).into_owned();
+    let clean = |text: &str| inspector.clean(text);
     let difference = |one: &Difference| {
         json!({"place": clean(&one.place), "yours": one.yours.as_deref().map(clean),
                "fixture": one.fixture.as_deref().map(clean), "option": one.option.as_deref().map(clean)})

@@ -32,7 +32,7 @@ const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 const MAX_HEAD: usize = 16 << 10;
 /// How long a connection takes requests, and how long its last answer may then take, so that no client that stops
 /// reading keeps the place of another. A browser asks for the page's notices on a connection that is in use already.
-pub const MAX_LIFE: Duration = Duration::from_mins(1);
+const MAX_LIFE: Duration = Duration::from_mins(1);
 /// How long to wait after an accept failed (out of file descriptors, for example).
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 

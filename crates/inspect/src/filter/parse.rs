@@ -3,6 +3,7 @@
 use std::cell::Cell;
 
 use contrail_exchange::{
+    TokenTime,
     finding::{Blame, Kind, Rule, Unchecked},
     suggest::nearest,
 };
@@ -10,11 +11,10 @@ use jiff::{Timestamp, civil, tz::Offset};
 use regex::{RegexBuilder, bytes::RegexBuilder as BytesBuilder};
 
 use super::{
-    Clock, Field, Filter, FilterError, Is, Measure, Node, Term,
+    Clock, Field, Filter, FilterError, IS, Measure, Node, Term,
     value::{Bound, Pattern, bytes, plain, seconds},
-    verdict,
 };
-use crate::summary::{Mark, VERDICTS};
+use crate::summary::VERDICTS;
 
 /// Maximum bytes of a filter.
 const MAX_LENGTH: usize = 8 << 10;
@@ -23,36 +23,14 @@ const MAX_DEPTH: usize = 50;
 /// Maximum size of a compiled regular expression.
 const MAX_EXPRESSION: usize = 1 << 20;
 
-/// The keys, as people write them.
-const KEYS: [&str; 24] = [
-    "verdict",
-    "rule",
-    "at",
-    "kind",
-    "op",
-    "method",
-    "status",
-    "path",
-    "host",
-    "query",
-    "client",
-    "scope",
-    "token",
-    "blame",
-    "unchecked",
-    "took",
-    "wait",
-    "size",
-    "since",
-    "until",
-    "is",
-    "header",
-    "body",
-    "secret",
-];
+/// The keys besides those of [`Field`], as people write them.
+const OTHER_KEYS: [&str; 11] =
+    ["status", "took", "wait", "size", "since", "until", "entry", "is", "header", "body", "secret"];
 
-/// Further keys that the page itself uses.
-const MORE_KEYS: [&str; 2] = ["source", "entry"];
+/// All keys.
+fn keys() -> impl Iterator<Item = &'static str> + Clone {
+    Field::KEYS.into_iter().map(|(key, _)| key).chain(OTHER_KEYS)
+}
 
 pub(super) struct Parser<'a> {
     text: &'a str,
@@ -102,17 +80,16 @@ impl<'a> Parser<'a> {
         takes
     }
 
-    /// Whether the word `or` is next; it is taken.
-    fn takes_or(&mut self) -> bool {
+    /// Whether the word `or` is next.
+    fn is_at_or(&self) -> bool {
         let after = self.rest().strip_prefix("or");
-        let takes = after.is_some_and(|after| after.starts_with(|next: char| next.is_whitespace() || next == '('));
-        self.at += if takes { 2 } else { 0 };
-        takes
+        after.is_some_and(|after| after.starts_with(|next: char| next.is_whitespace() || next == '('))
     }
 
     fn alternatives(&mut self) -> Result<Node, FilterError> {
         let mut nodes = vec![self.all()?];
-        while self.takes_or() {
+        while self.is_at_or() {
+            self.at += "or".len();
             self.skip();
             if self.rest().is_empty() {
                 return Err(error(self.at, "something has to follow `or`"));
@@ -127,9 +104,7 @@ impl<'a> Parser<'a> {
         loop {
             self.skip();
             let rest = self.rest();
-            let mut ahead = Self::new(self.text, self.clock);
-            ahead.at = self.at;
-            if rest.is_empty() || rest.starts_with(')') || ahead.takes_or() {
+            if rest.is_empty() || rest.starts_with(')') || self.is_at_or() {
                 return Ok(one(nodes, Node::All));
             }
             nodes.push(self.term()?);
@@ -219,53 +194,24 @@ impl<'a> Parser<'a> {
 
     fn keyed(&self, key: &str, at: usize, values: &[Written]) -> Result<Term, FilterError> {
         let patterns = |case: bool| values.iter().map(move |value| Pattern::Whole { text: value.text.clone(), case });
-        let text = |field| Ok(Term::Text(field, patterns(true).collect()));
-        let folded = |field| Ok(Term::Text(field, patterns(false).collect()));
         let bounds = |read: &dyn Fn(&str) -> Option<Bound>, example: &str| {
             let bound = |value: &Written| {
                 read(&value.text).ok_or_else(|| error(value.at, format!("`{key}:` takes a value as in {example}")))
             };
             values.iter().map(bound).collect::<Result<Vec<_>, _>>()
         };
+        if let Some(field) = Field::named(key) {
+            if let Some(words) = words(field) {
+                one_of(values, &words)?;
+            }
+            let folds = matches!(field, Field::Operation | Field::Method | Field::Host);
+            return Ok(Term::Text(field, patterns(!folds).collect()));
+        }
+        let measured = |measure, read: fn(&str) -> Option<f64>, example| {
+            Ok(Term::Number(measure, bounds(&|text| Bound::parse(text, read), example)?))
+        };
         match key {
-            "verdict" => {
-                one_of(values, VERDICTS)?;
-                let wanted: Vec<Pattern> = patterns(true).collect();
-                let is_wanted = |word: &&str| wanted.iter().any(|pattern| pattern.matches(word));
-                Ok(Term::Verdict(
-                    VERDICTS.iter().filter(|word| is_wanted(word)).filter_map(|word| verdict(word)).collect(),
-                ))
-            }
-            "rule" => {
-                one_of(values, Rule::ALL.iter().map(|rule| rule.id()))?;
-                text(Field::Rule)
-            }
-            "kind" => {
-                one_of(values, [Kind::Violation, Kind::Gap].into_iter().map(Kind::name))?;
-                text(Field::Kind)
-            }
-            "blame" => {
-                one_of(values, Blame::ALL.into_iter().map(Blame::name))?;
-                text(Field::Blame)
-            }
-            "unchecked" => {
-                one_of(values, Unchecked::ALL.into_iter().map(Unchecked::name))?;
-                Ok(Term::Unchecked(patterns(true).collect()))
-            }
-            "token" => {
-                one_of(values, ["valid", "expired", "not-yet"])?;
-                text(Field::Token)
-            }
             "is" => self.is(values),
-            "at" => text(Field::At),
-            "op" => folded(Field::Operation),
-            "method" => folded(Field::Method),
-            "path" => text(Field::Path),
-            "query" => text(Field::Query),
-            "host" => folded(Field::Host),
-            "client" => text(Field::Client),
-            "source" => text(Field::Source),
-            "scope" => Ok(Term::Scope(patterns(true).collect())),
             "secret" => Ok(Term::Secret(patterns(true).collect())),
             "header" => Ok(Term::Header(values.iter().map(header).collect())),
             "body" => {
@@ -275,22 +221,10 @@ impl<'a> Parser<'a> {
                 Ok(Term::Body(found.collect::<Result<_, _>>()?))
             }
             "status" => Ok(Term::Status(bounds(&Bound::status, "status:404, status:4xx or status:>=400")?)),
-            "took" => {
-                let read = |text: &str| Bound::parse(text, seconds);
-                Ok(Term::Number(Measure::Took, bounds(&read, "took:>500ms or took:<2s")?))
-            }
-            "wait" => {
-                let read = |text: &str| Bound::parse(text, seconds);
-                Ok(Term::Number(Measure::Wait, bounds(&read, "wait:>500ms or wait:<2s")?))
-            }
-            "size" => {
-                let read = |text: &str| Bound::parse(text, bytes);
-                Ok(Term::Number(Measure::Size, bounds(&read, "size:>1MB or size:0")?))
-            }
-            "entry" => {
-                let read = |text: &str| Bound::parse(text, plain);
-                Ok(Term::Number(Measure::Entry, bounds(&read, "entry:41 or entry:>=41")?))
-            }
+            "took" => measured(Measure::Took, seconds, "took:>500ms or took:<2s"),
+            "wait" => measured(Measure::Wait, seconds, "wait:>500ms or wait:<2s"),
+            "size" => measured(Measure::Size, bytes, "size:>1MB or size:0"),
+            "entry" => measured(Measure::Entry, plain, "entry:41 or entry:>=41"),
             "since" => {
                 let read = |text: &str| Some(Bound { from: Some((self.instant(text)?, false)), to: None });
                 Ok(Term::Number(Measure::Since, bounds(&read, EXAMPLE)?))
@@ -304,22 +238,12 @@ impl<'a> Parser<'a> {
     }
 
     fn is(&self, values: &[Written]) -> Result<Term, FilterError> {
-        let words = [
-            ("slow", Is::Slow),
-            ("cut", Is::Marked(Mark::Cut)),
-            ("redacted", Is::Marked(Mark::Redacted)),
-            ("retried", Is::Marked(Mark::Retried)),
-            ("left", Is::Marked(Mark::Left)),
-            ("by-contrail", Is::Marked(Mark::ByContrail)),
-        ];
-        one_of(values, words.iter().map(|(word, _)| *word))?;
-        match values {
-            [only] => {
-                let found = words.into_iter().find(|(word, _)| *word == only.text).map(|(_, is)| is);
-                found.map(Term::Is).ok_or_else(|| error(only.at, "`is:` takes one word"))
-            }
-            _ => Err(error(self.at, "`is:` takes one word; write is:slow or is:cut")),
-        }
+        one_of(values, &IS.map(|(word, _)| word))?;
+        let is = match values {
+            [only] => IS.into_iter().find(|(word, _)| *word == only.text),
+            _ => None,
+        };
+        is.map(|(_, is)| Term::Is(is)).ok_or_else(|| error(self.at, "`is:` takes one word; write is:slow or is:cut"))
     }
 
     /// Microseconds since the epoch of `10:02`, `10:02:31.5`, `-5m`, or a date with a time.
@@ -357,7 +281,7 @@ fn one(mut nodes: Vec<Node>, of: impl Fn(Vec<Node>) -> Node) -> Node {
 }
 
 fn unknown(key: &str, at: usize) -> FilterError {
-    let known = KEYS.into_iter().chain(MORE_KEYS);
+    let known = keys();
     // `operation` is not near `op`, and begins with it.
     let begins = || known.clone().find(|known| known.len() > 1 && key.starts_with(known));
     let hint = nearest(key, known.clone()).or_else(begins).map_or_else(
@@ -367,9 +291,21 @@ fn unknown(key: &str, at: usize) -> FilterError {
     error(at, format!("there is no `{key}:`{hint}"))
 }
 
-/// Checks that a word is one of those that a key takes. One with `*` may be any.
-fn one_of<'k>(values: &[Written], known: impl IntoIterator<Item = &'k str>) -> Result<(), FilterError> {
-    let known: Vec<&str> = known.into_iter().collect();
+/// The words that a field has, where there are no others.
+fn words(field: Field) -> Option<Vec<&'static str>> {
+    Some(match field {
+        Field::Verdict => VERDICTS.into(),
+        Field::Rule => Rule::ALL.iter().map(|rule| rule.id()).collect(),
+        Field::Kind => [Kind::Violation, Kind::Gap].map(Kind::name).into(),
+        Field::Token => [TokenTime::Valid, TokenTime::Expired, TokenTime::NotYet].map(TokenTime::name).into(),
+        Field::Blame => Blame::ALL.map(Blame::name).into(),
+        Field::Unchecked => Unchecked::ALL.map(Unchecked::name).into(),
+        _ => return None,
+    })
+}
+
+/// Checks that each value is one of these words; one with `*` stands for some of them.
+fn one_of(values: &[Written], known: &[&'static str]) -> Result<(), FilterError> {
     for value in values.iter().filter(|value| !value.text.contains('*')) {
         if !known.contains(&&*value.text) {
             let hint = match nearest(&value.text, known.iter().copied()) {
@@ -411,19 +347,20 @@ fn keyed_expression(key: &str, at: usize, value: &Written) -> Result<Term, Filte
             .map(Pattern::Expression)
             .map_err(|_| error(value.at, NO_EXPRESSION))
     };
-    let field = match key {
-        "path" => Field::Path,
-        "op" => Field::Operation,
-        "host" => Field::Host,
-        "client" => Field::Client,
-        "at" => Field::At,
-        "query" => Field::Query,
-        "rule" => Field::Rule,
-        "method" => Field::Method,
-        _ if KEYS.contains(&key) => {
-            return Err(error(at, format!("`{key}` takes no regular expression; write `{key}:`")));
+    match Field::named(key) {
+        Some(
+            field @ (Field::Rule
+            | Field::At
+            | Field::Operation
+            | Field::Method
+            | Field::Path
+            | Field::Query
+            | Field::Host
+            | Field::Client),
+        ) => Ok(Term::Text(field, vec![pattern()?])),
+        _ if keys().any(|known| known == key) => {
+            Err(error(at, format!("`{key}` takes no regular expression; write `{key}:`")))
         }
-        _ => return Err(unknown(key, at)),
-    };
-    Ok(Term::Text(field, vec![pattern()?]))
+        _ => Err(unknown(key, at)),
+    }
 }
