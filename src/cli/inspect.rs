@@ -32,7 +32,7 @@ use super::{
 };
 use crate::config::Sources;
 
-/// Show recordings as a page in the browser: what is wrong, where, and who says so
+/// Show recordings in the browser, each finding with its bytes and the contract's passage
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// HAR files of any tool, fixtures, journals, trails, or folders of them; `-` reads standard input
@@ -73,11 +73,10 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
         Arc::clone(&redactor),
         args.facts(),
     )?;
-    let size = |source: &Source| std::fs::metadata(&source.path).map_or(0, |file| file.len());
     let of = named.iter().flat_map(|one| &one.sources).map(size).sum();
     page.inspector.reading(Some(Reading { read: 0, of }));
     let line = format!("{}{}", page.line(), args.fragment(&page.address));
-    for line in [line].into_iter().chain(ssh).chain(["Ctrl-C ends it".to_owned()]) {
+    for line in [line].into_iter().chain(ssh).chain(["press Ctrl-C to stop".to_owned()]) {
         event(Format::Text, "inspector", page.address.as_str(), &line);
     }
     let judge = Judge::new(contract, Duration::ZERO, None);
@@ -95,7 +94,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
             }
         };
         if unread > 0 {
-            inspector.note("not everything could be read; contrail printed what and why".to_owned());
+            inspector.note("some entries could not be read; contrail printed the reasons".to_owned());
             fails.store(true, Ordering::Relaxed);
         }
         inspector.reading(None);
@@ -163,6 +162,11 @@ fn read(
     survey::read(named, |source| judge.open(source), work, &mut sink)
 }
 
+/// Bytes of a recording.
+fn size(source: &Source) -> u64 {
+    std::fs::metadata(&source.path).map_or(0, |file| file.len())
+}
+
 /// Hands exchanges to the page.
 struct Showing<'a> {
     inspector: &'a Inspector,
@@ -205,7 +209,7 @@ impl Sink<(usize, Option<usize>, bool, JudgedExchange)> for Showing<'_> {
 
     fn end(&mut self, source: &Source, end: &ReadEnd) {
         self.inspector.conclude(|collector| collector.skipped(end.skipped as u64));
-        self.read += std::fs::metadata(&source.path).map_or(0, |file| file.len());
+        self.read += size(source);
         self.inspector.reading(Some(Reading { read: self.read, of: self.of }));
         survey::report_unproven(&self.name, end.head.unproven);
     }

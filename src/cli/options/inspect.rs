@@ -46,12 +46,11 @@ fn host(text: &str) -> Result<String, &'static str> {
 #[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "Live page")]
 pub struct InspectArgs {
-    /// Address of the live page, such as 127.0.0.1:0: what is wrong, where, and who says so
+    /// Address of the live page, such as 127.0.0.1:0
     #[arg(long, value_name = "ADDR")]
     pub inspect: Option<String>,
-    /// Whether the live page stays open after the run, until Ctrl-C [default: auto, where a page is open and standard
-    /// error is a terminal]
-    #[arg(long, value_name = "WHEN", value_enum, default_value_t, hide_default_value = true)]
+    /// Whether the live page stays open after the run, until Ctrl-C
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t)]
     pub inspect_linger: Linger,
     /// The page.
     #[command(flatten)]
@@ -213,19 +212,19 @@ impl InspectArgs {
             event(Format::Text, "inspector", page.address.as_str(), &line);
             page.linger(self.inspect_linger == Linger::Always);
         } else if page.host.pages() > 0 {
-            // Open pages learn how the run ended with their next notice.
+            // Open pages get the end of the run with their next notice.
             std::thread::sleep(Page::NOTICE);
         }
     }
 }
 
 impl Page {
-    /// The line that says where it is.
+    /// The line with its address.
     pub(in crate::cli) fn line(&self) -> String {
         format!("inspector on {}", self.address)
     }
 
-    /// Prints where it is, and notes where the proxy listens and by which variables (`NAME=VALUE`) its command finds it.
+    /// Prints its address, and notes where the proxy listens and by which variables (`NAME=VALUE`) its command finds it.
     pub(in crate::cli) fn introduce(&self, format: Format, listeners: &[String], variables: Vec<String>) {
         let over_ssh = over_ssh(self.socket);
         for line in [self.line()].iter().chain(&over_ssh) {

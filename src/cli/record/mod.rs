@@ -80,26 +80,18 @@ fn record(args: &Args) -> Result<Outcome, Failure> {
         redactor,
         options: args.judge.options(setup.options.clone()),
     };
-    let (journal, before) = open(args, &builder, &ready.origin, existed)?;
-    let held_by = Some(Journal::path_for(&args.out));
-    let forwarder = args.trail.forward(&journal.lock().unwrap_or_else(PoisonError::into_inner), held_by);
-    let forwarder = match forwarder {
-        Ok(forwarder) => forwarder,
-        Err(failure) => {
-            remove(journal);
-            before.restore()?;
-            return Err(failure);
-        }
-    };
     let facts = Facts {
         mode: "record",
         title: format!("recording {} → {}", ready.origin, args.out.display()),
         upstream: ready.origin.clone(),
         ..Facts::default()
     };
-    let page = args.proxy.inspect.open(bound, &args.judge, &builder.contract, &builder.redactor, facts);
-    let page = match page {
-        Ok(page) => page,
+    let page = args.proxy.inspect.open(bound, &args.judge, &builder.contract, &builder.redactor, facts)?;
+    let (journal, before) = open(args, &builder, &ready.origin, existed)?;
+    let held_by = Some(Journal::path_for(&args.out));
+    let forwarder = args.trail.forward(&journal.lock().unwrap_or_else(PoisonError::into_inner), held_by);
+    let forwarder = match forwarder {
+        Ok(forwarder) => forwarder,
         Err(failure) => {
             remove(journal);
             before.restore()?;
