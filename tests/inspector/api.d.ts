@@ -70,6 +70,19 @@ declare namespace Api {
     marks: string[];
   }
 
+  /** Buckets of one length from `start` to `end`; nothing of it where no exchange has a time. */
+  interface Timeline {
+    start: string | null;
+    end: string | null;
+    /** The time that the filter selects. */
+    since: string | null;
+    until: string | null;
+    untimed: number;
+    all: number[];
+    /** Those that the filter selects: conforms, gap, violates, miss, unjudged. */
+    matches: number[][];
+  }
+
   interface Problem {
     /** Where in the query, in UTF-16 units. */
     at: number;

@@ -36,7 +36,7 @@ const live = () =>
   );
 
 /** A replay with missed requests. */
-async function startReplay(bench, ...more) {
+export async function startReplay(bench, ...more) {
   const har = bench.file("ordinary.har", recordings.ordinary());
   const server = await Server.start(["replay", har, "--inspect", "127.0.0.1:0", "--listen", "127.0.0.1:0", ...more]);
   const [, origin] = /(http:\/\/[\d.:]+)/.exec((await server.api("run")).listeners.join(" ")) ?? [];
@@ -87,6 +87,7 @@ export const STATES = {
   right: at(files, "#/exchanges?n=0&side=response&view=lines"),
   gone: at(files, "#/exchanges?n=999"),
   filtered: at(files, "#/exchanges?q=verdict:violates"),
+  "a time": at(files, "#/exchanges?q=since:2026-11-28T10:02:13Z until:2026-11-28T10:02:17Z&n=4"),
   "no match": at(files, "#/exchanges?q=method:DELETE"),
   "wrong filter": at(files, "#/exchanges?q=verdict:violates%20state:4xx"),
   findings: at(files, "#/findings"),

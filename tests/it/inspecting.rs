@@ -49,6 +49,7 @@ fn every_answer_is_guarded_and_carries_what_protects_the_page() {
     let paths = [
         "/api/run",
         "/api/exchanges",
+        "/api/timeline",
         "/api/exchanges/0",
         "/api/exchanges/0/request/lines",
         "/api/exchanges/0/curl",

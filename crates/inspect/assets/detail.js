@@ -58,6 +58,11 @@ export class Detail {
     return this.#shown?.n ?? null;
   }
 
+  /** When the open exchange started. */
+  get started() {
+    return this.#shown?.row.started ?? null;
+  }
+
   get finding() {
     return this.#finding;
   }

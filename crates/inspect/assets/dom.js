@@ -171,7 +171,16 @@ export function instant(iso, whole = false) {
   return whole ? `${text.slice(0, 10)} ${text.slice(11, 23)}${remembered().utc ? " UTC" : ""}` : text.slice(11, 23);
 }
 
-/** @typedef {{ theme?: string, utc?: boolean, letters?: boolean, split?: number }} Remembered */
+/** An instant for the filter: local, with its distance from UTC; or UTC, as the person chose. @param {number} ms */
+export function stamp(ms) {
+  const east = remembered().utc ? 0 : -new Date(ms).getTimezoneOffset();
+  const text = new Date(ms + east * 60_000).toISOString().replace(".000", "");
+  if (east === 0) return text;
+  const two = (/** @type {number} */ value) => String(Math.floor(value)).padStart(2, "0");
+  return `${text.slice(0, -1)}${east < 0 ? "-" : "+"}${two(Math.abs(east) / 60)}:${two(Math.abs(east) % 60)}`;
+}
+
+/** @typedef {{ theme?: string, utc?: boolean, letters?: boolean, split?: number, timeline?: boolean }} Remembered */
 
 const PLACE = "contrail.1";
 

@@ -153,6 +153,12 @@ export class Filter {
     this.page.set((terms.includes(term) ? terms.filter((one) => one !== term) : [...terms, term]).join(" "));
   }
 
+  /** Selects this time, and no other. @param {string | null} since @param {string | null} until */
+  setTime(since, until) {
+    const others = termsOf(this.field.value).filter((term) => !/^(since|until):/.test(term));
+    this.page.set([...others, since && `since:${since}`, until && `until:${until}`].filter(Boolean).join(" "));
+  }
+
   #typed() {
     this.#complete();
     clearTimeout(this.#typing);
@@ -297,7 +303,7 @@ function past() {
   }
 }
 
-/** The terms of a query, to be shown and removed one by one; alternatives stay in one.
+/** The terms of a query, to be shown and removed one by one; alternatives stay in one, which others may stand beside.
  * @param {string} query @returns {string[]} */
 export function termsOf(query) {
   const terms = [];
@@ -316,5 +322,5 @@ export function termsOf(query) {
     }
   }
   if (term) terms.push(term);
-  return terms.some((one) => one === "or") ? [query.trim()] : terms.filter((one) => one !== "and");
+  return terms.some((one) => one === "or") ? [`(${query.trim()})`] : terms.filter((one) => one !== "and");
 }

@@ -21,6 +21,7 @@ const HELP = [
   ["c s y", "copy as curl, save HAR, copy a reference"],
   ["o", "all exchanges of the same operation"],
   ["a", "pause the page, and go on"],
+  ["[ ]", "less time, around the open exchange; more time"],
   ["x", "hide what is older than now"],
   ["g, then e f m o c r", "go to Exchanges, Findings, Misses, Operations, Callers, Run"],
   ["?", "these keys"],

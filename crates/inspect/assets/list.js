@@ -102,11 +102,20 @@ export class List {
     this.rows.addEventListener("scroll", () => this.#scrolled(), { passive: true });
     this.rows.addEventListener("keydown", (event) => this.#key(event));
     this.spacer.addEventListener("click", (event) => this.#click(event));
+    // The end stays in sight of whoever follows it.
+    new ResizeObserver(() => {
+      if (this.following) this.window.toEnd();
+    }).observe(this.rows);
     this.#heads();
   }
 
   get size() {
     return this.#size;
+  }
+
+  /** The filter that is shown. */
+  get query() {
+    return this.#query;
   }
 
   /** Another list. @param {string} query @param {string} sort @param {boolean} live */

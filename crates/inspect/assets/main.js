@@ -6,7 +6,7 @@ import * as api from "./api.js";
 import * as callers from "./callers.js";
 import { Detail } from "./detail.js";
 import { announce, copyButton } from "./copy.js";
-import { button, byId, counted, el, fill, instant, number, prose, recorded, remember, remembered } from "./dom.js";
+import { button, byId, counted, el, fill, instant, number, prose, recorded, remember, remembered, stamp } from "./dom.js";
 import { Filter } from "./filter.js";
 import * as findings from "./findings.js";
 import * as keys from "./keys.js";
@@ -16,6 +16,7 @@ import * as operations from "./operations.js";
 import * as route from "./route.js";
 import * as runs from "./run.js";
 import { Stream } from "./stream.js";
+import { Timeline } from "./timeline.js";
 
 const ANNOUNCE_MS = 5_000;
 
@@ -81,10 +82,17 @@ const list = new List(byId("list"), {
   sort: (sort) => route.change({ sort }, { keep: true }),
   answered: (answer) => {
     filter.answered(answer, query() !== "");
+    if (!paused || list.query !== timeline.query) timeline.follow(list.query, answer.n, answer.size, answer.searched);
     drawEmpty(answer);
   },
   failed: (error) => failed(error),
   filter: (term) => filter.toggleTerm(term),
+});
+
+const timeline = new Timeline(byId("timeline"), byId("tools"), {
+  select: (since, until) => filter.setTime(since, until),
+  open: () => detail.started,
+  announce,
 });
 
 const detail = new Detail(byId("detail"), {
@@ -207,6 +215,7 @@ function grown(now) {
     return;
   }
   list.grow(now.n - now.first);
+  timeline.follow(list.query, now.n - now.first, list.size);
   if (route.place().params.entry) void locate();
   if (drawnAt !== 0 && now.n > drawnAt) drawStale();
   announceNew();
@@ -304,6 +313,12 @@ function drawEmpty(answer) {
       run.notes.map((note) => el("p", {}, ...prose(note))),
     );
   }
+}
+
+/** Hides what was before now; nothing is deleted. */
+function hideEarlier() {
+  if (run.live) filter.setTime(stamp(Date.now()), null);
+  else announce("Nothing comes after a recording: no exchange would be left");
 }
 
 /** Opens the entry that the address names, once it has been read. */
@@ -542,7 +557,9 @@ function listenToKeys() {
     y: onOpen(() => detail.reference()),
     o: onOpen(() => detail.sameOperation()),
     a: togglePause,
-    x: there(() => filter.toggleTerm(`since:${new Date().toISOString()}`)),
+    "[": there(() => void timeline.narrow()),
+    "]": there(() => void timeline.widen()),
+    x: there(hideEarlier),
     "?": keys.showHelp,
     "g e": viewKey("exchanges"),
     "g f": viewKey("findings"),

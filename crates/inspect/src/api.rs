@@ -20,7 +20,7 @@ use super::{
     lists::{Lists, Sort, Wanted},
     message::{LaidOut, Shown, Side, marks},
     stream::{Notices, Streams},
-    values, views,
+    timeline, values, views,
 };
 
 /// Maximum rows of one answer.
@@ -159,6 +159,10 @@ impl Host {
             }
             ["operations"] => Some(views::operations(inspector)),
             ["callers"] => Some(views::callers(inspector)),
+            ["timeline"] => {
+                let buckets = query.number("buckets").unwrap_or(usize::MAX);
+                Some(timeline::value(inspector, &self.lists, &query.wanted()?, buckets)?)
+            }
             ["exchanges"] => Some(self.rows(query)?),
             ["exchanges", "at"] => {
                 let n = query.number("n").unwrap_or(u32::MAX);

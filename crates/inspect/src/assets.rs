@@ -35,6 +35,7 @@ assets! {
     "run.js"
     "stream.js"
     "style.css"
+    "timeline.js"
     "window.js"
 }
 

@@ -170,6 +170,29 @@ impl Filter {
         self.root.as_ref().is_some_and(reads)
     }
 
+    /// The time to which its terms bound what it selects, in microseconds since the epoch.
+    #[expect(clippy::cast_possible_truncation, reason = "an instant is a whole number")]
+    pub(crate) fn time(&self) -> (Option<i64>, Option<i64>) {
+        let terms = match &self.root {
+            Some(Node::All(nodes)) => nodes,
+            Some(node) => std::slice::from_ref(node),
+            None => &[],
+        };
+        let (mut since, mut until) = (None, None);
+        for term in terms {
+            let Node::Term(Term::Number(measure @ (Measure::Since | Measure::Until), bounds)) = term else { continue };
+            // The widest of alternatives, the narrowest of terms.
+            if *measure == Measure::Since {
+                let from = bounds.iter().filter_map(|bound| bound.from).map(|(from, _)| from as i64).min();
+                since = since.max(from);
+            } else {
+                let to = bounds.iter().filter_map(|bound| bound.to).map(|(to, _)| to as i64).max();
+                until = until.into_iter().chain(to).min();
+            }
+        }
+        (since, until)
+    }
+
     /// Whether it selects an exchange; [`Answer::Unknown`] only without `whole`.
     pub(crate) fn selects(&self, summary: &Summary, whole: Option<&JudgedExchange>, context: Context<'_>) -> Answer {
         self.root.as_ref().map_or(Answer::Yes, |node| node.selects(summary, whole, context))

@@ -269,7 +269,7 @@ impl Store {
     }
 
     /// Those that are held.
-    pub(crate) fn summaries(&self) -> impl Iterator<Item = &Summary> {
+    pub(crate) fn summaries(&self) -> impl Iterator<Item = &Summary> + Clone {
         self.summaries.iter()
     }
 

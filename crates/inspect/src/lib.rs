@@ -26,6 +26,7 @@ mod names;
 mod passage;
 mod stream;
 mod summary;
+mod timeline;
 mod values;
 mod views;
 

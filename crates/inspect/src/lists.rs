@@ -90,11 +90,11 @@ impl Wanted {
 
 /// A list, as far as it goes.
 #[derive(Debug, Clone)]
-struct List {
+pub(crate) struct List {
     wanted: Wanted,
-    filter: Filter,
+    pub(crate) filter: Filter,
     /// Numbers of exchanges.
-    matches: Vec<u32>,
+    pub(crate) matches: Vec<u32>,
     /// All below this number were looked at.
     up_to: u32,
 }
@@ -121,11 +121,11 @@ impl Lists {
     }
 
     /// Does something with a list, after it was brought up to date as far as it can be at once.
-    fn with<T>(
+    pub(crate) fn with<T>(
         &self,
         inspector: &Inspector,
         wanted: &Wanted,
-        then: impl FnOnce(&[u32], Option<f64>) -> T,
+        then: impl FnOnce(&List, Option<f64>) -> T,
     ) -> Result<T, FilterError> {
         let mut lists = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let held = lists.iter().position(|list| list.wanted == *wanted).map(|at| lists.remove(at));
@@ -138,7 +138,7 @@ impl Lists {
             }
         };
         let searched = list.update(inspector);
-        let done = then(&list.matches, searched);
+        let done = then(&list, searched);
         lists.push(list);
         if lists.len() > MAX_LISTS {
             lists.remove(0);
@@ -154,7 +154,7 @@ impl Lists {
         from: usize,
         count: usize,
     ) -> Result<Slice, FilterError> {
-        self.with(inspector, wanted, |matches, searched| {
+        self.with(inspector, wanted, |List { matches, .. }, searched| {
             let size = matches.len();
             let range = from.min(size)..from.saturating_add(count).min(size);
             let numbers = if wanted.is_by_number() && wanted.descending {
@@ -168,7 +168,7 @@ impl Lists {
 
     /// The place of an exchange in a list.
     pub(crate) fn index(&self, inspector: &Inspector, wanted: &Wanted, n: u32) -> Result<Option<usize>, FilterError> {
-        self.with(inspector, wanted, |matches, _| {
+        self.with(inspector, wanted, |List { matches, .. }, _| {
             if !wanted.is_by_number() {
                 return matches.iter().position(|held| *held == n);
             }

@@ -146,6 +146,21 @@ fn a_time_of_day_is_the_readers() {
     assert!((instant("since:-1m") - (now - 60e6)).abs() < 1.0);
 }
 
+#[test]
+fn terms_that_all_have_to_hold_bound_the_time() {
+    let minutes = |ago: i64| Some(CLOCK.now - ago * 60_000_000);
+    for (text, expected) in [
+        ("", (None, None)),
+        ("since:-5m", (minutes(5), None)),
+        ("since:-5m status:404 since:-3m|-4m until:-1m", (minutes(4), minutes(1))),
+        ("until:-1m until:-2m", (None, minutes(2))),
+        ("since:-5m or status:404", (None, None)),
+        ("-since:-5m", (None, None)),
+    ] {
+        assert_eq!(Filter::parse(text, CLOCK).unwrap().time(), expected, "{text}");
+    }
+}
+
 proptest! {
     #[test]
     fn no_text_makes_the_parser_panic_and_a_fault_lies_within_it(text in "\\PC{0,60}|[a-z:~\"|() -]{0,40}") {

@@ -1,0 +1,117 @@
+// The list: time, groups, columns and marked exchanges, by keyboard; the mouse where it has a way of its own.
+
+import assert from "node:assert/strict";
+import { LAPTOP, go, isSeen, press, settled } from "./bench.mjs";
+import { files, startReplay } from "./states.mjs";
+
+const hash = (page) => page.evaluate(() => decodeURIComponent(location.hash));
+const text = (page, at) => page.locator(at).first().innerText();
+const sentence = (page) => page.locator(".strip").getAttribute("aria-label");
+
+/** The text of a column's cells, in the order of the rows. */
+const cells = (page, name) =>
+  page.evaluate((column) => {
+    const rows = [...document.querySelectorAll(".row:not([hidden])")];
+    const place = (row) => Number(row.getAttribute("aria-rowindex"));
+    return rows.sort((a, b) => place(a) - place(b)).map((row) => row.querySelector(`.${column}`)?.textContent);
+  }, name);
+
+/** Presses Tab until the focus is on what has this text. */
+async function tabTo(page, name) {
+  for (let i = 0; i < 60; i += 1) {
+    await page.keyboard.press("Tab");
+    if (await page.evaluate((wanted) => document.activeElement?.textContent?.startsWith(wanted), name)) return;
+  }
+  assert.fail(`Tab does not reach ${name}`);
+}
+
+export const tests = {
+  "the timeline is a sentence, too, and follows the filter": async (bench) => {
+    const page = await bench.page(await files(bench));
+    const whole = "10 exchanges from 2026-11-28 10:02:11.000 to 2026-11-28 10:02:20.000";
+    assert.match(await sentence(page), new RegExp(`^${whole}, \\d violate, from 10:02:1`));
+    await go(page, "#/exchanges?q=verdict:conforms");
+    assert.match(await sentence(page), new RegExp(`^${whole}, \\d match(es)?, none violates$`));
+    await bench.clean(page);
+  },
+
+  "[ halves the time around the open exchange, ] widens it until it is whole": async (bench) => {
+    const page = await bench.page(await files(bench), { size: LAPTOP });
+    await press(page, "j", "j", "j", "[", "[");
+    assert.match(await hash(page), /q=since:2026-11-28T10:02:\S+Z until:2026-11-28T10:02:\S+Z/);
+    const few = (await cells(page, "sign")).length;
+    assert.ok(few > 1 && few < 5, `${few} rows`);
+    assert.ok(await page.locator("#row-2").isVisible(), "the open exchange is not in its own time");
+    await press(page, "[", "[");
+    assert.equal((await cells(page, "sign")).length, 1);
+    await press(page, "]", "]", "]", "]", "]");
+    assert.doesNotMatch(await hash(page), /since|until/);
+    assert.equal((await cells(page, "sign")).length, 10);
+    await bench.clean(page);
+  },
+
+  "buttons that Tab reaches select a time, and a term beside or stays in force": async (bench) => {
+    const page = await bench.page(await files(bench), { hash: "#/exchanges?q=status:404 or status:401" });
+    await tabTo(page, "Narrow");
+    await press(page, "Enter");
+    assert.match(await hash(page), /q=\(status:404 or status:401\) since:/);
+    assert.deepEqual(await cells(page, "status"), ["404"]);
+    await tabTo(page, "Widen");
+    await press(page, "Enter");
+    assert.match(await hash(page), /q=\(status:404 or status:401\)$/);
+    await bench.clean(page);
+  },
+
+  "a drag over the timeline selects its time": async (bench) => {
+    const page = await bench.page(await files(bench));
+    const { x, y, width } = await page.locator(".bars").boundingBox();
+    await page.mouse.move(x + 1, y + 10);
+    await page.mouse.down();
+    await page.mouse.move(x + width / 3, y + 10);
+    assert.ok(await page.locator(".range").isVisible());
+    await page.mouse.up();
+    await settled(page);
+    assert.match(await hash(page), /q=until:2026-11-28T10:02:14/);
+    assert.equal((await cells(page, "sign")).length, 4);
+    await bench.clean(page);
+  },
+
+  "a hidden timeline stays hidden, and a key brings it back": async (bench) => {
+    const page = await bench.page(await files(bench));
+    await page.locator("#tools button", { hasText: "Timeline" }).press("Enter");
+    assert.ok(await page.locator("#timeline").isHidden());
+    await page.reload();
+    await settled(page);
+    assert.ok(await page.locator("#timeline").isHidden());
+    await press(page, "[");
+    assert.ok(await isSeen(page, ".strip"));
+    assert.match(await hash(page), /since:.* until:/);
+    await bench.clean(page);
+  },
+
+  "a fixture, which holds no times, has no timeline": async (bench) => {
+    const page = await bench.page(await bench.inspect("fixtures/operations"));
+    await settled(page);
+    assert.ok(await page.locator("#timeline").isHidden());
+    await press(page, "[");
+    assert.match(await text(page, "#announcement"), /No exchange here has a time/);
+    await bench.clean(page);
+  },
+
+  "x hides what was before now, and what comes then appears": async (bench) => {
+    const server = await startReplay(bench);
+    bench.servers.push(server);
+    const page = await bench.page(server);
+    const before = (await cells(page, "sign")).length;
+    assert.ok(before > 1);
+    await press(page, "x");
+    await page.waitForSelector("#none:not([hidden])");
+    await press(page, "x");
+    assert.equal((await hash(page)).match(/since:/g)?.length, 1);
+    const [, origin] = /(http:\/\/[\d.:]+)/.exec((await server.api("run")).listeners.join(" ")) ?? [];
+    await fetch(`${origin}/api/v2/later`);
+    await page.waitForFunction(() => document.querySelectorAll(".row:not([hidden])").length === 1);
+    assert.equal(await text(page, "#found"), `1 of ${before + 1}`);
+    await bench.clean(page);
+  },
+};
