@@ -47,7 +47,9 @@ fn of_what_is_missing_the_object_that_lacks_it_is_marked() {
     let without = har::POLICY.replace("\"id\":\"rlp_1\",", "");
     assert_ne!(without, har::POLICY);
     let (marks, passages) = shown(&[get(POLICY, &without)]);
-    assert_eq!((&marks[..], &passages[..]), (&[without][..], &["/components/schemas/RateLimitPolicy".to_owned()][..]));
+    let marks: Vec<Value> = marks.iter().map(|mark| serde_json::from_str(mark).unwrap()).collect();
+    let lacking: Value = serde_json::from_str(&without).unwrap();
+    assert_eq!((&marks[..], &passages[..]), (&[lacking][..], &["/components/schemas/RateLimitPolicy".to_owned()][..]));
 }
 
 #[test]
@@ -64,14 +66,62 @@ fn markup_in_a_body_stays_text() {
     assert_eq!(marks, ["\"&lt;script&gt;alert(1)&lt;/script&gt;\""]);
 }
 
+fn page(entries: &[Value]) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a.har"), har::har(entries)).unwrap();
+    run_in(folder.path(), ["verify", "a.har", "--report", "html=r.html"]);
+    fs::read_to_string(folder.path().join("r.html")).unwrap()
+}
+
 #[test]
 fn a_mark_in_a_body_stands_above_the_header_fields() {
-    let folder = tempfile::tempdir().unwrap();
-    let body = har::POLICY.replace("\"allow\"", "\"shrug\"");
-    fs::write(folder.path().join("a.har"), har::har(&[get(POLICY, &body)])).unwrap();
-    run_in(folder.path(), ["verify", "a.har", "--report", "html=r.html"]);
-    let html = fs::read_to_string(folder.path().join("r.html")).unwrap();
-    let (_, response) = html.split_once("<h3>Response</h3><pre>200</pre><pre>").expect("the status, then the body");
+    let html = page(&[get(POLICY, &har::POLICY.replace("\"allow\"", "\"shrug\""))]);
+    let (_, response) = html.split_once("<h3>Response</h3><pre>200</pre>").expect("the status, then the body");
     let (above, below) = response.split_once("<details><summary>Header fields</summary><pre>").unwrap();
     assert!(above.contains("<mark>") && below.starts_with("content-type: "), "{response}");
+}
+
+#[test]
+fn only_the_lines_around_a_mark_are_unfolded() {
+    let groups: Vec<String> = (0..40).map(|number| format!("{{\"id\":{number}}}")).collect();
+    let html = page(&[get(GROUPS, &format!("{{\"groups\":[{}]}}", groups.join(",")))]);
+    let (above, rest) = html.split_once("<summary>More above</summary>").unwrap_or(("", &html));
+    assert!(!above.contains("<mark>"), "{above}");
+    let (shown, _) = rest.split_once("<summary>More below</summary>").unwrap();
+    let shown = shown.rsplit("<pre>").next().unwrap();
+    assert!(shown.contains("<mark>0</mark>") && shown.lines().count() < 20, "{shown}");
+}
+
+#[test]
+fn a_header_field_that_is_missing_is_marked_where_it_is_missing() {
+    let html = page(&[har::conforming(), har::get(POLICY, None, 200, har::POLICY)]);
+    let (_, request) = html.split_once("<h3>Request</h3>").unwrap();
+    let (request, _) = request.split_once("<h3>").unwrap();
+    assert!(request.contains("<mark>(no authorization)</mark>"), "{request}");
+    assert!(!request.contains("<summary>Header fields"), "they are not folded: {request}");
+}
+
+#[test]
+fn a_finding_has_the_same_anchor_in_every_report() {
+    let wrong = har::POLICY.replace("\"allow\"", "\"shrug\"");
+    for entry in [get(POLICY, &wrong), get(&format!("{POLICY}?x=%20"), &wrong)] {
+        let html = page(&[entry]);
+        let anchor = "response.body/getRateLimitPolicy/configuration/action";
+        assert!(html.contains(&format!("<a href=\"#{anchor}\">")), "{html}");
+        assert_eq!(html.matches(&format!("id=\"{anchor}\"")).count(), 1, "{html}");
+    }
+}
+
+#[test]
+fn the_head_has_the_exit_status_and_its_reasons() {
+    let html = page(&[get(POLICY, &har::POLICY.replace("\"allow\"", "\"shrug\""))]);
+    let head = html.split("<h2").next().unwrap();
+    assert!(head.contains("<dd><span class=bad>Exit status 1</span>: response.body 1 (violation)"), "{head}");
+    assert!(page(&[har::conforming()]).contains("<span class=good>Exit status 0</span>"));
+}
+
+#[test]
+fn code_in_a_sentence_is_an_element() {
+    let html = page(&[get(POLICY, &har::POLICY.replace("\"allow\"", "\"shrug\""))]);
+    assert!(html.contains("<code>allow</code>") && !html.contains('`'), "{html}");
 }

@@ -23,6 +23,30 @@ function measure() {
   };
 }
 
+// Opens a page at each finding, as a link does: the finding is on the screen, and so is its mark.
+async function follow(browser, file, fail) {
+  const page = await browser.newPage({ viewport: { width: widths.desk, height: 900 } });
+  await page.goto(`file://${path.resolve(file)}`);
+  const links = await page.$$eval("td a", (all) => all.map((one) => one.hash));
+  if (new Set(links).size !== links.length || links.length === 0) fail(`${file}: the links are ${links}`);
+  for (const link of links) {
+    await page.goto("about:blank");
+    await page.goto(`file://${path.resolve(file)}${link}`);
+    const shown = await page.evaluate(() => {
+      const seen = (one) => {
+        const { top, bottom, height } = one.getBoundingClientRect();
+        return one.checkVisibility({ contentVisibilityAuto: true }) && top >= 0 && top < innerHeight - 20 && bottom > 0 && height > 0;
+      };
+      const exhibit = document.querySelector(":target");
+      const mark = exhibit?.querySelector("mark");
+      const about = exhibit?.closest("tr.more")?.previousElementSibling;
+      return { exhibit: !!exhibit && seen(exhibit), about: !!about && seen(about), mark: !mark || seen(mark) };
+    });
+    for (const [what, is] of Object.entries(shown)) if (!is) fail(`${link}: the ${what} is not on the screen`);
+  }
+  await page.close();
+}
+
 async function main() {
   const [shots, ...pages] = process.argv.slice(2);
   const browser = await chromium.launch({
@@ -49,7 +73,7 @@ async function main() {
         if (shown.overflow > 0) fail(`${name}, ${screen}: ${shown.overflow} pixels wider than the window: ${shown.wide}`);
         if (screen === "phone" && shown.scrolls > 0) fail(`${name}, ${screen}: ${shown.scrolls} tables scroll sideways`);
         if (name === "verify") {
-          for (const mark of ["take=0", "content-type: text/plain", "[]", '"complex/2.0"']) {
+          for (const mark of ["take=0", "content-type: text/plain", "[]", '"complex/2.0"', "(no authorization)"]) {
             if (!shown.marks.includes(mark)) fail(`${name}, ${screen}: ${mark} is not marked`);
           }
           if (shown.passages === 0) fail(`${name}, ${screen}: no passage of the contract`);
@@ -59,6 +83,7 @@ async function main() {
         await page.close();
       }
     }
+    if (name === "verify") await follow(browser, file, fail);
     console.log(`ok: ${name}`);
   }
   await browser.close();

@@ -2,7 +2,11 @@
 
 use std::{borrow::Cow, sync::Arc, time::SystemTime};
 
-use contrail_exchange::{finding::Rule, visible::visible};
+use contrail_exchange::{
+    finding::{Rule, UNDOCUMENTED},
+    visible::visible,
+};
+use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 
 use super::{
     Citation, Quote,
@@ -11,6 +15,25 @@ use super::{
 
 /// Maximum groups whose sample holds its request and response.
 pub(super) const MAX_QUOTED: usize = 200;
+
+/// What neither a fragment (RFC 3986, section 3.5) nor an attribute without quotes holds as it is.
+const FRAGMENT: &AsciiSet = &CONTROLS
+    .add(b' ')
+    .add(b'"')
+    .add(b'#')
+    .add(b'%')
+    .add(b'\'')
+    .add(b'<')
+    .add(b'=')
+    .add(b'>')
+    .add(b'[')
+    .add(b'\\')
+    .add(b']')
+    .add(b'^')
+    .add(b'`')
+    .add(b'{')
+    .add(b'|')
+    .add(b'}');
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Key {
@@ -77,6 +100,20 @@ impl Group {
             Some(caller) => Cow::Owned(format!("caller {}: {message}", visible(caller))),
             None => Cow::Borrowed(message),
         }
+    }
+
+    /// `response.body/getUser/items/*/id`: what links to these findings in any report of them.
+    pub(super) fn anchor(&self) -> String {
+        let operation = self.operation.as_deref().unwrap_or(UNDOCUMENTED);
+        let slash = if self.place.starts_with('/') { "" } else { "/" };
+        let mut anchor = format!("{}/{operation}{slash}{}", self.rule.id(), self.place);
+        if let Some(Unenforced { expected, caller }) = &self.unenforced {
+            anchor.extend(["/", expected, "/", caller.as_deref().unwrap_or_default()]);
+        }
+        if self.several {
+            anchor.push_str("/several");
+        }
+        utf8_percent_encode(anchor.trim_end_matches('/'), FRAGMENT).to_string()
     }
 }
 

@@ -8,17 +8,22 @@ use std::{
 use contrail_contract::Passage;
 
 use super::{
-    page::{Cell, Exhibit, Page, Part, Piece, Rows, Tone, is_number},
+    page::{Cell, Exhibit, Page, Part, Piece, Rows, Tone, is_number, spans},
     quote::Quoted,
     xml::escape,
 };
+
+/// Lines beside a mark that an exhibit shows at once, and lines of a body without a mark.
+const NEAR: usize = 6;
+const UNMARKED: usize = 12;
+/// The same in bytes, for long lines.
+const NEAR_BYTES: usize = 400;
 
 const HEAD: &str = r#"<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<title>contrail report</title>
 <style>
 :root { color-scheme: light dark; font: 15px/1.5 system-ui, sans-serif; --bad: light-dark(#b3261e, #ff8a80); --gap: light-dark(#8a5a00, #ffc35c); --good: light-dark(#1b6e3c, #7fd69b) }
 body { max-width: 80rem; margin: 2rem auto; padding: 0 1rem }
@@ -30,16 +35,21 @@ dt { opacity: .75 }
 dd { margin: 0; overflow-wrap: anywhere }
 tr:not(.more) td:first-child code { white-space: nowrap }
 td { overflow-wrap: break-word }
-h1, h2, li { overflow-wrap: anywhere }
+h1, h2, li, p { overflow-wrap: anywhere }
 .dim { opacity: .8; font-size: .9em; overflow-wrap: anywhere }
 .scroll { overflow-x: auto }
 tr.more td { padding-top: 0 }
 tr:has(+ tr.more) td { border-bottom: 0 }
 summary { cursor: pointer; opacity: .8; font-size: .9em }
+a { color: inherit }
+a:not(:hover) { text-decoration: none }
 .exhibit { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(24rem, 100%), 1fr)); gap: 1rem }
+.exhibit { scroll-margin-top: 13rem }
 .exhibit h3 { margin: .6rem 0 .2rem; font-size: .95em }
 .exhibit p { margin: 0 }
 section { min-width: 0 }
+section > * + * { margin-top: .25rem }
+tr:has(+ tr.more :target), tr:target { background: light-dark(#fff4d6, #3a3217) }
 pre { margin: 0; padding: .6rem; max-height: 28rem; overflow: auto; white-space: pre-wrap; overflow-wrap: anywhere; background: #8882; border-radius: .3rem }
 mark { background: light-dark(#ffd7d3, #7a2b26); color: inherit; border-radius: .15rem }
 @media (max-width: 45rem) {
@@ -56,6 +66,16 @@ mark { background: light-dark(#ffd7d3, #7a2b26); color: inherit; border-radius: 
   tr:not(.more) td:first-child code { white-space: normal }
   td > * { min-width: 0; overflow-wrap: anywhere }
 }
+@media print {
+  :root { color-scheme: light; font-size: 11px }
+  body { margin: 0; padding: 0; max-width: none }
+  details::details-content { content-visibility: visible; block-size: auto }
+  summary { list-style: none }
+  .scroll, pre { overflow: visible; max-height: none }
+  mark { print-color-adjust: exact }
+  section, tr:not(.more) { break-inside: avoid }
+  h2, tr:has(+ tr.more) { break-after: avoid }
+}
 .bad { color: var(--bad) }
 .gap { color: var(--gap) }
 .good { color: var(--good) }
@@ -64,25 +84,26 @@ mark { background: light-dark(#ffd7d3, #7a2b26); color: inherit; border-radius: 
 
 pub(super) fn write(page: &Page, to: &mut dyn Write) -> io::Result<()> {
     to.write_all(HEAD.as_bytes())?;
-    writeln!(to, "<h1>{}</h1>\n<dl>", escape(&page.heading))?;
+    let heading = escape(&page.heading);
+    writeln!(to, "<title>{heading}: contrail report</title>\n<h1>{heading}</h1>\n<dl>")?;
     for (name, value) in &page.about {
         writeln!(to, "<dt>{name}<dd>{}", markup(value))?;
     }
     writeln!(to, "</dl>")?;
     for sentence in &page.sentences {
         match &sentence[..] {
-            [Piece::Text(tone, text)] => writeln!(to, "<p{}>{}</p>", class(*tone), escape(text))?,
+            [Piece::Text(tone, text)] => writeln!(to, "<p{}>{}</p>", class(*tone), prose(text))?,
             pieces => writeln!(to, "<p>{}</p>", markup(pieces))?,
         }
     }
     for Part { tone, heading, rows, notes } in &page.parts {
-        writeln!(to, "<h2{}>{}</h2>", class(*tone), escape(heading))?;
+        writeln!(to, "<h2{}>{}</h2>", class(*tone), prose(heading))?;
         match rows {
             Rows::List(items) => list(items, to)?,
             Rows::Table(columns, rows) => table(columns, rows, to)?,
         }
         for note in notes {
-            writeln!(to, "<p>{}</p>", escape(note))?;
+            writeln!(to, "<p>{}</p>", prose(note))?;
         }
     }
     writeln!(to, "</html>")
@@ -103,7 +124,10 @@ fn table(columns: &[&str], rows: &[Vec<Cell>], to: &mut dyn Write) -> io::Result
         write!(to, "<th{}>{column}", number(column))?;
     }
     for row in rows {
-        write!(to, "\n<tr>")?;
+        match (row.first().map(Vec::as_slice), row.iter().flatten().any(|piece| matches!(piece, Piece::Exhibit(_)))) {
+            (Some([Piece::Finding(_, _, anchor)]), false) => write!(to, "\n<tr id=\"{}\">", escape(anchor))?,
+            _ => write!(to, "\n<tr>")?,
+        }
         for (column, cell) in columns.iter().zip(row) {
             write!(to, "<td{} data-column=\"{column}\"><div>{}</div>", number(column), markup(cell))?;
         }
@@ -116,11 +140,11 @@ fn table(columns: &[&str], rows: &[Vec<Cell>], to: &mut dyn Write) -> io::Result
     writeln!(to, "\n</table></div>")
 }
 
-/// Request, response and contract of a finding, in a row of its own.
+/// Request, response and contract of a finding, in a row of its own. A link to the anchor opens it.
 fn exhibit(shown: &Exhibit, columns: usize, to: &mut dyn Write) -> io::Result<()> {
-    let Exhibit { quote, passages } = shown;
+    let Exhibit { anchor, quote, passages } = shown;
     write!(to, "\n<tr class=more><td colspan={columns}><details><summary>Request, response, contract</summary>")?;
-    write!(to, "<div class=exhibit>")?;
+    write!(to, "<div class=exhibit id=\"{}\">", escape(anchor))?;
     quoted("Request", &quote.request, to)?;
     if let Some(response) = &quote.response {
         quoted("Response", response, to)?;
@@ -136,35 +160,62 @@ fn exhibit(shown: &Exhibit, columns: usize, to: &mut dyn Write) -> io::Result<()
     write!(to, "</div></details>")
 }
 
+/// A message: its first line, then what holds the mark, then the rest.
 fn quoted(heading: &str, Quoted { text, mark }: &Quoted, to: &mut dyn Write) -> io::Result<()> {
     write!(to, "<section><h3>{heading}</h3>")?;
     let head = text.find("\n\n").unwrap_or(text.len());
     let line = text[..head].find('\n').unwrap_or(head);
-    if line == head || mark.as_ref().is_none_or(|mark| mark.start < head) {
-        marked(text, 0, mark.as_ref(), to)?;
+    let (fields, body) = ((line + 1).min(head)..head, (head + 2).min(text.len())..text.len());
+    let is_marked = |range: &Range<usize>| mark.as_ref().is_some_and(|mark| range.contains(&mark.start));
+    let mut part = |range: &Range<usize>| {
+        let mark = mark.as_ref().filter(|_| is_marked(range));
+        marked(
+            &text[range.clone()],
+            mark.map(|mark| mark.start - range.start..mark.end.min(range.end) - range.start),
+            to,
+        )
+    };
+    part(&(0..line))?;
+    if is_marked(&fields) {
+        part(&fields)?;
+        part(&body)?;
     } else {
-        // A mark in the body would stand below all header fields.
-        marked(&text[..line], 0, None, to)?;
-        marked(text.get(head + 2..).unwrap_or_default(), head + 2, mark.as_ref(), to)?;
-        write!(to, "<details><summary>Header fields</summary>")?;
-        marked(&text[line + 1..head], 0, None, to)?;
-        write!(to, "</details>")?;
+        part(&body)?;
+        folded("Header fields", &text[fields], to)?;
     }
     write!(to, "</section>")
 }
 
-/// A text that begins at `from`, with the part of a larger one that is marked.
-fn marked(text: &str, from: usize, mark: Option<&Range<usize>>, to: &mut dyn Write) -> io::Result<()> {
-    let divided = |mark: &Range<usize>| {
-        let mark = mark.start.checked_sub(from)?..mark.end.checked_sub(from)?;
-        Some((text.get(..mark.start)?, text.get(mark.clone())?, text.get(mark.end..)?))
-    };
-    match mark.and_then(divided) {
-        Some((before, marked, after)) => {
-            write!(to, "<pre>{}<mark>{}</mark>{}</pre>", lines(before), lines(marked), lines(after))
-        }
-        None => write!(to, "<pre>{}</pre>", lines(text)),
+/// A text with the lines around its mark, or its first ones; the others are folded.
+fn marked(text: &str, mark: Option<Range<usize>>, to: &mut dyn Write) -> io::Result<()> {
+    if text.is_empty() {
+        return Ok(());
     }
+    let near = if mark.is_some() { NEAR } else { UNMARKED };
+    let mark = mark.unwrap_or(0..0);
+    let (Some(above), Some(inside), Some(below)) =
+        (text.get(..mark.start), text.get(mark.clone()), text.get(mark.end..))
+    else {
+        return write!(to, "<pre>{}</pre>", lines(text));
+    };
+    let from = above.rmatch_indices('\n').nth(near).map_or(0, |(at, _)| at + 1);
+    let from = above.ceil_char_boundary(from.max(above.len().saturating_sub(NEAR_BYTES)));
+    let end = below.match_indices('\n').nth(near).map_or(below.len(), |(at, _)| at);
+    let end = below.floor_char_boundary(end.min(2 * NEAR_BYTES));
+    folded("More above", &above[..from], to)?;
+    write!(to, "<pre>{}", lines(&above[from..]))?;
+    if !inside.is_empty() {
+        write!(to, "<mark>{}</mark>", lines(inside))?;
+    }
+    write!(to, "{}</pre>", lines(&below[..end]))?;
+    folded("More below", below[end..].strip_prefix('\n').unwrap_or(&below[end..]), to)
+}
+
+fn folded(what: &str, text: &str, to: &mut dyn Write) -> io::Result<()> {
+    if text.is_empty() {
+        return Ok(());
+    }
+    write!(to, "<details><summary>{what}</summary><pre>{}</pre></details>", lines(text))
 }
 
 /// Escaped text of several lines.
@@ -174,13 +225,22 @@ fn lines(text: &str) -> String {
 
 fn markup(cell: &[Piece]) -> String {
     let piece = |piece: &Piece| match piece {
-        Piece::Text(Tone::Plain, text) => escape(text),
-        Piece::Text(tone, text) => format!("<span{}>{}</span>", class(*tone), escape(text)),
+        Piece::Text(Tone::Plain, text) => prose(text),
+        Piece::Text(tone, text) => format!("<span{}>{}</span>", class(*tone), prose(text)),
         Piece::Code(tone, text) => format!("<code{}>{}</code>", class(*tone), breakable(text)),
+        Piece::Finding(tone, rule, anchor) => {
+            format!("<a href=\"#{}\"><code{}>{rule}</code></a>", escape(anchor), class(*tone))
+        }
         Piece::Break => "<br>".to_owned(),
         Piece::Exhibit(_) => String::new(),
     };
     cell.iter().map(piece).collect()
+}
+
+/// A sentence with its code.
+fn prose(text: &str) -> String {
+    let part = |(is_code, part)| if is_code { format!("<code>{}</code>", escape(part)) } else { escape(part) };
+    spans(text).map(part).collect()
 }
 
 fn class(tone: Tone) -> &'static str {

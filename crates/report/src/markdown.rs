@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use contrail_exchange::visible::is_hidden;
 
-use super::page::{Cell, Page, Part, Piece, Rows, is_number};
+use super::page::{Cell, Page, Part, Piece, Rows, is_number, spans};
 
 pub(super) fn write(page: &Page, to: &mut dyn Write) -> io::Result<()> {
     writeln!(to, "# {}\n", escape(&page.heading))?;
@@ -15,7 +15,7 @@ pub(super) fn write(page: &Page, to: &mut dyn Write) -> io::Result<()> {
         writeln!(to, "\n{}", markup(sentence, "  \n"))?;
     }
     for Part { heading, rows, notes, .. } in &page.parts {
-        writeln!(to, "\n## {}\n", escape(heading))?;
+        writeln!(to, "\n## {}\n", prose(heading))?;
         match rows {
             Rows::List(items) => {
                 for item in items {
@@ -25,7 +25,7 @@ pub(super) fn write(page: &Page, to: &mut dyn Write) -> io::Result<()> {
             Rows::Table(columns, rows) => table(columns, rows, to)?,
         }
         for note in notes {
-            writeln!(to, "\n{}", escape(note))?;
+            writeln!(to, "\n{}", prose(note))?;
         }
     }
     Ok(())
@@ -44,12 +44,18 @@ fn table(columns: &[&str], rows: &[Vec<Cell>], to: &mut dyn Write) -> io::Result
 
 fn markup(cell: &[Piece], line_break: &str) -> String {
     let piece = |piece: &Piece| match piece {
-        Piece::Text(_, text) => escape(text),
+        Piece::Text(_, text) => prose(text),
         Piece::Code(_, text) => code(text),
+        Piece::Finding(_, rule, _) => code(rule),
         Piece::Break => line_break.to_owned(),
         Piece::Exhibit(_) => String::new(),
     };
     cell.iter().map(piece).collect()
+}
+
+/// A sentence with its code.
+fn prose(text: &str) -> String {
+    spans(text).map(|(is_code, part)| if is_code { code(part) } else { escape(part) }).collect()
 }
 
 /// Text without meaning as markup, in one line: ASCII punctuation that Markdown or HTML reads gets a backslash
@@ -95,6 +101,8 @@ mod tests {
     #[test]
     fn markup_of_the_traffic_is_text() {
         assert_eq!(escape("<b>*x*[y](z)\n# `a`"), "\\<b\\>\\*x\\*\\[y\\](z) \\# \\`a\\`");
+        assert_eq!(prose("saw `*` and `a_b`, _"), "saw `*` and `a_b`, \\_");
+        assert_eq!(prose("an odd `x` and ` here"), "an odd \\`x\\` and \\` here");
         assert_eq!(code("a``b"), "```a``b```");
         assert_eq!(code("`"), "`` ` ``");
         assert_eq!(code("a\r\n<b>"), "`a  <b>`");

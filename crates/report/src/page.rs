@@ -15,7 +15,7 @@ const MAX_ROWS: usize = 1000;
 /// Maximum untouched parts of one kind that are named.
 const MAX_UNTOUCHED: usize = 20;
 
-/// Maximum reasons for one aspect that was not checked.
+/// Maximum reasons for the exit status, and for one aspect that was not checked.
 const MAX_REASONS: usize = 20;
 
 /// How good a text is, which colour shows, too.
@@ -35,6 +35,8 @@ pub(super) enum Piece {
     Text(Tone, String),
     /// Text of the traffic.
     Code(Tone, String),
+    /// The rule of a finding, to which HTML links by this anchor.
+    Finding(Tone, &'static str, String),
     Break,
     /// What HTML shows below the row.
     Exhibit(Box<Exhibit>),
@@ -43,6 +45,7 @@ pub(super) enum Piece {
 /// Request and response of a finding, and what the contract shows of its subject.
 #[derive(Debug, Clone)]
 pub(super) struct Exhibit {
+    pub(super) anchor: String,
     pub(super) quote: Quote,
     pub(super) passages: Vec<Passage>,
 }
@@ -81,6 +84,13 @@ pub(super) fn text(text: impl Into<String>) -> Piece {
 
 pub(super) fn code(text: impl Into<String>) -> Piece {
     Piece::Code(Tone::Plain, text.into())
+}
+
+/// Whether each part of a sentence is code, which stands between backticks.
+pub(super) fn spans(sentence: &str) -> impl Iterator<Item = (bool, &str)> {
+    let is_paired = sentence.matches('`').count() % 2 == 0;
+    let parts = sentence.split(move |character| character == '`' && is_paired).enumerate();
+    parts.map(|(at, part)| (at % 2 == 1, part)).filter(|(_, part)| !part.is_empty())
 }
 
 /// Whether a column holds numbers.
@@ -130,7 +140,6 @@ impl Page {
         let exhibits = kind == ReportFormat::Html;
         let mut page = Self::about(facts);
         page.sentences.push(sums(facts));
-        page.parts.extend(exit(facts));
         page.sentences.extend(integrity(facts));
         page.parts.extend(
             [
@@ -156,7 +165,7 @@ impl Page {
     /// What the report is about, and what made it.
     pub(super) fn about(facts: &Facts<'_>) -> Self {
         let title = facts.title;
-        let mut about = Vec::new();
+        let mut about: Vec<_> = exit(facts).map(|exit| ("result", exit)).into_iter().collect();
         if !title.hash.is_empty() {
             about.push(("contract", vec![code(&title.hash)]));
         }
@@ -216,11 +225,18 @@ fn integrity(facts: &Facts<'_>) -> Vec<Cell> {
     facts.run.integrity.iter().map(sentence).collect()
 }
 
-/// The exit status, if no other part of the page shows the reason for it.
-pub(super) fn exit(facts: &Facts<'_>) -> Option<Part> {
-    let exit = facts.run.exit.as_ref().filter(|exit| exit.further().next().is_some())?;
-    let reasons = exit.reasons.iter().map(|reason| vec![text(reason.in_words())]).collect();
-    Part::list(Tone::Bad, format!("Exit status {}", exit.status), reasons)
+/// The exit status and every reason for it.
+fn exit(facts: &Facts<'_>) -> Option<Cell> {
+    let exit = facts.run.exit.as_ref()?;
+    let tone = if exit.status == 0 { Tone::Good } else { Tone::Bad };
+    let mut reasons: Vec<String> = exit.reasons.iter().take(MAX_REASONS).map(super::Reason::in_words).collect();
+    let more = exit.reasons.len() - reasons.len();
+    if more > 0 {
+        reasons.push(format!("and {more} more"));
+    }
+    let colon = if reasons.is_empty() { "" } else { ": " };
+    let status = Piece::Text(tone, format!("Exit status {}", exit.status));
+    Some(vec![status, text(format!("{colon}{}", reasons.join("; ")))])
 }
 
 fn groups(facts: &Facts<'_>, kind: Kind, heading: &str, exhibits: bool) -> Option<Part> {
@@ -240,14 +256,14 @@ fn groups(facts: &Facts<'_>, kind: Kind, heading: &str, exhibits: bool) -> Optio
             Piece::Code(Tone::Dim, format!("{method} {url}")),
             Piece::Text(Tone::Dim, format!(" → {status}")),
         ]);
+        let anchor = group.anchor();
         if let Some(quote) = sample.quote.as_deref().filter(|_| exhibits) {
-            first.push(Piece::Exhibit(Box::new(Exhibit { quote: quote.clone(), passages: facts.passages(group) })));
+            let (anchor, quote, passages) = (anchor.clone(), quote.clone(), facts.passages(group));
+            first.push(Piece::Exhibit(Box::new(Exhibit { anchor, quote, passages })));
         }
+        let tone = if facts.exemption(group).is_some() { Tone::Dim } else { tone };
         vec![
-            vec![Piece::Code(
-                if facts.exemption(group).is_some() { Tone::Dim } else { tone },
-                group.rule.id().to_owned(),
-            )],
+            vec![Piece::Finding(tone, group.rule.id(), anchor)],
             vec![text(group.operation.as_deref().unwrap_or_default())],
             vec![code(&group.place)],
             vec![text(group.count.to_string())],

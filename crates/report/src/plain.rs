@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use super::{
     Cited, Exemptions, Exit, Facts, Reason, ReportFormat, Run, Tally, Title, Unread,
     cases::{self, Suite},
-    page::{self, Page},
+    page::Page,
     rendered::Report,
 };
 
@@ -54,7 +54,6 @@ pub(super) fn write(
     };
     let mut page = Page::about(&facts);
     let mut suites = fill(&mut page);
-    page.parts.splice(0..0, page::exit(&facts));
     suites.extend(cases::exit(&facts));
     Report { page, suites }.write(kind, &facts, to)
 }

@@ -12,6 +12,12 @@ use contrail_redact::{JudgedExchange, Redacted, Redactor};
 
 /// Maximum bytes of a body that a quote holds, around what is marked.
 const MAX_BODY: usize = 2 << 10;
+/// Maximum bytes of a JSON body that is laid out in lines.
+const MAX_LAID_OUT: usize = 256 << 10;
+/// Bytes of a JSON body that reads well in one line.
+const SHORT: usize = 80;
+/// Levels by which lines are indented.
+const MAX_INDENT: usize = 16;
 /// Maximum bytes of a header field's value.
 const MAX_VALUE: usize = 300;
 /// Maximum header fields.
@@ -220,6 +226,14 @@ impl Quoted {
         if headers.len() > MAX_FIELDS {
             let _ = write!(text, "\n… {} more header fields", headers.len() - MAX_FIELDS);
         }
+        if let About::Field(field) = about
+            && !field.is_empty()
+            && headers.get(field).is_none()
+        {
+            let from = text.len() + 1;
+            let _ = write!(text, "\n(no {field})");
+            mark = Some(from..text.len());
+        }
         match &body.presence {
             Presence::Withheld(reason) => {
                 let _ = write!(text, "\n\n(the body is not recorded: {})", reason.name());
@@ -229,7 +243,13 @@ impl Quoted {
                 Ok(content) => {
                     let marked = if let About::Body(range) = about { range.clone() } else { 0..0 };
                     text.push_str("\n\n");
-                    let (shown, range) = excerpt(content, &marked);
+                    let is_long_line = (SHORT..MAX_LAID_OUT).contains(&content.len()) && !content.trim().contains('\n');
+                    let (shown, range) = if is_long_line && body.document().is_ok() {
+                        let (content, marked) = laid_out(content, &marked);
+                        excerpt(&content, &marked)
+                    } else {
+                        excerpt(content, &marked)
+                    };
                     mark = mark.or((!range.is_empty()).then(|| text.len() + range.start..text.len() + range.end));
                     text.push_str(&shown);
                 }
@@ -240,6 +260,45 @@ impl Quoted {
         }
         Self { text, mark }
     }
+}
+
+/// A JSON text with a line for each value, and where the marked bytes are in it.
+fn laid_out(content: &str, marked: &Range<usize>) -> (String, Range<usize>) {
+    let mut out = String::with_capacity(content.len() * 2);
+    let (mut range, mut depth) = (0..0, 0_usize);
+    let (mut in_string, mut is_escaped, mut previous) = (false, false, ' ');
+    let line = |out: &mut String, depth: usize| {
+        out.push('\n');
+        out.extend(std::iter::repeat_n("  ", depth.min(MAX_INDENT)));
+    };
+    for (at, character) in content.char_indices() {
+        if !in_string && character.is_ascii_whitespace() {
+            continue;
+        }
+        let closes = !in_string && matches!(character, '}' | ']');
+        depth -= usize::from(closes).min(depth);
+        let is_empty = closes && matches!(previous, '{' | '[');
+        if !in_string && !is_empty && (closes || matches!(previous, '{' | '[' | ',')) {
+            line(&mut out, depth);
+        }
+        if at == marked.start {
+            range.start = out.len();
+        }
+        out.push(character);
+        if at < marked.end {
+            range.end = out.len();
+        }
+        match character {
+            '{' | '[' if !in_string => depth += 1,
+            ':' if !in_string => out.push(' '),
+            '"' if !is_escaped => in_string = !in_string,
+            _ => {}
+        }
+        is_escaped = in_string && character == '\\' && !is_escaped;
+        // What stands in a string opens nothing.
+        previous = if in_string || character == '"' { '"' } else { character };
+    }
+    (out, if marked.is_empty() { 0..0 } else { range })
 }
 
 /// As much of a body as a quote holds, around the marked bytes, and where these are in it.
@@ -262,4 +321,33 @@ fn excerpt(content: &str, marked: &Range<usize>) -> (String, Range<usize>) {
 fn cut(text: &str, range: Range<usize>) -> &str {
     let (from, to) = (text.ceil_char_boundary(range.start), text.floor_char_boundary(range.end));
     &text[from..to.max(from)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_json_text_is_laid_out_and_its_mark_stays_on_the_same_value() {
+        let content = r#" {"a":[1, {"b":"x,{\"]"}],"c":[],"d" : {"e":true}} "#;
+        let expected = r#"{
+  "a": [
+    1,
+    {
+      "b": "x,{\"]"
+    }
+  ],
+  "c": [],
+  "d": {
+    "e": true
+  }
+}"#;
+        for marked in [r#""x,{\"]""#, "[]", "true", "1"] {
+            let from = content.find(marked).unwrap();
+            let (text, range) = laid_out(content, &(from..from + marked.len()));
+            assert_eq!((&*text, &text[range]), (expected, marked));
+        }
+        let deep = "[".repeat(10_000);
+        assert!(laid_out(&deep, &(0..0)).0.len() < 10_000 * (2 * MAX_INDENT + 2));
+    }
 }

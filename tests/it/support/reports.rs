@@ -6,7 +6,8 @@ pub const FORMATS: [&str; 8] = ["text", "json", "html", "markdown", "junit", "sa
 /// A report's text without what its format escapes or puts between.
 pub fn unescaped(format: &str, report: &str) -> String {
     match format {
-        "html" | "junit" => report.replace("<wbr>", "").replace("&#39;", "'"),
+        "html" => unescaped("junit", &report.replace("<code>", "`").replace("</code>", "`")),
+        "junit" => report.replace("<wbr>", "").replace("&#39;", "'"),
         "markdown" => report.replace('\\', ""),
         "github" => report.replace("%3A", ":").replace("%2C", ",").replace("%0A", "\n"),
         "csv" => report.replace("\"\"", "\""),
