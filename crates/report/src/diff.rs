@@ -6,24 +6,21 @@
 //!
 //! Takes redacted exchanges only. Knows nothing of files or arguments.
 
+mod places;
+
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
     io::{self, Write},
     time::Duration,
 };
 
-use contrail_exchange::{
-    Body, Headers, Presence, Response, json as document,
-    json::{Care, Document, Kind, Node},
-    label,
-    plural::plural,
-    visible::visible,
-};
+use contrail_exchange::{Response, plural::plural, visible::visible};
 use contrail_recording::Identity;
 use contrail_redact::{JudgedExchange, Redacted};
 use serde::Serialize;
 use serde_json::json;
 
+pub use self::places::{Place, SideBySide, describe, side_by_side};
 use super::{
     Cited, Exit, Reason, ReportFormat, Title, Unread,
     cases::{Level, Suite, Trouble},
@@ -83,59 +80,70 @@ pub struct Changed {
     /// In the second one.
     pub b: Named,
     /// Every difference.
-    pub differences: Vec<Difference>,
+    pub differences: Vec<Place>,
 }
 
-/// One place at which two exchanges differ.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Difference {
-    /// Which part: `path`, `query`, `request header`, `request body`, `status`, `response header` or `response body`.
-    pub part: &'static str,
-    /// Where in it: a parameter's or header's name, a JSON pointer; empty for the part as a whole.
-    pub at: String,
-    /// What the first one has there; `None` if nothing.
-    pub a: Option<String>,
-    /// What the second one has there; `None` if nothing.
-    pub b: Option<String>,
+/// Two recordings, exchange by exchange.
+#[derive(Debug, Default)]
+pub struct Pairs {
+    /// What is the same request in both, or may be, in the order of the first one.
+    pub both: Vec<(Item, Item)>,
+    /// What only the first one has.
+    pub only_a: Vec<Item>,
+    /// What only the second one has.
+    pub only_b: Vec<Item>,
 }
 
-/// Longest value shown, in characters.
-const MAX_SHOWN: usize = 80;
-
-/// Compares two recordings. `ignored` says which places (of an operation, in reference tokens) of bodies do not count.
-pub fn compare(a: Vec<Item>, b: Vec<Item>, ignored: &dyn Fn(&str, &[String]) -> bool) -> Comparison {
-    let mut comparison = Comparison::default();
-    let mut by_request: HashMap<Identity, VecDeque<Item>> = HashMap::new();
-    let mut order = Vec::new();
-    for item in b {
+/// Pairs the exchanges of two recordings: by what was asked, then what is left by operation and status.
+#[must_use]
+pub fn pair(a: Vec<Item>, b: Vec<Item>) -> Pairs {
+    let mut by_request: HashMap<Identity, VecDeque<(usize, Item)>> = HashMap::new();
+    let mut both = Vec::new();
+    for (order, item) in b.into_iter().enumerate() {
         let identity = Identity::of(&item.exchange.exchange.request);
-        by_request.entry(identity).or_default().push_back(item);
+        by_request.entry(identity).or_default().push_back((order, item));
     }
-    let mut left: BTreeMap<(String, u16), (VecDeque<Item>, VecDeque<Item>)> = BTreeMap::new();
-    for item in a {
+    let mut left: BTreeMap<(String, u16), (VecDeque<(usize, Item)>, VecDeque<Item>)> = BTreeMap::new();
+    for (order, item) in a.into_iter().enumerate() {
         match by_request.get_mut(&Identity::of(&item.exchange.exchange.request)).and_then(VecDeque::pop_front) {
-            Some(other) => order.push((item, other)),
-            None => left.entry(key(&item)).or_default().0.push_back(item),
+            Some((_, other)) => both.push((order, item, other)),
+            None => left.entry(key(&item)).or_default().0.push_back((order, item)),
         }
     }
-    let mut rest: Vec<Item> = by_request.into_values().flatten().collect();
-    rest.sort_by_key(|item| item.entry);
-    for item in rest {
+    let mut rest: Vec<(usize, Item)> = by_request.into_values().flatten().collect();
+    rest.sort_by_key(|(order, _)| *order);
+    for (_, item) in rest {
         left.entry(key(&item)).or_default().1.push_back(item);
     }
+    let mut pairs = Pairs::default();
     for (_, (mut only_a, mut only_b)) in left {
         while let (Some(_), Some(_)) = (only_a.front(), only_b.front()) {
-            order.extend(only_a.pop_front().zip(only_b.pop_front()));
+            both.extend(only_a.pop_front().zip(only_b.pop_front()).map(|((order, item), other)| (order, item, other)));
         }
-        for item in only_a {
-            comparison.of(&item).only_a.push(Named::of(&item));
-        }
-        for item in only_b {
-            comparison.of(&item).only_b.push(Named::of(&item));
-        }
+        pairs.only_a.extend(only_a.into_iter().map(|(_, item)| item));
+        pairs.only_b.extend(only_b);
     }
-    order.sort_by_key(|(item, _)| item.entry);
-    for (item, other) in order {
+    both.sort_by_key(|(order, ..)| *order);
+    pairs.both.extend(both.into_iter().map(|(_, item, other)| (item, other)));
+    pairs
+}
+
+/// Where a pair differs. `ignored` says which places (of an operation, in reference tokens) of bodies do not count.
+pub fn differences(a: &Item, b: &Item, ignored: &dyn Fn(&str, &[String]) -> bool) -> Vec<Place> {
+    places::differences(&a.exchange.exchange, &b.exchange.exchange, &|place| ignored(&a.operation, place))
+}
+
+/// Compares two recordings.
+pub fn compare(a: Vec<Item>, b: Vec<Item>, ignored: &dyn Fn(&str, &[String]) -> bool) -> Comparison {
+    let mut comparison = Comparison::default();
+    let Pairs { both, only_a, only_b } = pair(a, b);
+    for item in only_a {
+        comparison.of(&item).only_a.push(Named::of(&item));
+    }
+    for item in only_b {
+        comparison.of(&item).only_b.push(Named::of(&item));
+    }
+    for (item, other) in both {
         let differences = differences(&item, &other, ignored);
         let operation = comparison.of(&item);
         if differences.is_empty() {
@@ -168,124 +176,6 @@ impl Named {
             request: format!("{} {}", request.method, request.target.path_and_query),
             status: status(exchange.response.as_ref()),
         }
-    }
-}
-
-fn differences(a: &Item, b: &Item, ignored: &dyn Fn(&str, &[String]) -> bool) -> Vec<Difference> {
-    let skip = |place: &[String]| ignored(&a.operation, place);
-    let (a, b) = (&a.exchange.exchange, &b.exchange.exchange);
-    let mut out = Vec::new();
-    scalar("path", "", Some(a.request.target.path()), Some(b.request.target.path()), &mut out);
-    scalar("query", "", a.request.target.query(), b.request.target.query(), &mut out);
-    if Identity::of(&a.request) == Identity::of(&b.request) {
-        out.clear(); // the same request, written otherwise
-    } else {
-        body("request body", &a.request.body, &b.request.body, &skip, &mut out);
-    }
-    let (one, other) = (status(a.response.as_ref()), status(b.response.as_ref()));
-    scalar("status", "", Some(&one.to_string()), Some(&other.to_string()), &mut out);
-    if let (Some(a), Some(b)) = (&a.response, &b.response) {
-        headers("response header", &a.headers, &b.headers, &mut out);
-        body("response body", &a.body, &b.body, &skip, &mut out);
-    }
-    scalar("transport", "", a.transport.unfinished(), b.transport.unfinished(), &mut out);
-    // By themselves they are no difference: clients of two versions send other ones.
-    if !out.is_empty() {
-        let mut sent = Vec::new();
-        headers("request header", &a.request.headers, &b.request.headers, &mut sent);
-        out.splice(0..0, sent);
-    }
-    out
-}
-
-/// Labels of redaction on both sides are the same, whatever their numbers.
-fn same(a: Option<&str>, b: Option<&str>) -> bool {
-    match (a, b) {
-        (Some(a), Some(b)) => a == b || label::matches(a, b) && label::matches(b, a),
-        (a, b) => a == b,
-    }
-}
-
-fn scalar(part: &'static str, at: &str, a: Option<&str>, b: Option<&str>, out: &mut Vec<Difference>) {
-    if !same(a, b) {
-        out.push(Difference { part, at: at.to_owned(), a: a.map(shorten), b: b.map(shorten) });
-    }
-}
-
-fn headers(part: &'static str, a: &Headers, b: &Headers, out: &mut Vec<Difference>) {
-    let mut names: Vec<&str> = a.iter().chain(b.iter()).map(|(name, _)| name.as_str()).collect();
-    names.sort_unstable();
-    names.dedup();
-    for name in names {
-        // The body's own differences show it better.
-        if name == "content-length" {
-            continue;
-        }
-        let joined = |headers: &Headers| {
-            let values: Vec<_> =
-                headers.get_all(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned()).collect();
-            (!values.is_empty()).then(|| values.join(", "))
-        };
-        scalar(part, name, joined(a).as_deref(), joined(b).as_deref(), out);
-    }
-}
-
-fn body(part: &'static str, a: &Body, b: &Body, skip: &dyn Fn(&[String]) -> bool, out: &mut Vec<Difference>) {
-    if a.presence != b.presence {
-        scalar(part, "", Some(&describe(a)), Some(&describe(b)), out);
-        return;
-    }
-    if a.content == b.content {
-        return;
-    }
-    let (Ok(one), Ok(other)) = (Document::parse(a.content.clone()), Document::parse(b.content.clone())) else {
-        let texts = (std::str::from_utf8(&a.content), std::str::from_utf8(&b.content));
-        if !matches!(texts, (Ok(one), Ok(other)) if same(Some(one), Some(other))) {
-            out.push(Difference { part, at: String::new(), a: Some(describe(a)), b: Some(describe(b)) });
-        }
-        return;
-    };
-    let redacted = |place: &str| a.redacted.iter().chain(&b.redacted).any(|redacted| redacted == place);
-    let care = |place: &[String]| match place {
-        _ if skip(place) => Care::Nothing,
-        _ if redacted(&pointer(place)) => Care::Type,
-        _ => Care::Value,
-    };
-    for change in document::changes(one.root(), other.root(), &[], &care) {
-        let at = pointer(&change.place);
-        out.push(Difference { part, at, a: change.left.map(show), b: change.right.map(show) });
-    }
-}
-
-fn describe(body: &Body) -> String {
-    match &body.presence {
-        Presence::Whole if body.content.is_empty() => "nothing".to_owned(),
-        Presence::Whole => format!("{} bytes", body.content.len()),
-        Presence::Truncated { kept, .. } => format!("cut after {kept} bytes"),
-        Presence::Withheld(reason) => format!("withheld ({})", reason.name()),
-    }
-}
-
-fn pointer(place: &[String]) -> String {
-    let mut text = String::new();
-    for token in place {
-        document::push_pointer(&mut text, token);
-    }
-    text
-}
-
-fn show(node: Node<'_>) -> String {
-    match node.kind() {
-        Kind::Object => format!("an object of {} members", node.len()),
-        Kind::Array => format!("an array of {} items", node.len()),
-        _ => shorten(node.raw()),
-    }
-}
-
-fn shorten(text: &str) -> String {
-    match text.char_indices().nth(MAX_SHOWN) {
-        None => text.to_owned(),
-        Some((cut, _)) => format!("{}…", &text[..cut]),
     }
 }
 
@@ -451,7 +341,7 @@ impl Operation {
                 .iter()
                 .map(|one| {
                     let shown = |value: &Option<String>| value.clone().unwrap_or_else(|| "nothing".to_owned());
-                    format!("{}: {} → {}", one.place(), shown(&one.a), shown(&one.b))
+                    format!("{}: {} → {}", one.name(), shown(&one.a), shown(&one.b))
                 })
                 .collect();
             let message = plural(differences.len(), "difference");
@@ -468,12 +358,12 @@ impl Operation {
     }
 
     /// Each place that differs (items of an array as one) with how many exchanges differ there, and the first of them.
-    fn places(&self) -> BTreeMap<String, (usize, &Changed, &Difference)> {
-        let mut places: BTreeMap<String, (usize, &Changed, &Difference)> = BTreeMap::new();
+    fn places(&self) -> BTreeMap<String, (usize, &Changed, &Place)> {
+        let mut places: BTreeMap<String, (usize, &Changed, &Place)> = BTreeMap::new();
         for changed in &self.changed {
             let mut seen = Vec::new();
             for difference in &changed.differences {
-                let place = difference.place();
+                let place = difference.name();
                 if seen.contains(&place) {
                     continue;
                 }
@@ -501,8 +391,9 @@ impl Changed {
     }
 }
 
-impl Difference {
-    fn place(&self) -> String {
+impl Place {
+    /// Its name in a report: items of an array have one.
+    fn name(&self) -> String {
         let general: Vec<&str> = self
             .at
             .split('/')
@@ -510,7 +401,7 @@ impl Difference {
             .collect();
         match (self.part, self.at.as_str()) {
             (part, "") => part.to_owned(),
-            ("request header" | "response header", name) => format!("{} `{name}`", self.part),
+            ("query" | "request header" | "response header", name) => format!("{} `{name}`", self.part),
             (part, _) => format!("{part} at `{}`", general.join("/")),
         }
     }
