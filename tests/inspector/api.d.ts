@@ -300,6 +300,26 @@ declare namespace Api {
     stale: { entry: string; request: string; why: string }[];
   }
 
+  /** A place of two exchanges. */
+  interface Compared {
+    at: string;
+    left: string | null;
+    right: string | null;
+    same: boolean;
+  }
+
+  interface Comparison {
+    /** `null` where there is no exchange to compare with. */
+    left: Row | null;
+    right: Row;
+    /** Why the left one was chosen, unless a person chose it. */
+    why: string | null;
+    notes: string[];
+    parts: { part: string; title: string; rows: Compared[] }[];
+    /** Further differences. */
+    further: number;
+  }
+
   interface Touched {
     name: string;
     document: string;

@@ -181,6 +181,18 @@ export function ordinary() {
   ]);
 }
 
+/** Pairs of exchanges whose bodies, paths and queries differ. */
+export function pairs() {
+  const users = (id, take, body) => entry(0, { url: `https://tenant.example/api/v2/users/${id}?page=0&take=${take}` }, body);
+  const page = (...lines) => ({ content: { size: -1, mimeType: "text/html", text: lines.join("\n") } });
+  const many = Array.from({ length: 40 }, (_, i) => `<p>line ${i}</p>`);
+  const first = users("auth0%7C1", 10, json('{"id": 822106502566256641, "name": "a", "tags": ["x", "y"], "gone": true}'));
+  const second = users("auth0%7C2", 20, json('{"name": "a", "tags": ["x", "z"], "id": 822106502566256642, "new": 1.0}'));
+  const list = entry(0, { url: "https://tenant.example/page" }, page(...many));
+  const changed = entry(0, { url: "https://tenant.example/page" }, page(...many.slice(0, 20), "<p>more</p>", ...many.slice(20)));
+  return har([first, second, list, changed]);
+}
+
 /** A recording that has each payload in every field. */
 export function hostile(port) {
   const entries = [];

@@ -21,6 +21,15 @@ export const files = (bench) =>
     return server;
   });
 
+/** The page over pairs of exchanges. */
+export const pairs = (bench) =>
+  share("pairs", async () => {
+    const har = bench.file("pairs.har", recordings.pairs());
+    const server = await Server.start(["inspect", har, "--listen", "127.0.0.1:0"]);
+    await server.whole();
+    return server;
+  });
+
 const nothing = (bench) =>
   share("nothing", async () => {
     const har = bench.file("nothing.har", recordings.har([]));
@@ -91,6 +100,11 @@ export const STATES = {
   "no match": at(files, "#/exchanges?q=method:DELETE"),
   "wrong filter": at(files, "#/exchanges?q=verdict:violates%20state:4xx"),
   findings: at(files, "#/findings"),
+  compare: at(files, "#/compare/2/1"),
+  "compare texts": at(pairs, "#/compare/3/2"),
+  "compare values": at(pairs, "#/compare/1/0"),
+  "compare nothing": at(files, "#/compare/4"),
+  picking: after(files, "#/exchanges?n=1", "D"),
   operations: at(files, "#/operations"),
   callers: at(files, "#/callers"),
   run: at(files, "#/run"),

@@ -10,11 +10,11 @@ const open = async (bench, how = {}) => {
   return [await bench.page(server, how), server];
 };
 
-const hash = (page) => page.evaluate(() => location.hash);
-const text = (page, at) => page.locator(at).first().innerText();
+export const hash = (page) => page.evaluate(() => location.hash);
+export const text = (page, at) => page.locator(at).first().innerText();
 
 /** What the page copies, which it may not read back itself. */
-async function copies(page) {
+export async function copies(page) {
   await page.context().grantPermissions(["clipboard-write"]);
   await page.evaluate(() => {
     const write = navigator.clipboard.writeText.bind(navigator.clipboard);

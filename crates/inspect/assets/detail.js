@@ -22,6 +22,7 @@ const TABS = [
 /**
  * @typedef {object} Page
  * @property {() => void} back
+ * @property {(n: number) => void} compare
  * @property {(query: string) => void} filter
  * @property {() => boolean} hasSources whether the list is of more than one recording
  * @property {(changes: Record<string, string | number | null>) => void} place changes the address
@@ -148,6 +149,7 @@ export class Detail {
       "div.actions",
       { role: "group", "aria-label": "Actions" },
       button("Copy as curl", () => void this.curl(), { key: "c" }),
+      button("Compare", () => this.page.compare(exchange.n), { key: "d", title: "Beside the latest like it that conforms" }),
       button("HAR", () => void this.har(), { key: "s", title: "Save this exchange as HAR" }),
       button("Reference", () => this.reference(), { key: "y", title: "Copy a reference that others can use" }),
       row.operation ? button("Same operation", () => this.sameOperation(), { key: "o", class: "wide" }) : null,

@@ -19,6 +19,8 @@ const HELP = [
   ["f", "find in the body; Enter, Shift-Enter"],
   ["p", "copy the pointer of the chosen line"],
   ["c s y", "copy as curl, save HAR, copy a reference"],
+  ["d D", "compare with its partner; with the exchange that you open next"],
+  ["j k c", "of a comparison: next, previous difference; copy what changed"],
   ["o", "all exchanges of the same operation"],
   ["a", "pause the page, and go on"],
   ["[ ]", "less time, around the open exchange; more time"],

@@ -4,6 +4,7 @@
 
 import * as api from "./api.js";
 import * as callers from "./callers.js";
+import * as comparing from "./compare.js";
 import { Detail } from "./detail.js";
 import { announce, copyButton } from "./copy.js";
 import { button, byId, counted, el, fill, instant, number, prose, recorded, remember, remembered, stamp } from "./dom.js";
@@ -28,6 +29,7 @@ const VIEWS = {
   callers: { name: "Callers", show: callers.show },
   misses: { name: "Misses", show: misses.show },
   run: { name: "Run", show: runs.show },
+  compare: { name: "Compare", show: comparing.show },
 };
 
 /** @type {Api.Run} */
@@ -47,6 +49,8 @@ let drawing = null;
 let drawnAt = 0;
 /** @type {number | null} */
 let opened = null;
+/** The exchange that is to be compared with the one that the person opens next. @type {number | null} */
+let picking = null;
 
 const narrow = matchMedia("(max-width: 43.75rem)");
 
@@ -97,6 +101,7 @@ const timeline = new Timeline(byId("timeline"), byId("tools"), {
 
 const detail = new Detail(byId("detail"), {
   back,
+  compare,
   filter: (terms) => {
     route.go(route.link("exchanges", "", { ...route.place().params, q: terms, off: null, sort: null }));
   },
@@ -189,7 +194,7 @@ const count = (tone, sign, value, word) =>
 function drawViews(current) {
   fill(
     byId("views"),
-    Object.entries(VIEWS).map(([name, view]) => {
+    Object.entries(VIEWS).filter(([name]) => name !== "compare").map(([name, view]) => {
       const { q } = name === "exchanges" ? route.place().params : {};
       const missed = name === "misses" && head.counts.miss > 0 ? el("b.bad", {}, number(head.counts.miss)) : null;
       return el(
@@ -366,8 +371,40 @@ function go(n, finding) {
   else route.go(route.link("exchanges", "", params));
 }
 
+/** Compares an exchange: with the one that was chosen for it, or with its partner. @param {number} n */
+function compare(n) {
+  const [right, left] = picking === null || picking === n ? [n, null] : [picking, n];
+  pick(null);
+  const { q, off, sort } = route.place().params;
+  route.go(route.link("compare", left === null ? String(right) : `${right}/${left}`, { q, off, sort }));
+}
+
+comparing.page.back = back;
+comparing.page.another = (n) => {
+  route.go(route.link("exchanges", "", { ...route.place().params, n }));
+  pick(n);
+};
+
+/** Lets the person open the exchange to compare this one with. @param {number | null} n */
+function pick(n) {
+  picking = n;
+  band("picking", "note", n === null ? null : [
+    `Open the exchange to compare no. ${number(n)} with. `,
+    button("Compare", () => detail.n !== null && compare(detail.n), { key: "d" }),
+    button("Cancel", () => pick(null), { key: "Esc" }),
+  ]);
+}
+
 /** One step back: out of the detail, or off the exchange. */
 function back() {
+  if (picking !== null) {
+    pick(null);
+    return;
+  }
+  if (isComparing()) {
+    route.go(route.link("exchanges", "", { ...route.place().params, n: comparing.numbers().n }));
+    return;
+  }
   if (route.place().view !== "exchanges") {
     route.go(route.link("exchanges"));
     return;
@@ -521,6 +558,11 @@ const there = (action) => () => {
   return true;
 };
 
+const isComparing = () => route.place().view === "compare";
+
+/** Keys of a comparison, and what they do elsewhere. @param {() => unknown} action @param {() => unknown} elsewhere */
+const comparingOr = (action, elsewhere) => () => (isComparing() ? action() : elsewhere());
+
 /** Keys of an open exchange. @param {() => unknown} action */
 const onOpen = (action) => () => {
   if (route.place().view !== "exchanges" || detail.n === null) return false;
@@ -530,8 +572,8 @@ const onOpen = (action) => () => {
 
 function listenToKeys() {
   keys.listen({
-    j: there(() => list.move(1)),
-    k: there(() => list.move(-1)),
+    j: comparingOr(() => comparing.move(1), there(() => list.move(1))),
+    k: comparingOr(() => comparing.move(-1), there(() => list.move(-1))),
     ArrowDown: there(() => list.move(1)),
     ArrowUp: there(() => list.move(-1)),
     Home: there(() => list.select(0)),
@@ -552,7 +594,9 @@ function listenToKeys() {
     v: onOpen(() => detail.nextView()),
     f: onOpen(() => detail.find()),
     p: onOpen(() => detail.copyPointer()),
-    c: onOpen(() => detail.curl()),
+    c: comparingOr(() => comparing.copyChanges(), onOpen(() => detail.curl())),
+    d: onOpen(() => detail.n !== null && compare(detail.n)),
+    D: comparingOr(() => comparing.page.another(comparing.numbers().n ?? 0), onOpen(() => pick(detail.n))),
     s: onOpen(() => detail.har()),
     y: onOpen(() => detail.reference()),
     o: onOpen(() => detail.sameOperation()),

@@ -11,7 +11,7 @@ use percent_encoding::percent_decode_str;
 use serde_json::{Value, json};
 
 use super::{
-    assets, curl, exchange,
+    assets, compare, curl, exchange,
     filter::FilterError,
     guard::{Admitted, Guard, Refusal, harden},
     har,
@@ -163,6 +163,7 @@ impl Host {
                 let buckets = query.number("buckets").unwrap_or(usize::MAX);
                 Some(timeline::value(inspector, &self.lists, &query.wanted()?, buckets)?)
             }
+            ["compare"] => query.number("a").and_then(|a| compare::value(inspector, a, query.number("b"))),
             ["exchanges"] => Some(self.rows(query)?),
             ["exchanges", "at"] => {
                 let n = query.number("n").unwrap_or(u32::MAX);

@@ -19,6 +19,7 @@ assets! {
     "api.js"
     "body.js"
     "callers.js"
+    "compare.js"
     "copy.js"
     "detail.js"
     "dom.js"

@@ -37,14 +37,7 @@ pub(crate) fn value(inspector: &Inspector, laid_out: &LaidOut, n: u32) -> Option
             let lines = |side, message: &Shown<'_>| laid_out.lines((n, side, known), message);
             detail(inspector, &judged, &surroundings, lines)
         }
-        Err(gone) => json!({"gone": match gone {
-            Gone::Left if !inspector.facts.is_live() => {
-                "its bytes left the temporary file; a larger --inspect-buffer keeps more"
-            }
-            Gone::Left => "its bytes left the temporary file (--inspect-buffer); --out or --trail keeps everything",
-            Gone::NotKept => "its bytes could not be kept: they are larger than --inspect-buffer, or the disk is full",
-            Gone::Unreadable => "its bytes cannot be read again from the temporary file",
-        }}),
+        Err(why) => json!({"gone": gone(inspector, why)}),
     };
     value["n"] = n.into();
     value["row"] = row;
@@ -52,6 +45,18 @@ pub(crate) fn value(inspector: &Inspector, laid_out: &LaidOut, n: u32) -> Option
     value["reference"] = reference.into();
     value["command"] = command.into();
     Some(value)
+}
+
+/// Why the bytes of an exchange are not there.
+pub(crate) fn gone(inspector: &Inspector, why: Gone) -> &'static str {
+    match why {
+        Gone::Left if !inspector.facts.is_live() => {
+            "its bytes left the temporary file; a larger --inspect-buffer keeps more"
+        }
+        Gone::Left => "its bytes left the temporary file (--inspect-buffer); --out or --trail keeps everything",
+        Gone::NotKept => "its bytes could not be kept: they are larger than --inspect-buffer, or the disk is full",
+        Gone::Unreadable => "its bytes cannot be read again from the temporary file",
+    }
 }
 
 /// What another machine finds the exchange by, and the command that shows it there.

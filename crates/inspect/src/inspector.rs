@@ -273,6 +273,14 @@ impl Store {
         self.summaries.iter()
     }
 
+    /// The same with their numbers.
+    pub(crate) fn numbered(&self) -> impl DoubleEndedIterator<Item = (u32, &Summary)> {
+        self.summaries
+            .iter()
+            .enumerate()
+            .map(|(at, summary)| (self.left + u32::try_from(at).unwrap_or(u32::MAX), summary))
+    }
+
     pub(crate) fn summary(&self, n: u32) -> Option<&Summary> {
         self.summaries.get(n.checked_sub(self.left)? as usize)
     }

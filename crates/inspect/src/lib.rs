@@ -12,6 +12,7 @@
 
 mod api;
 mod assets;
+mod compare;
 mod curl;
 mod exchange;
 mod filter;
