@@ -1,7 +1,8 @@
 //! `contrail inspect`: the live page over recordings.
 
 use std::{
-    path::PathBuf,
+    collections::HashMap,
+    path::{Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -11,19 +12,20 @@ use std::{
 };
 
 use contrail_inspect::{Facts, Inspector, Reading, Taken};
-use contrail_recording::{Entry, ReadEnd, Recording};
+use contrail_recording::{self as recording, Entry, ReadEnd, ReadTo, Recording};
 use contrail_redact::{JudgedExchange, Redactor};
-use contrail_report::{Unread, verdict_name};
+use contrail_report::{Exemptions, Reported, verdict_name};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::{
     ContractArgs, Failure, Format, Outcome,
     messages::{error_chain, quoted},
     options::{
-        SecretArgs,
+        SecretArgs, SelectionArgs,
         inspect::{PageArgs, over_ssh},
     },
     printer::warn,
+    remote::shown,
     signals::Signals,
     summary::event,
     survey::{self, Sink},
@@ -35,7 +37,8 @@ use crate::config::Sources;
 /// Show recordings in the browser, each finding with its bytes and the contract's passage
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// HAR files of any tool, fixtures, journals, trails, or folders of them; `-` reads standard input
+    /// HAR files of any tool, fixtures, journals, trails, or folders of them; `-` reads standard input; JSON reports of
+    /// `replay`, for their misses
     #[arg(value_name = "FILE", required = true)]
     pub(super) recordings: Vec<PathBuf>,
     /// Address of the page; port 0 picks a free port
@@ -47,6 +50,11 @@ pub struct Args {
     /// Filter to begin with, such as `verdict:violates`
     #[arg(long = "where", value_name = "QUERY")]
     query: Option<String>,
+    /// Go on reading journals and trails that are still written
+    #[arg(long)]
+    follow: bool,
+    #[command(flatten)]
+    selection: SelectionArgs,
     #[command(flatten)]
     contract: ContractArgs,
     #[command(flatten)]
@@ -64,44 +72,51 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let bound = args.page.bind("--listen", &args.listen)?;
     let ssh = over_ssh(bound.listener.address);
     let contract = args.contract.load()?;
+    args.selection.check(&contract)?;
     let redactor = Arc::new(args.secrets.redactor(&contract)?);
-    let named = trails::inspect(&args.recordings, &[])?;
+    let (reports, recordings): (Vec<_>, Vec<_>) =
+        args.recordings.iter().cloned().partition(|path| Reported::is_report(path));
+    let reported = reports.iter().map(|path| read_report(path)).collect::<Result<Vec<_>, Failure>>()?;
+    let named = trails::inspect(&recordings, &[])?;
+    if args.follow && named.iter().all(|one| one.trails.is_empty()) {
+        return Err("--follow: none of these is a journal or a trail, so nothing is appended to them".into());
+    }
     let page = args.page.open(
         bound,
         Arc::clone(&contract),
         args.contract.is_built_in(),
         Arc::clone(&redactor),
+        Exemptions::default(),
         args.facts(),
     )?;
+    for (path, reported) in reports.iter().zip(reported) {
+        reported.end().into_iter().for_each(|end| page.inspector.note(format!("{}: {end}", shown(path))));
+        page.inspector.conclude(|collector| collector.reported(reported));
+    }
     let of = named.iter().flat_map(|one| &one.sources).map(size).sum();
     page.inspector.reading(Some(Reading { read: 0, of }));
-    let line = format!("{}{}", page.line(), args.fragment(&page.address));
+    let line = format!("{}{}", page.line(), args.fragment(&page.address, recordings.is_empty()));
     for line in [line].into_iter().chain(ssh).chain(["press Ctrl-C to stop".to_owned()]) {
         event(Format::Text, "inspector", page.address.as_str(), &line);
     }
-    let judge = Judge::new(contract, Duration::ZERO, None);
-    let inspector = Arc::clone(&page.inspector);
     let failed = Arc::new(AtomicBool::new(false));
-    let fails = Arc::clone(&failed);
-    let reading = move || {
-        let unread = match read(named, of, &judge, &inspector, &redactor) {
-            Ok(unread) => unread.count(),
-            Err(error) => {
-                let what = error_chain(&*error);
-                warn(&what);
-                inspector.note(what);
-                1
-            }
-        };
-        if unread > 0 {
-            inspector.note("some entries could not be read; contrail printed the reasons".to_owned());
-            fails.store(true, Ordering::Relaxed);
-        }
-        inspector.reading(None);
+    let reader = Reader {
+        judge: Judge::new(contract, Duration::ZERO, None),
+        inspector: Arc::clone(&page.inspector),
+        redactor,
+        selection: args.selection.clone(),
+        followed: if args.follow { recordings } else { Vec::new() },
+        failed: Arc::clone(&failed),
     };
-    thread::Builder::new().name("reader".to_owned()).spawn(reading)?;
+    thread::Builder::new().name("reader".to_owned()).spawn(move || reader.read(named, of))?;
     runtime.block_on(signals.end());
     Ok(Outcome { failed: failed.load(Ordering::Relaxed), ..Outcome::CLEAN })
+}
+
+/// Reads the JSON report of a replay.
+fn read_report(path: &Path) -> Result<Reported, Failure> {
+    Reported::read(path)
+        .map_err(|error| format!("`{}` is no JSON report of `contrail replay`: {error}", path.display()).into())
 }
 
 /// `N`, or `FILE:N`.
@@ -123,11 +138,12 @@ impl Args {
         let names: Vec<String> = self.recordings.iter().map(|path| path.display().to_string()).collect();
         let quoted: Vec<String> = self.recordings.iter().map(|path| quoted(path)).collect();
         let command = format!("contrail inspect {}{}", quoted.join(" "), self.contract.command_line());
-        Facts { mode: "inspect", title: names.join(", "), command: Some(command), ..Facts::default() }
+        let title = [names.join(", ")].into_iter().chain(self.selection.filters()).collect::<Vec<_>>().join(" ");
+        Facts { mode: "inspect", title, command: Some(command), ..Facts::default() }
     }
 
-    /// The page's place to begin with, behind the token.
-    fn fragment(&self, address: &str) -> String {
+    /// The page's place to begin with, behind the token. Reports have nothing but misses.
+    fn fragment(&self, address: &str, only_reports: bool) -> String {
         let at = self.at.as_ref();
         let pairs = [
             ("source", at.map(|(file, _)| file.clone()).filter(|file| !file.is_empty())),
@@ -137,29 +153,13 @@ impl Args {
         let pairs = pairs
             .into_iter()
             .filter_map(|(name, value)| Some(format!("{name}={}", utf8_percent_encode(&value?, NON_ALPHANUMERIC))));
-        match pairs.collect::<Vec<_>>().join("&") {
-            place if place.is_empty() => String::new(),
-            place if address.contains('#') => format!("/exchanges?{place}"),
-            place => format!("#/exchanges?{place}"),
-        }
+        let place = match pairs.collect::<Vec<_>>().join("&") {
+            place if !place.is_empty() => format!("/exchanges?{place}"),
+            _ if only_reports => "/misses".to_owned(),
+            _ => return String::new(),
+        };
+        if address.contains('#') { place } else { format!("#{place}") }
     }
-}
-
-/// Reads, judges and redacts the recordings into the page.
-fn read(
-    named: Vec<trails::Inspected>,
-    of: u64,
-    judge: &Judge,
-    inspector: &Inspector,
-    redactor: &Redactor,
-) -> Result<Unread, Failure> {
-    let work = |Entry { index, line, mut exchange, note }: Entry| {
-        let outside = !judge.contract.covers(exchange.request.target.path());
-        let verdict = judge.verdict(&mut exchange, note.as_ref());
-        (index, line, outside, JudgedExchange::new(exchange, verdict))
-    };
-    let mut sink = Showing { inspector, redactor, name: "".into(), read: 0, of };
-    survey::read(named, |source| judge.open(source), work, &mut sink)
 }
 
 /// Bytes of a recording.
@@ -167,35 +167,122 @@ fn size(source: &Source) -> u64 {
     std::fs::metadata(&source.path).map_or(0, |file| file.len())
 }
 
+/// Reads recordings into the page.
+struct Reader {
+    judge: Judge,
+    inspector: Arc<Inspector>,
+    redactor: Arc<Redactor>,
+    selection: SelectionArgs,
+    /// What is still written.
+    followed: Vec<PathBuf>,
+    failed: Arc<AtomicBool>,
+}
+
+/// What was made of an entry: its index, its line, whether it is outside the contract's base path.
+type Made = (usize, Option<usize>, bool, JudgedExchange);
+
+impl Reader {
+    /// Reads all of them, then what is appended to those that are followed.
+    fn read(&self, named: Vec<trails::Inspected>, of: u64) {
+        let mut sink = Showing { reader: self, name: "".into(), read: 0, of, read_to: HashMap::new() };
+        let unread = survey::read(named, |source| self.judge.open(source), |entry| self.judged(entry), &mut sink);
+        match unread {
+            Ok(unread) if unread.count() == 0 => {}
+            Ok(_) => self.failed_of("some entries could not be read; contrail printed the reasons"),
+            Err(error) => {
+                let what = error_chain(&*error);
+                warn(&what);
+                self.inspector.note(what);
+                self.failed_of("some entries could not be read; contrail printed the reasons");
+            }
+        }
+        self.inspector.reading(None);
+        while !self.followed.is_empty() {
+            thread::sleep(LOOK);
+            self.read_appended(&mut sink);
+        }
+    }
+
+    fn failed_of(&self, why: &str) {
+        self.inspector.note(why.to_owned());
+        self.failed.store(true, Ordering::Relaxed);
+    }
+
+    fn judged(&self, Entry { index, line, mut exchange, note }: Entry) -> Made {
+        let outside = !self.judge.contract.covers(exchange.request.target.path());
+        let verdict = self.judge.verdict(&mut exchange, note.as_ref());
+        (index, line, outside, JudgedExchange::new(exchange, verdict))
+    }
+
+    /// Reads what was appended to journals since they were read, and segments that are new. A journal that is gone was
+    /// folded into its fixture; its exchanges were read.
+    fn read_appended(&self, sink: &mut Showing<'_>) {
+        let segments = self.followed.iter().filter_map(|path| recording::find(path).ok());
+        for path in segments.flat_map(|found| found.trails).flat_map(|trail| trail.segments) {
+            let Some(from) = sink.read_to.get(&resolved(&path)).copied().unwrap_or(Some(ReadTo::default())) else {
+                continue;
+            };
+            let has_grown = std::fs::metadata(&path).is_ok_and(|file| file.len() > from.offset);
+            let Some(appended) = has_grown.then(|| recording::open_again(&path, from).ok()).flatten() else { continue };
+            sink.name = shown(&path).into();
+            let ended = appended.each(|entry| self.judged(entry), |made| sink.take(made));
+            let to = ended.map(|end| {
+                end.unreadable.first.iter().for_each(|sentence| self.failed_of(sentence));
+                end.head.read_to
+            });
+            let to = to.unwrap_or_else(|error: Failure| {
+                self.failed_of(&error_chain(&*error));
+                None
+            });
+            sink.read_to.insert(resolved(&path), to);
+        }
+    }
+}
+
+/// How often followed recordings are looked at.
+const LOOK: Duration = Duration::from_millis(500);
+
 /// Hands exchanges to the page.
 struct Showing<'a> {
-    inspector: &'a Inspector,
-    redactor: &'a Redactor,
+    reader: &'a Reader,
     /// The recording that is read.
     name: Arc<str>,
     read: u64,
     of: u64,
+    /// How far each journal was read, by its resolved path; `None` of what is not read any more.
+    read_to: HashMap<PathBuf, Option<ReadTo>>,
 }
 
-impl Sink<(usize, Option<usize>, bool, JudgedExchange)> for Showing<'_> {
+/// A path whose other spellings are the same.
+fn resolved(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+}
+
+impl Sink<Made> for Showing<'_> {
     fn named(&mut self, argument: &mut trails::Inspected) {
         for integrity in std::mem::take(&mut argument.trails) {
-            self.inspector.conclude(|collector| collector.integrity(integrity));
+            self.reader.inspector.conclude(|collector| collector.integrity(integrity));
         }
     }
 
     fn begin(&mut self, source: &Source, _: &Recording) {
         self.name = source.name().into();
+        self.read_to.insert(resolved(&source.path), None);
     }
 
-    fn take(&mut self, made: (usize, Option<usize>, bool, JudgedExchange)) -> Result<(), Failure> {
+    fn take(&mut self, made: Made) -> Result<(), Failure> {
         let (entry, line, outside, judged) = made;
+        let Reader { judge, inspector, redactor, selection, .. } = self.reader;
         let verdict = verdict_name(judged.verdict.conclusion(), false);
         let timings = judged.exchange.timings;
         let is_timed = timings.send.is_some() || timings.wait.is_some() || timings.receive.is_some();
-        self.inspector.add(&Taken {
+        let judged = redactor.redact(judged);
+        if !selection.selects(&judged, &judge.contract) {
+            return Ok(());
+        }
+        inspector.add(&Taken {
             took: is_timed.then(|| timings.total()),
-            judged: self.redactor.redact(judged),
+            judged,
             source: Arc::clone(&self.name),
             entry,
             line,
@@ -208,9 +295,11 @@ impl Sink<(usize, Option<usize>, bool, JudgedExchange)> for Showing<'_> {
     }
 
     fn end(&mut self, source: &Source, end: &ReadEnd) {
-        self.inspector.conclude(|collector| collector.skipped(end.skipped as u64));
+        let inspector = &self.reader.inspector;
+        inspector.conclude(|collector| collector.skipped(end.skipped as u64));
         self.read += size(source);
-        self.inspector.reading(Some(Reading { read: self.read, of: self.of }));
+        inspector.reading(Some(Reading { read: self.read, of: self.of }));
+        self.read_to.insert(resolved(&source.path), end.head.read_to);
         survey::report_unproven(&self.name, end.head.unproven);
     }
 }

@@ -256,8 +256,21 @@ declare namespace Api {
     /** Exchanges of the operation. */
     of: number | null;
     first: number | null;
+    firstAt: string | null;
+    last: number | null;
+    lastAt: string | null;
+    /** Findings in equal parts of the time of all exchanges. */
+    times: number[] | null;
+    /** New, or why it does not set the exit status; `null` without a baseline and suppressions. */
+    state: string | null;
     message: string;
     query: string;
+    /** As a table of `contrail.toml`. */
+    suppress: string;
+  }
+
+  interface Examples {
+    examples: { n: number; finding: number; started: string | null; at: string; message: string }[];
   }
 
   interface Findings {
@@ -265,6 +278,8 @@ declare namespace Api {
     rows: Group[];
     /** Further ones that are not listed. */
     further: number;
+    /** When the first exchange started, and the last. */
+    span: [string, string] | null;
   }
 
   interface Difference {
@@ -320,28 +335,26 @@ declare namespace Api {
     further: number;
   }
 
-  interface Touched {
-    name: string;
-    document: string;
-    at: string;
-    times: number;
-  }
-
   interface Part {
     touched: number;
     of: number;
-    each: Touched[];
   }
 
   interface Operation {
     name: string;
     method: string;
     path: string;
+    summary: string;
     exchanges: number;
     conforms: number;
     gap: number;
     violates: number;
     statuses: Record<string, number>;
+    /** Parts that were touched, of how many. */
+    touched: number;
+    of: number;
+    /** Groups of gaps. */
+    gaps: number;
     p50: number | null;
     p95: number | null;
     query: string;
@@ -352,6 +365,24 @@ declare namespace Api {
     n: number;
     parts: Record<string, Part>;
     operations: Operation[];
+  }
+
+  /** A part of an operation, or a gap at its place. */
+  interface OperationPart {
+    kind: string;
+    /** Levels. */
+    depth: number;
+    label: string;
+    times: number;
+    /** Of parts. */
+    document?: string;
+    at?: string;
+    /** Of gaps. */
+    rule?: string;
+    message?: string;
+    of?: number | null;
+    first?: number | null;
+    query?: string;
   }
 
   interface Calls {

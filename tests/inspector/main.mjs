@@ -3,6 +3,7 @@
 import { Bench } from "./bench.mjs";
 import * as compare from "./compare.mjs";
 import * as ends from "./ends.mjs";
+import * as exchange from "./exchange.mjs";
 import * as hostile from "./hostile.mjs";
 import * as large from "./large.mjs";
 import * as list from "./list.mjs";
@@ -13,7 +14,7 @@ import * as states from "./states.mjs";
 import * as walks from "./walks.mjs";
 
 /** Suites that run one after the other, beside those of the other lane; the last lane is measured, so it runs alone. */
-const lanes = [[{ hostile }, { views, walks, list, compare, ends }], [process.env.SHOTS ? { screenshots } : {}], [process.env.PICTURE ? { picture } : {}], [{ large }]];
+const lanes = [[{ hostile }, { views, walks, list, compare, exchange, ends }], [process.env.SHOTS ? { screenshots } : {}], [process.env.PICTURE ? { picture } : {}], [{ large }]];
 const wanted = process.argv.slice(2);
 
 async function run(suites) {

@@ -193,6 +193,60 @@ export function pairs() {
   return har([first, second, list, changed]);
 }
 
+/** A picture of one pixel. */
+const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
+/** Bodies of each kind that has a view of its own, and a gap in one. */
+export function kinds() {
+  const of = (path) => `https://tenant.example/api/${path}`;
+  const typed = (mimeType, text, more = {}) => ({
+    headers: [{ name: "Content-Type", value: mimeType }],
+    content: { size: -1, mimeType, text, ...more },
+  });
+  const events = Array.from({ length: 400 }, (_, i) => `event: tick\nid: ${i}\ndata: {"count":${i === 3 ? '"three"' : i}}\n\n`).join("");
+  const parts = ["--b", 'Content-Disposition: form-data; name="note"', "", "one\ntwo", "--b", 'Content-Disposition: form-data; name="file"; filename="a.png"', "Content-Type: image/png", "", "no png", "--b--", ""].join("\r\n");
+  const sent = (mimeType, text) => ({ method: "POST", headers: [{ name: "Content-Type", value: mimeType }], postData: { mimeType, text } });
+  return har([
+    entry(0, { url: of("things/1") }, json('{"id": 1, "name": "first", "serial": 7, "owner": {"id": 2, "rank": 3}}')),
+    entry(1, { url: of("events") }, typed("text/event-stream", events)),
+    entry(2, { url: of("upload"), ...sent("multipart/form-data; boundary=b", parts) }),
+    entry(3, { url: of("form"), ...sent("application/x-www-form-urlencoded", "name=A+B&color=gr%C3%BCn&empty=") }),
+    entry(4, { url: of("picture") }, typed("image/png", PIXEL, { encoding: "base64" })),
+    entry(5, { url: of("picture") }, typed("image/png", BIG_PNG, { encoding: "base64" })),
+    entry(6, { url: of("lines") }, typed("application/json-seq", '\u001e{"count":1}\n\u001e{"count":2}\n')),
+  ]);
+}
+
+/** The contract of those. */
+export function kindsContract() {
+  const count = { type: "object", required: ["count"], properties: { count: { type: "integer" } } };
+  const event = { type: "object", properties: { data: count, event: { type: "string" }, id: { type: "string" } } };
+  const owner = { type: "object", properties: { id: { type: "integer" } } };
+  const thing = { type: "object", properties: { id: { type: "integer" }, name: { type: "string" }, owner } };
+  const answer = (type, media) => ({ responses: { 200: { description: "d", content: { [type]: media } } } });
+  const any = { responses: { 200: { description: "d" } } };
+  return JSON.stringify({
+    openapi: "3.2.0",
+    info: { title: "Kinds", version: "1" },
+    servers: [{ url: "https://tenant.example/api" }],
+    paths: {
+      "/things/{id}": {
+        get: {
+          operationId: "getThing",
+          summary: "One thing",
+          parameters: [{ name: "id", in: "path", required: true, schema: { type: "string" } }],
+          ...answer("application/json", { schema: thing }),
+        },
+      },
+      "/events": { get: { operationId: "listen", ...answer("text/event-stream", { itemSchema: event }) } },
+      "/lines": { get: { operationId: "listLines", ...answer("application/json-seq", { itemSchema: count }) } },
+      "/upload": { post: { operationId: "upload", ...any } },
+      "/form": { post: { operationId: "send", ...any } },
+      "/picture": { get: { operationId: "getPicture", ...answer("image/png", {}) } },
+    },
+  });
+}
+
 /** A recording that has each payload in every field. */
 export function hostile(port) {
   const entries = [];

@@ -30,6 +30,15 @@ export const pairs = (bench) =>
     return server;
   });
 
+/** The page over bodies of each kind. */
+export const kinds = (bench) =>
+  share("kinds", async () => {
+    const [har, contract] = [bench.file("kinds.har", recordings.kinds()), bench.file("kinds.json", recordings.kindsContract())];
+    const server = await Server.start(["inspect", har, "--contract", contract, "--listen", "127.0.0.1:0"]);
+    await server.whole();
+    return server;
+  });
+
 const nothing = (bench) =>
   share("nothing", async () => {
     const har = bench.file("nothing.har", recordings.har([]));
@@ -105,7 +114,19 @@ export const STATES = {
   "compare values": at(pairs, "#/compare/1/0"),
   "compare nothing": at(files, "#/compare/4"),
   picking: after(files, "#/exchanges?n=1", "D"),
+  async examples(bench, how) {
+    const page = await bench.page(await files(bench), { ...how, hash: "#/findings" });
+    await page.locator("details.more > summary").first().click();
+    await page.waitForSelector(".examples a");
+    return page;
+  },
   operations: at(files, "#/operations"),
+  async operation(bench, how) {
+    const page = await bench.page(await kinds(bench), { ...how, hash: "#/operations" });
+    await page.locator(".operation-row > summary", { hasText: "getThing" }).click();
+    await page.waitForSelector(".gap-part");
+    return page;
+  },
   callers: at(files, "#/callers"),
   run: at(files, "#/run"),
   "empty file": at(nothing),

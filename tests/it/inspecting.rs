@@ -1,6 +1,6 @@
 //! The live page: who gets an answer, and that its numbers are those of the reports.
 
-use std::{fs, net::SocketAddr, path::Path};
+use std::{collections::BTreeMap, fs, net::SocketAddr, path::Path};
 
 use serde_json::{Value, json};
 
@@ -11,8 +11,8 @@ use crate::support::{
     wire::{self, Message, call, request, send},
 };
 
-const TOKEN: &str = "0123456789abcdefghijklmnopqrstuv";
-const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures");
+pub const TOKEN: &str = "0123456789abcdefghijklmnopqrstuv";
+pub const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures");
 
 /// A page over the fixtures.
 fn inspect(arguments: &[&str]) -> Running {
@@ -22,7 +22,7 @@ fn inspect(arguments: &[&str]) -> Running {
 }
 
 /// A page that has read its files: it answers while it reads, and a test wants all of it.
-fn read_whole(running: Running) -> Running {
+pub fn read_whole(running: Running) -> Running {
     while ask(running.address, "/api/run")["reading"] != Value::Null {
         std::thread::yield_now();
     }
@@ -33,7 +33,7 @@ fn bearer() -> String {
     format!("Bearer {TOKEN}")
 }
 
-fn ask(to: SocketAddr, path: &str) -> Value {
+pub fn ask(to: SocketAddr, path: &str) -> Value {
     let answer = call(to, "GET", path, &[("authorization", &bearer())], b"");
     assert_eq!(answer.status(), 200, "{path}");
     answer.json()
@@ -166,7 +166,27 @@ fn operations_and_callers_are_those_of_coverage_and_audit() {
         serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {}", ran.stderr))
     };
     let operations = ask(running.address, "/api/operations");
-    assert_eq!(operations["parts"], report("coverage")["parts"]);
+    let mut shown = BTreeMap::new();
+    for operation in operations["operations"].as_array().unwrap() {
+        let name: String = form_urlencoded::byte_serialize(operation["name"].as_str().unwrap().as_bytes()).collect();
+        let parts = ask(running.address, &format!("/api/operations/parts?name={name}"));
+        let parts = parts["rows"].as_array().unwrap();
+        assert_eq!(operation["of"], parts.iter().filter(|part| part["kind"] != "gap").count(), "{name}");
+        for part in parts.iter().filter(|part| part["kind"] != "gap") {
+            let key = (part["kind"].to_string(), part["document"].to_string(), part["at"].to_string());
+            shown.entry(key).or_insert_with(Vec::new).push(part["times"].as_u64().unwrap());
+        }
+    }
+    for (kind, part) in report("coverage")["parts"].as_object().unwrap() {
+        for name in ["touched", "of"] {
+            assert_eq!(operations["parts"][kind][name], part[name], "{kind} {name}");
+        }
+        for one in part["each"].as_array().unwrap().iter().filter(|_| kind != "operations") {
+            let key = (format!("\"{kind}\""), one["document"].to_string(), one["at"].to_string());
+            let times = shown.get(&key).unwrap_or_else(|| panic!("{key:?} is below no operation"));
+            assert!(times.contains(&one["times"].as_u64().unwrap()), "{key:?}");
+        }
+    }
     let mut callers = ask(running.address, "/api/callers")["callers"].clone();
     for caller in callers.as_array_mut().unwrap() {
         caller.as_object_mut().unwrap().remove("query");
@@ -257,7 +277,7 @@ fn a_slow_head_and_a_long_one_are_cut() {
 }
 
 /// Waits until the page has so many exchanges.
-fn until(to: SocketAddr, n: u64) -> Value {
+pub fn until(to: SocketAddr, n: u64) -> Value {
     loop {
         let run = ask(to, "/api/run");
         if run["n"].as_u64() >= Some(n) {

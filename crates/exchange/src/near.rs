@@ -1,9 +1,9 @@
 //! What was recorded and comes near a request that no recording answers: replay finds it, answers and reports show it.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A recorded exchange that comes near.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Near {
     /// The fixture and the entry's index in it.
     pub entry: String,
@@ -16,7 +16,7 @@ pub struct Near {
 }
 
 /// One place at which a request differs from a recorded one.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Difference {
     /// Where, in words: query parameter `take`.
     pub place: String,

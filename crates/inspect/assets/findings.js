@@ -1,11 +1,12 @@
 // Findings by rule, operation and place: a list to work through.
 
 import * as api from "./api.js";
-import { counted, el, fill, kindBadge, number, prose, recorded } from "./dom.js";
+import { copyButton } from "./copy.js";
+import { code, counted, el, fill, instant, kindBadge, number, prose, recorded } from "./dom.js";
 import { link } from "./route.js";
 
 /** @type {Record<string, string>} */
-const SORTS = { count: "how often", first: "the first", rule: "rule" };
+const SORTS = { count: "how often", first: "the first", last: "the last", rule: "rule" };
 
 let sort = "count";
 
@@ -40,7 +41,7 @@ export async function show(at, signal, again) {
             `by rule, operation and place, in ${counted(findings.n, "exchange")}.`,
           ),
           el("label.sorts", {}, "Sort by ", sorts),
-          el("ul.groups", {}, rows.map((row) => group(row))),
+          el("ul.groups", {}, rows.map((row) => group(row, findings.span))),
           findings.further > 0 ? el("p.dim", {}, `${counted(findings.further, "further place")}, not listed.`) : null,
         ],
   );
@@ -49,17 +50,30 @@ export async function show(at, signal, again) {
 /** @param {Api.Group} a @param {Api.Group} b */
 function compare(a, b) {
   if (sort === "first") return (a.first ?? Infinity) - (b.first ?? Infinity);
+  if (sort === "last") return (b.last ?? -1) - (a.last ?? -1);
   if (sort === "rule") return a.rule.localeCompare(b.rule) || a.at.localeCompare(b.at);
   // Violations come before gaps: one of them matters more than many of those.
   return Number(a.kind === "gap") - Number(b.kind === "gap") || b.count - a.count;
 }
 
-/** @param {Api.Group} row */
-function group(row) {
+/** @param {Api.Group} row @param {Api.Findings["span"]} span */
+function group(row, span) {
   const share = row.of ? Math.min(1, row.count / row.of) : null;
+  const accepted = row.state !== null && !row.state.startsWith("new");
+  /** @param {number | null} n @param {string | null} at @param {string} word */
+  const exchange = (n, at, word) =>
+    n === null
+      ? null
+      : el(
+          "span",
+          {},
+          `${word} `,
+          el("a", { href: link("exchanges", "", { q: row.query, n }), title: instant(at, true) }, `no. ${number(n)}`),
+          at ? `, ${instant(at).slice(0, 8)}` : null,
+        );
   return el(
-    row.kind === "gap" ? "li.box.group.is-gap" : "li.box.group",
-    {},
+    "li",
+    { class: ["box group", row.kind === "gap" ? "is-gap" : "", accepted ? "known" : ""].join(" ") },
     el(
       "div.group-head",
       {},
@@ -85,10 +99,74 @@ function group(row) {
             el("span.bar", { "aria-hidden": "true" }, el("i", { "--share": String(share) })),
             ` ${percent(share)} of its ${counted(row.of ?? 0, "exchange")}`,
           ),
-      row.first === null
-        ? null
-        : el("span", {}, "first ", el("a", { href: link("exchanges", "", { q: row.query, n: row.first }) }, `no. ${number(row.first)}`)),
+        exchange(row.first, row.firstAt, "first"),
+      row.count > 1 ? exchange(row.last, row.lastAt, "last") : null,
+      row.times && span ? sparkline(row.times, span) : null,
+      row.state ? el("i.mark", {}, row.state) : null,
     ),
+    more(row),
+  );
+}
+
+/** Findings over the time of all exchanges; in words for whoever does not see bars.
+ * @param {number[]} times @param {[string, string]} span */
+function sparkline(times, [from, to]) {
+  const most = Math.max(...times);
+  const [begin, end] = [new Date(from).getTime(), new Date(to).getTime()];
+  const at = new Date(begin + ((end - begin) * times.indexOf(most)) / times.length).toISOString();
+  const words = `from ${instant(from).slice(0, 8)} to ${instant(to).slice(0, 8)}, most from ${instant(at).slice(0, 8)} on: ${number(most)}`;
+  return el(
+    "span.sparkline",
+    { role: "img", "aria-label": words, title: words },
+    times.map((count) => el("i", { "--share": String(count / most) })),
+  );
+}
+
+/** Examples and the suppression, asked for when the person opens them. @param {Api.Group} row */
+function more(row) {
+  const examples = el("ul.plain.examples", {}, el("li.dim", {}, "…"));
+  let asked = false;
+  const load = async () => {
+    if (asked) return;
+    asked = true;
+    try {
+      /** @type {Api.Examples} */
+      const found = await api.get("findings/examples", { q: row.query, rule: row.rule });
+      fill(examples, found.examples.map((one) => example(one, row)));
+      if (found.examples.length === 0) fill(examples, el("li.dim", {}, "Their bytes are no longer kept."));
+    } catch (error) {
+      asked = false;
+      if (!api.isSilent(error)) fill(examples, el("li.note", {}, api.sentenceOf(error)));
+    }
+  };
+  return el(
+    "details.more",
+    { ontoggle: () => void load() },
+    el("summary", {}, "Examples, and how to accept it"),
+    el("p.dim", {}, "Exchanges that differ in what was seen:"),
+    examples,
+    el(
+      "p.dim",
+      {},
+      "In ",
+      recorded("contrail.toml"),
+      ", with a reason and the last day filled in: ",
+      copyButton(row.suppress, "the suppression"),
+    ),
+    code("Suppression", el("pre.raw.recorded", {}, row.suppress)),
+  );
+}
+
+/** @param {Api.Examples["examples"][number]} one @param {Api.Group} row */
+function example({ n, finding, started, at, message }, row) {
+  return el(
+    "li",
+    {},
+    el("a", { href: link("exchanges", "", { q: row.query, n, finding }) }, `no. ${number(n)}`),
+    started ? el("span.dim", {}, ` ${instant(started).slice(0, 8)}`) : null,
+    at ? [" ", recorded(at)] : null,
+    ": ",
+    prose(message),
   );
 }
 

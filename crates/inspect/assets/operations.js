@@ -1,28 +1,53 @@
-// The contract as a map: what was called, how often, and what nothing ever touched.
+// The contract as a map: what was called, how often, what nothing ever touched, and what the document does not show.
 
 import * as api from "./api.js";
-import { badge, button, counted, duration, el, fill, number, recorded } from "./dom.js";
+import { button, counted, duration, el, fill, number, prose, recorded } from "./dom.js";
 import { link } from "./route.js";
 
-/** Parts that belong to an operation; the others belong to a schema. */
-const OF_OPERATIONS = ["statuses", "parameters", "media-types"];
+const PAUSE_MS = 150;
+
+/** What a part is called before its name. @type {Record<string, string>} */
+const KINDS = { statuses: "response", parameters: "", "media-types": "body", fields: "", "enum-values": "value", variants: "form" };
 
 let search = "";
 let never = false;
+let gaps = false;
+/** The switch that was pressed last. */
+let pressed = "";
+/** Operations that the person opened. @type {Set<string>} */
+const opened = new Set();
 
 /** @param {HTMLElement} at @param {AbortSignal} signal @param {() => void} again */
 export async function show(at, signal, again) {
-  /** @type {Api.Operations} */
-  const map = await api.get("operations", {}, signal);
-  const field = /** @type {HTMLInputElement} */ (
-    el("input", { type: "search", value: search, "aria-label": "Search operations, fields and values", placeholder: "Search" })
-  );
   const rows = el("div.map");
-  const draw = () => fill(rows, ...operations(map), ...schemas(map));
+  const draw = async () => {
+    /** @type {Api.Operations} */
+    const map = await api.get("operations", { search, never, gaps }, signal);
+    const most = Math.max(1, ...map.operations.map((one) => one.exchanges));
+    fill(rows, map.operations.length === 0 ? el("p.dim", {}, "No operation is like this.") : map.operations.map((one) => operation(one, most, signal)));
+    return map;
+  };
+  const map = await draw();
+  const field = /** @type {HTMLInputElement} */ (
+    el("input", { type: "search", value: search, "aria-label": "Search operations, fields and values", placeholder: "Search path, id, summary, field" })
+  );
+  let timer = 0;
   field.addEventListener("input", () => {
-    search = field.value.toLowerCase();
-    draw();
+    search = field.value;
+    clearTimeout(timer);
+    timer = setTimeout(() => void draw().catch(() => {}), PAUSE_MS);
   });
+  /** A switch keeps the focus, though the view is drawn anew.
+   * @param {string} words @param {boolean} on @param {() => void} press */
+  const toggle = (words, on, press) => {
+    /** @type {() => void} */
+    const flip = () => {
+      press();
+      pressed = words;
+      again();
+    };
+    return button(words, flip, { "aria-pressed": String(on), autofocus: pressed === words });
+  };
   fill(
     at,
     el("h2", {}, "Operations"),
@@ -31,18 +56,13 @@ export async function show(at, signal, again) {
       "div.map-head",
       {},
       field,
-      button(
-        "Only never touched",
-        () => {
-          never = !never;
-          again();
-        },
-        { "aria-pressed": String(never) },
-      ),
+      toggle("Only never touched", never, () => (never = !never)),
+      toggle("Only gaps", gaps, () => (gaps = !gaps)),
     ),
     rows,
   );
-  draw();
+  /** @type {HTMLElement | null} */ (at.querySelector("[autofocus]"))?.focus();
+  pressed = "";
 }
 
 /** @param {string} name @param {Api.Part} part */
@@ -53,101 +73,99 @@ function total(name, part) {
 /** @param {number} share */
 const bar = (share) => el("span.bar", { "aria-hidden": "true" }, el("i", { "--share": String(Math.min(1, share)) }));
 
-/** @param {Api.Operations} map */
-function operations(map) {
-  const most = Math.max(1, ...map.operations.map((one) => one.exchanges));
-  return map.operations
-    .map((one) => {
-      const parts = OF_OPERATIONS.flatMap((kind) =>
-        (map.parts[kind]?.each ?? []).filter((part) => part.name.startsWith(`${one.name}: `)).map((part) => ({ kind, part })),
-      );
-      const own = matches(`${one.name} ${one.method} ${one.path}`) && (!never || one.exchanges === 0);
-      const kept = parts.filter(({ part }) => (own || matches(part.name)) && (!never || part.times === 0));
-      if (!own && kept.length === 0) return null;
-      return operation(one, kept, most);
-    })
-    .filter((one) => one !== null);
-}
-
-/** @param {Api.Operation} one @param {{ kind: string, part: Api.Touched }[]} parts @param {number} most */
-function operation(one, parts, most) {
+/** @param {Api.Operation} one @param {number} most @param {AbortSignal} signal */
+function operation(one, most, signal) {
   const called = one.exchanges > 0;
-  return el(
-    "details.box.operation-row",
-    { open: search !== "" || never },
-    el(
-      "summary",
-      {},
-      recorded(el("b", {}, one.method), " ", one.path),
-      el("span.dim", {}, one.name),
-      el("span.grow"),
-      called ? bar(one.exchanges / most) : null,
-      called ? el("strong", {}, number(one.exchanges)) : el("span.dim", {}, "never called"),
-      one.violates > 0 ? el("span.bad", {}, `✕ ${number(one.violates)}`, el("span.visually-hidden", {}, " violate")) : null,
-      one.gap > 0 ? el("span.gap", {}, `◇ ${number(one.gap)}`, el("span.visually-hidden", {}, " with gaps")) : null,
-      one.p95 === null ? null : el("span.dim", {}, `p95 ${duration(one.p95)}`),
-    ),
-    el(
-      "div.pad",
-      {},
-      called
-        ? el(
-            "p",
-            {},
-            el("a", { href: link("exchanges", "", { q: one.query }) }, counted(one.exchanges, "exchange")),
-            one.p50 === null ? null : ` · median ${duration(one.p50)}`,
-            ...Object.entries(one.statuses).flatMap(([status, count]) => [
-              " · ",
-              el("a", { href: link("exchanges", "", { q: `${one.query} status:${status}` }) }, `${status} × ${number(count)}`),
-            ]),
-          )
-        : null,
-      el("ul.touched", {}, parts.map(({ kind, part }) => touched(part, `${kind} `, one.name.length + 2))),
-    ),
-  );
-}
-
-/** @param {Api.Touched} part @param {string} kind @param {number} skipped characters of its name */
-function touched(part, kind, skipped) {
-  return el(
-    part.times > 0 ? "li" : "li.never",
-    { title: `${part.document} ${part.at}` },
-    el("span", { "aria-hidden": "true" }, part.times > 0 ? "●" : "○"),
-    el("span", {}, kind ? el("span.dim", {}, kind) : null, recorded(part.name.slice(skipped))),
-    el("span.n", {}, part.times > 0 ? number(part.times) : "never"),
-  );
-}
-
-/** Fields, values and variants, by their schema. @param {Api.Operations} map */
-function schemas(map) {
-  /** @type {Map<string, Api.Touched[]>} */
-  const groups = new Map();
-  for (const [kind, part] of Object.entries(map.parts)) {
-    if (kind === "operations" || OF_OPERATIONS.includes(kind)) continue;
-    for (const one of part.each) {
-      if (!matches(one.name) || (never && one.times > 0)) continue;
-      const name = one.name.split(/[.:]/, 1)[0] ?? "";
-      groups.set(name, [...(groups.get(name) ?? []), one]);
+  const parts = el("ul.touched", {}, el("li.dim", {}, "…"));
+  let asked = false;
+  const load = async () => {
+    if (asked) return;
+    asked = true;
+    try {
+      /** @type {{ rows: Api.OperationPart[] }} */
+      const { rows } = await api.get("operations/parts", { name: one.name }, signal);
+      fill(parts, rows.filter(isWanted).map((row) => partRow(row)));
+    } catch (error) {
+      asked = false;
+      if (!api.isSilent(error)) fill(parts, el("li.note", {}, api.sentenceOf(error)));
     }
-  }
-  return [...groups].map(([name, parts]) => {
-    const there = parts.filter((part) => part.times > 0).length;
-    return el(
+  };
+  const row = /** @type {HTMLDetailsElement} */ (
+    el(
       "details.box.operation-row",
-      { open: search !== "" || never },
+      {
+        open: opened.has(one.name),
+        ontoggle: () => {
+          if (row.open) void load();
+          opened[row.open ? "add" : "delete"](one.name);
+        },
+      },
       el(
         "summary",
-        {},
-        recorded(name),
+        { title: one.summary },
+        recorded(el("b", {}, one.method), " ", one.path),
+        el("span.dim", {}, one.name),
         el("span.grow"),
-        bar(there / parts.length),
-        el("strong", {}, `${there}/${parts.length}`),
-        there < parts.length ? null : badge("conforms", "all touched"),
+        called ? bar(one.exchanges / most) : null,
+        called ? el("strong", {}, number(one.exchanges)) : el("span.dim", {}, "never called"),
+        one.of > 0 ? el("span.dim", {}, `${one.touched}/${one.of}`, el("span.visually-hidden", {}, " parts touched")) : null,
+        one.violates > 0 ? el("span.bad", {}, `✕ ${number(one.violates)}`, el("span.visually-hidden", {}, " violate")) : null,
+        one.gaps > 0 ? el("span.gap", {}, `◇ ${number(one.gaps)}`, el("span.visually-hidden", {}, " gaps")) : null,
+        one.p95 === null ? null : el("span.dim", {}, `p95 ${duration(one.p95)}`),
       ),
-      el("ul.touched.pad", {}, parts.map((part) => touched(part, "", 0))),
-    );
-  });
+      el(
+        "div.pad",
+        {},
+        one.summary ? el("p.dim", {}, one.summary) : null,
+        called
+          ? el(
+              "p",
+              {},
+              el("a", { href: link("exchanges", "", { q: one.query }) }, counted(one.exchanges, "exchange")),
+              one.p50 === null ? null : ` · median ${duration(one.p50)}`,
+              ...Object.entries(one.statuses).flatMap(([status, count]) => [
+                " · ",
+                el("a", { href: link("exchanges", "", { q: `${one.query} status:${status}` }) }, `${status} × ${number(count)}`),
+              ]),
+            )
+          : null,
+        parts,
+      ),
+    )
+  );
+  return row;
 }
 
-/** @param {string} text */
-const matches = (text) => search === "" || text.toLowerCase().includes(search);
+/** @param {Api.OperationPart} row */
+const isWanted = (row) => (!never || row.times === 0 || row.kind === "statuses") && (!gaps || row.kind === "gap");
+
+/** @param {Api.OperationPart} row */
+function partRow(row) {
+  const indent = { "--depth": String(gaps ? 0 : Math.min(row.depth, 12)) };
+  if (row.kind === "gap") {
+    return el(
+      "li.gap-part",
+      { ...indent, title: row.rule },
+      el("span", { "aria-hidden": "true" }, "◇"),
+      el(
+        "span",
+        {},
+        "not documented: ",
+        recorded(row.label),
+        ` ${number(row.times)}${row.of ? ` of ${number(row.of)}` : ""}, `,
+        row.first === null || row.first === undefined
+          ? null
+          : el("a", { href: link("exchanges", "", { q: row.query, n: row.first }) }, `first no. ${number(row.first)}`),
+        el("span.dim", {}, " ", ...prose(row.message ?? "")),
+      ),
+    );
+  }
+  const kind = KINDS[row.kind];
+  return el(
+    row.times > 0 ? "li" : "li.never",
+    { ...indent, title: `${row.document} ${row.at}` },
+    el("span", { "aria-hidden": "true" }, row.times > 0 ? "●" : "○"),
+    el("span", {}, kind ? el("span.dim", {}, `${kind} `) : null, recorded(row.label)),
+    el("span.n", {}, row.times > 0 ? number(row.times) : "never"),
+  );
+}

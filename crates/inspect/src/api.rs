@@ -13,12 +13,14 @@ use serde_json::{Value, json};
 use super::{
     assets, compare, curl, exchange,
     filter::FilterError,
+    findings,
     guard::{Admitted, Guard, Refusal, harden},
     har,
     inspector::Inspector,
     lines::Lines,
     lists::{Lists, Sort, Wanted},
     message::{LaidOut, Shown, Side, marks},
+    operations::{self, Selection},
     stream::{Notices, Streams},
     timeline, values, views,
 };
@@ -151,13 +153,22 @@ impl Host {
         let number = |text: &str| text.parse::<u32>().ok();
         Ok(match *steps {
             ["run"] => Some(views::run(inspector)),
-            ["findings"] => Some(views::findings(inspector)),
+            ["findings"] => Some(findings::value(inspector)),
+            ["findings", "examples"] => {
+                let rule = query.text("rule").unwrap_or_default();
+                Some(findings::examples(inspector, &self.lists, &query.wanted()?, &rule)?)
+            }
             ["misses"] => Some(views::misses(inspector)),
             ["values"] => {
                 let text = |name| query.text(name).unwrap_or_default();
                 Some(values::of(inspector, &text("key"), &text("begins")))
             }
-            ["operations"] => Some(views::operations(inspector)),
+            ["operations"] => {
+                let is = |name| query.text(name).is_some_and(|value| value == "true");
+                let text = query.text("search").unwrap_or_default().to_lowercase();
+                Some(operations::value(inspector, &Selection { text, never: is("never"), gaps: is("gaps") }))
+            }
+            ["operations", "parts"] => Some(operations::parts(inspector, &query.text("name").unwrap_or_default())),
             ["callers"] => Some(views::callers(inspector)),
             ["timeline"] => {
                 let buckets = query.number("buckets").unwrap_or(usize::MAX);

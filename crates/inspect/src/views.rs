@@ -1,18 +1,13 @@
 //! Views of many exchanges: the run, its findings, its misses. Their numbers are those of the reports.
 
-use contrail_exchange::{
-    Difference, Near,
-    finding::{Kind, UNDOCUMENTED},
-    visible::visible,
-};
-use contrail_report::{Group, Integrity, Unused};
+use contrail_exchange::{Difference, Near, visible::visible};
+use contrail_report::{Integrity, Unused};
 use serde_json::{Value, json};
 
 use super::{
     filter::quoted,
     inspector::{End, Inspector},
     stream::counts,
-    summary::millis,
 };
 
 /// Maximum rows of a view.
@@ -84,92 +79,6 @@ pub(crate) fn end(end: &End) -> Value {
     json!({"status": end.status, "sentences": end.sentences.iter().map(|one| visible(one)).collect::<Vec<_>>(), "next": end.next})
 }
 
-/// Findings in the groups of the reports.
-pub(crate) fn findings(inspector: &Inspector) -> Value {
-    let store = inspector.store();
-    let tally = store.collector.tally();
-    let operations = tally.operations();
-    let mut rows = Vec::new();
-    for group in [Kind::Violation, Kind::Gap].into_iter().flat_map(|kind| tally.groups(kind)).take(MAX_ROWS) {
-        let cited = &group.sample.cited;
-        let first = store.number(Some(&*cited.source), cited.entry);
-        let of = group.operation.as_deref().and_then(|operation| operations.get(operation)).copied();
-        let clean = |text: &str| inspector.clean(text);
-        rows.push(json!({
-            "kind": group.rule.kind().name(),
-            "rule": group.rule.id(),
-            "summary": group.rule.summary(),
-            "operation": group.operation.as_deref().map(clean),
-            "at": clean(&group.place),
-            "count": group.count,
-            "of": of,
-            "first": first,
-            "message": clean(&group.message()),
-            "query": query(group),
-        }));
-    }
-    json!({"n": store.count(), "rows": rows, "further": tally.ungrouped})
-}
-
-/// The filter that selects a group's exchanges.
-fn query(group: &Group) -> String {
-    let mut query = format!("rule:{}", group.rule.id());
-    match &group.operation {
-        Some(operation) => query.extend([" op:", &quoted(operation)]),
-        // The place of an undocumented operation is its method and the shape of its path.
-        None => {
-            if let Some((method, path)) = group.place.split_once(' ') {
-                query.extend([" method:", method, " path:", &quoted(&path.replace("{…}", "*"))]);
-            }
-            return query;
-        }
-    }
-    if !group.place.is_empty() {
-        query.extend([" at:", &quoted(&group.place)]);
-    }
-    query
-}
-
-/// The contract as a map: operations with what became of their exchanges, and every part with how often it was touched.
-pub(crate) fn operations(inspector: &Inspector) -> Value {
-    let store = inspector.store();
-    let documents = inspector.contract.documents().iter().flat_map(contrail_contract::ContractDocument::operations);
-    let documented = documents.map(|operation| (operation.id, operation.method, operation.path));
-    let undocumented = (String::new(), String::new(), String::new());
-    let rows: Vec<Value> = documented
-        .chain([undocumented])
-        .filter_map(|(id, method, path)| {
-            let number = store.names.find(&id);
-            let results = number.and_then(|number| store.operations.get(&number));
-            if id.is_empty() && results.is_none() {
-                return None;
-            }
-            let times = number.and_then(|number| store.durations(number));
-            let verdict = |at: usize| results.map_or(0, |results| results.verdicts[at]);
-            let statuses: serde_json::Map<String, Value> = results
-                .iter()
-                .flat_map(|results| &results.statuses)
-                .map(|(status, count)| (status.to_string(), (*count).into()))
-                .collect();
-            let name = if id.is_empty() { UNDOCUMENTED } else { &id };
-            Some(json!({
-                "name": name, "method": method, "path": path,
-                "exchanges": results.map_or(0, |results| results.verdicts.iter().sum::<u64>()),
-                "conforms": verdict(0), "gap": verdict(1), "violates": verdict(2), "miss": verdict(3),
-                "statuses": statuses,
-                "p50": times.map(|(p50, _)| millis(p50)), "p95": times.map(|(_, p95)| millis(p95)),
-                "query": format!("op:{}", quoted(name)),
-            }))
-        })
-        .collect();
-    let parts = match &store.audit {
-        Some(audit) => audit.coverage().json(),
-        None => Value::Object(serde_json::Map::new()),
-    };
-    let clean = |text: &str| visible(text).into_owned();
-    shown(json!({"n": store.count(), "parts": parts, "operations": rows}), &clean)
-}
-
 /// The callers of the audit, each call with the number of its first exchange.
 pub(crate) fn callers(inspector: &Inspector) -> Value {
     let store = inspector.store();
@@ -187,7 +96,7 @@ pub(crate) fn callers(inspector: &Inspector) -> Value {
 }
 
 /// A value with its texts as they may be shown.
-fn shown(value: Value, clean: &impl Fn(&str) -> String) -> Value {
+pub(crate) fn shown(value: Value, clean: &impl Fn(&str) -> String) -> Value {
     match value {
         Value::String(text) => clean(&text).into(),
         Value::Array(items) => items.into_iter().map(|item| shown(item, clean)).collect(),

@@ -58,9 +58,9 @@ pub use read::parallel::{ReadEnd, Unreadable};
 pub use read::trails::{Named, TrailFiles, find};
 pub use read::{
     Recording,
-    entry_texts::{Head, unsearchable},
+    entry_texts::{Head, ReadTo, unsearchable},
     form::is_journal,
-    is_recording_name, open, open_to_judge, open_up_to,
+    is_recording_name, open, open_again, open_to_judge, open_up_to,
     reader::EntryRef,
     reread::Rereader,
     sources,

@@ -7,8 +7,8 @@ use contrail_exchange::finding::Rule;
 use contrail_redact::{JudgedExchange, Redacted, Redactor};
 
 use super::{
-    CleanVerdict, Covered, ExchangeRef, Exemptions, Exit, Facts, Integrity, Proof, Reason, Run, Stale, Suppressed,
-    Tally, Title, Unused, spool::Spool,
+    CleanVerdict, Covered, ExchangeRef, Exemptions, Exit, Facts, Group, Integrity, Proof, Reason, Reported, Run, Stale,
+    Suppressed, Tally, Title, Unused, exemptions::Exemption, spool::Spool,
 };
 use crate::coverage::{ContractParts, Coverage, Touched};
 
@@ -97,6 +97,13 @@ impl Collector {
         self.exemptions.lines(&self.tally)
     }
 
+    /// Whether these findings are new, or why they do not set the exit status; `None` where nothing is known of that.
+    #[must_use]
+    pub fn state(&self, group: &Group) -> Option<String> {
+        let exemption = self.exemptions.of(group).map(Exemption::reason);
+        exemption.or_else(|| self.exemptions.known(group).map(|_| "new: not in the baseline".to_owned()))
+    }
+
     /// Names a recording that the report is about.
     pub fn source(&mut self, name: impl Into<String>) {
         self.sources.push(name.into());
@@ -140,7 +147,7 @@ impl Collector {
 
     /// A request was denied to this host and port.
     pub fn denied(&mut self, host: &str, reason: &str) {
-        self.run.deny(host, reason);
+        self.run.deny(host, reason, 1);
     }
 
     /// No request used these exchanges of the recordings that were served.
@@ -162,6 +169,11 @@ impl Collector {
     /// So many known secrets were evicted.
     pub const fn evicted(&mut self, count: u64) {
         self.run.evicted = count;
+    }
+
+    /// Adds what the JSON report of another run states besides exchanges.
+    pub fn reported(&mut self, reported: Reported) {
+        reported.add_to(&mut self.run);
     }
 
     /// The run ends with this status.

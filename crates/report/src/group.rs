@@ -118,7 +118,8 @@ impl Group {
 }
 
 /// A JSON pointer with `*` in place of array indices, so that the tenth item groups with the first.
-pub(super) fn without_indices(pointer: &str) -> String {
+#[must_use]
+pub fn without_indices(pointer: &str) -> String {
     if !pointer.starts_with('/') {
         return pointer.to_owned();
     }
@@ -132,7 +133,8 @@ pub(super) fn without_indices(pointer: &str) -> String {
 }
 
 /// A path with `{…}` in place of segments that look like ids, so that one line stands for many.
-pub(super) fn shape(path: &str) -> String {
+#[must_use]
+pub fn shape(path: &str) -> String {
     let mut shape = String::with_capacity(path.len());
     for (index, segment) in path.split('/').enumerate() {
         if index > 0 {

@@ -32,6 +32,7 @@ mod page;
 mod plain;
 mod quote;
 mod rendered;
+mod reported;
 mod request;
 mod run;
 mod sarif;
@@ -53,9 +54,10 @@ pub use self::{
     exit::{Exit, Reason, Unread},
     facts::{Facts, Title, verdict_name},
     first::{Dated, First},
-    group::{Group, Sample, Unenforced},
+    group::{Group, Sample, Unenforced, shape, without_indices},
     integrity::{Integrity, NotRecorded, TrailLink},
     quote::{About, Marks, Quote, request_line},
+    reported::Reported,
     request::{ReportFormat, Request},
     run::{Denied, Miss, Missed, Proof, Run, Stale, Unused},
     spool::WrittenFinding,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use contrail_exchange::{Difference, Near, plural::plural};
 use contrail_redact::Redactor;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Exit, Integrity};
 
@@ -107,7 +107,7 @@ pub struct Denied<'a> {
 }
 
 /// A recorded exchange that no request used.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unused {
     /// The fixture and the entry's index in it.
     pub entry: String,
@@ -116,7 +116,7 @@ pub struct Unused {
 }
 
 /// A recorded exchange that does not fit the contract any more.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stale {
     /// The fixture and the entry's index in it.
     pub entry: String,
@@ -158,27 +158,31 @@ impl Proof {
 
 impl Run {
     pub(super) fn miss(&mut self, miss: &Miss, operation: Option<&str>) {
-        let room = self.misses.len() < MAX_APART;
-        match self.misses.get_mut(&(miss.request.clone(), miss.reason)) {
-            Some(missed) => missed.count += 1,
+        let Miss { reason, request, detail, nearest } = miss.clone();
+        let operation = operation.map(str::to_owned);
+        self.add_misses(Missed { request, operation, reason, count: 1, detail, nearest });
+    }
+
+    pub(super) fn deny(&mut self, host: &str, reason: &str, times: u64) {
+        let room = self.denied.len() < MAX_APART;
+        match self.denied.get_mut(&(host.to_owned(), reason.to_owned())) {
+            Some(count) => *count += times,
             None if room => {
-                let Miss { reason, request, detail, nearest } = miss.clone();
-                let key = (request.clone(), reason);
-                let operation = operation.map(str::to_owned);
-                self.misses.insert(key, Missed { request, operation, reason, count: 1, detail, nearest });
+                self.denied.insert((host.to_owned(), reason.to_owned()), times);
             }
-            None => self.further_misses += 1,
+            None => self.further_denied += times,
         }
     }
 
-    pub(super) fn deny(&mut self, host: &str, reason: &str) {
-        let room = self.denied.len() < MAX_APART;
-        match self.denied.get_mut(&(host.to_owned(), reason.to_owned())) {
-            Some(count) => *count += 1,
+    /// Adds missed requests of another run.
+    pub(super) fn add_misses(&mut self, missed: Missed) {
+        let room = self.misses.len() < MAX_APART;
+        match self.misses.get_mut(&(missed.request.clone(), missed.reason)) {
+            Some(held) => held.count += missed.count,
             None if room => {
-                self.denied.insert((host.to_owned(), reason.to_owned()), 1);
+                self.misses.insert((missed.request.clone(), missed.reason), missed);
             }
-            None => self.further_denied += 1,
+            None => self.further_misses += missed.count,
         }
     }
 
@@ -266,7 +270,7 @@ mod tests {
                 Miss { reason: "unknown", request: format!("GET /{at}"), detail: String::new(), nearest: Vec::new() };
             run.miss(&miss, None);
             run.miss(&miss, None);
-            run.deny(&format!("host-{at}:443"), "tunnel-denied");
+            run.deny(&format!("host-{at}:443"), "tunnel-denied", 1);
         }
         assert_eq!((run.misses().len(), run.denied().len()), (MAX_APART, MAX_APART));
         let many = 3 * MAX_APART as u64;

@@ -15,7 +15,7 @@ use contrail_proxy::{
     side::{Serving, SideListener},
 };
 use contrail_redact::Redactor;
-use contrail_report::{Collector, Reason};
+use contrail_report::{Collector, Exemptions, Reason};
 
 use super::{contract::title, judge::JudgeArgs, values::size_above_zero};
 use crate::cli::{
@@ -132,11 +132,12 @@ impl PageArgs {
         contract: Arc<Contract>,
         is_built_in: bool,
         redactor: Arc<Redactor>,
+        exemptions: Exemptions,
         facts: Facts,
     ) -> Result<Page, Failure> {
         let Bound { listener, token } = bound;
         let address = listener.address;
-        let collector = Collector::new(title(&contract), Vec::new(), false);
+        let collector = Collector::new(title(&contract), Vec::new(), false).with_exemptions(exemptions);
         let settings = Settings {
             advice: explain::advice((!is_built_in).then(|| Arc::clone(&contract))),
             contract,
@@ -189,8 +190,10 @@ impl InspectArgs {
         facts: Facts,
     ) -> Result<Option<Arc<Page>>, Failure> {
         let open = |bound| {
-            let is_built_in = judge.contract.is_built_in();
-            self.page.open(bound, Arc::clone(contract), is_built_in, Arc::clone(redactor), facts).map(Arc::new)
+            let (is_built_in, exemptions) = (judge.contract.is_built_in(), judge.policy.exemptions()?);
+            self.page
+                .open(bound, Arc::clone(contract), is_built_in, Arc::clone(redactor), exemptions, facts)
+                .map(Arc::new)
         };
         bound.map(open).transpose()
     }

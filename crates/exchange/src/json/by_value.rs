@@ -44,6 +44,11 @@ impl<T> ByValue<T> {
         self.0.get(&*quoted(text))
     }
 
+    /// What belongs to each value, in no order.
+    pub fn values(&self) -> impl Iterator<Item = &T> {
+        self.0.values()
+    }
+
     /// Whether it holds nothing.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

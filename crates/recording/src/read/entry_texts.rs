@@ -37,6 +37,17 @@ pub struct Head {
     /// Bytes of a journal's torn last line, left out: contrail was killed while it wrote the exchange, or is writing
     /// it.
     pub torn: u64,
+    /// How far a journal was read, once it was read to its end.
+    pub read_to: Option<ReadTo>,
+}
+
+/// How far a journal was read: what is appended later begins there.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ReadTo {
+    /// Bytes, in whole lines.
+    pub offset: u64,
+    line: usize,
+    entries: usize,
 }
 
 enum Input {
@@ -79,6 +90,19 @@ impl EntryTexts {
             Err(fault) => return Err(texts.fail(fault)),
         }
         Ok(texts)
+    }
+
+    /// Goes on behind what was read of a journal.
+    pub(super) fn resume(name: String, input: Box<dyn BufRead + Send>, from: ReadTo) -> Self {
+        Self {
+            name,
+            input: Input::Journal(input, from.line, from.offset),
+            head: Head { by_contrail: true, journal: true, ..Head::default() },
+            tokens: HeadTokens::default(),
+            has_own: false,
+            next: from.entries,
+            member: Vec::new(),
+        }
     }
 
     pub(super) fn name(&self) -> &str {
@@ -323,6 +347,8 @@ impl EntryTexts {
             }
             Input::Journal(mut input, mut line, mut offset) => {
                 if !Self::next_line(&mut *input, &mut line, &mut offset, &mut self.head, out)? {
+                    let offset = offset - self.head.torn;
+                    self.head.read_to = Some(ReadTo { offset, line, entries: self.next });
                     return Ok(None);
                 }
                 position.line = Some(line);

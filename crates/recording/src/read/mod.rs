@@ -13,6 +13,6 @@ pub(super) mod scan;
 pub(super) mod trails;
 mod walk;
 
-pub use recording::{Recording, open, open_to_judge, open_up_to};
+pub use recording::{Recording, open, open_again, open_to_judge, open_up_to};
 pub use walk::is_recording_name;
 pub use walk::sources;

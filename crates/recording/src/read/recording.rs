@@ -15,7 +15,11 @@ use super::{
     reread::Rereader,
     walk::{fault_of, sources},
 };
-use crate::{Entry, Head, ReadError, ReadFault, entry::note::HeadTokens, read::entry_texts::EntryTexts};
+use crate::{
+    Entry, Head, ReadError, ReadFault,
+    entry::note::HeadTokens,
+    read::entry_texts::{EntryTexts, ReadTo},
+};
 
 /// Bytes read from a file at a time.
 const CHUNK: usize = 256 << 10;
@@ -64,6 +68,20 @@ pub fn open_to_judge(path: &Path, length: Option<u64>) -> Result<Recording, Read
     Ok(recording)
 }
 
+/// Opens a journal that was read before, and reads what was appended since.
+///
+/// # Errors
+///
+/// It cannot be read.
+pub fn open_again(path: &Path, from: ReadTo) -> Result<Recording, ReadError> {
+    let Opened { name, file, folder, .. } = Opened::of(path)?;
+    let input = FromStart { file: Arc::clone(&file), at: from.offset };
+    let mut reader = Reader::new(&name, folder);
+    reader.is_file = true;
+    let texts = EntryTexts::resume(name, Box::new(BufReader::with_capacity(CHUNK, input)), from);
+    Ok(Recording { texts, reader, file: Some(file), skipped: 0, buffer: Vec::new() })
+}
+
 /// Whether another tool's file carries no `Authorization` anywhere. What is wrong with the file is found when it is read.
 fn strips_authorization(recording: Recording) -> bool {
     struct Decided;
@@ -87,7 +105,7 @@ struct Opened {
     is_file: bool,
 }
 
-/// Reads a file from its first byte, beside any other reader.
+/// Reads a file from a byte on, beside any other reader.
 struct FromStart {
     file: Arc<File>,
     at: u64,

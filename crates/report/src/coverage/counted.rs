@@ -9,9 +9,9 @@ use super::{ContractParts, Counts, Part, Touched};
 /// The parts of a contract, each with how often it was touched.
 #[derive(Debug, Clone)]
 pub struct Coverage {
-    parts: Arc<ContractParts>,
+    pub(super) parts: Arc<ContractParts>,
     /// By the part's number.
-    times: Vec<u64>,
+    pub(super) times: Vec<u64>,
     exchanges: u64,
     undocumented: u64,
 }

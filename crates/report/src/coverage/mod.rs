@@ -9,6 +9,7 @@
 
 mod counted;
 mod listing;
+mod outline;
 mod part;
 mod parts;
 mod report;
@@ -19,6 +20,7 @@ mod touch;
 
 pub use self::{
     counted::{Coverage, Item},
+    outline::{Outlined, Section},
     part::{Counts, Minimum, Part},
     parts::ContractParts,
     report::Covered,

@@ -1,0 +1,186 @@
+//! The live page over files: reports of a run in CI, journals that are still written, and a selection of exchanges.
+
+use std::{
+    fs::{self, OpenOptions},
+    io::Write as _,
+    path::Path,
+};
+
+use serde_json::Value;
+
+use crate::{
+    inspecting::{FIXTURES, TOKEN, ask, read_whole, until},
+    support::{
+        command::{contrail, run_in},
+        har,
+        process::Running,
+        wire::call,
+    },
+};
+
+/// A page over these files of a folder.
+fn inspect(folder: &Path, arguments: &[&str]) -> Running {
+    let arguments = ["inspect", "--listen", "127.0.0.1:0"].into_iter().chain(arguments.iter().copied());
+    read_whole(Running::start_with(folder, arguments, &[("CONTRAIL_INSPECT_TOKEN", TOKEN)]))
+}
+
+/// What `contrail` writes to standard error when it refuses to start.
+fn refused(folder: &Path, arguments: &[&str]) -> String {
+    let ran = contrail().current_dir(folder).arg("inspect").args(arguments).output().unwrap();
+    assert_eq!(ran.status.code(), Some(2));
+    String::from_utf8(ran.stderr).unwrap()
+}
+
+/// A line of a journal.
+fn line(path: &str) -> String {
+    let mut entry = har::get(path, None, 404, "{}");
+    entry["_contrail"] = serde_json::json!({"version": 1});
+    format!("{entry}\n")
+}
+
+#[test]
+fn the_misses_of_a_json_report_are_those_that_the_run_showed() {
+    let folder = tempfile::tempdir().unwrap();
+    let fixture = format!("{FIXTURES}/operations");
+    let arguments =
+        ["replay", &fixture, "--listen", "127.0.0.1:0", "--inspect", "127.0.0.1:0", "--report", "json=contrail.json"];
+    let running = Running::start_with(folder.path(), arguments, &[("CONTRAIL_INSPECT_TOKEN", TOKEN)]);
+    let [proxy, page] = running.addresses[..] else { panic!("{:?}", running.addresses) };
+    for path in ["/api/v2/rate-limit-policies/rlp_Unknown", "/api/v2/rate-limit-policies/rlp_Unknown", "/nothing"] {
+        assert_eq!(call(proxy, "GET", path, &[], b"").status(), 421);
+    }
+    until(page, 3);
+    let shown = ask(page, "/api/misses");
+    assert_eq!(running.finish().status, 3);
+
+    let running = inspect(folder.path(), &["contrail.json"]);
+    let misses = ask(running.address, "/api/misses");
+    assert_eq!(misses["rows"], shown["rows"]);
+    assert_eq!(misses["rows"].as_array().unwrap().len(), 2);
+    assert!(!misses["unused"].as_array().unwrap().is_empty(), "what no request used is known at the end of a run");
+    let run = ask(running.address, "/api/run");
+    let note = run["notes"][0].as_str().unwrap();
+    assert!(note.starts_with("contrail.json: the run ended with exit status 3: 3 replay misses"), "{note}");
+    let ran = running.finish();
+    assert_eq!(ran.status, 0);
+    assert!(ran.stderr.contains("/#/misses\n"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_report_that_is_not_of_a_replay_is_refused_with_the_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a.json"), "{\"contract\": {}, \"summary\": {}, \"exchanges\": []}").unwrap();
+    let sentence = refused(folder.path(), &["a.json"]);
+    assert!(sentence.contains("`a.json` is no JSON report of `contrail replay`: missing field `misses`"), "{sentence}");
+}
+
+#[test]
+fn what_is_appended_to_a_trail_appears_once_and_by_its_number() {
+    let folder = tempfile::tempdir().unwrap();
+    let journal = folder.path().join("trail.journal");
+    // The writer is in the middle of a line.
+    let (begin, rest) = (line("/b").split_at(9).0.to_owned(), line("/b").split_at(9).1.to_owned());
+    fs::write(&journal, line("/a") + &begin).unwrap();
+    let running = inspect(folder.path(), &["trail.journal", ".", "--follow"]);
+    assert_eq!(ask(running.address, "/api/run")["n"], 1);
+    let append =
+        |text: &str| OpenOptions::new().append(true).open(&journal).unwrap().write_all(text.as_bytes()).unwrap();
+    append(&(rest + &line("/c")));
+    until(running.address, 3);
+    fs::write(folder.path().join("later.journal"), line("/d")).unwrap();
+    until(running.address, 4);
+    append(&line("/e"));
+    until(running.address, 5);
+    let rows = ask(running.address, "/api/exchanges");
+    let rows: Vec<String> =
+        rows["rows"].as_array().unwrap().iter().map(|row| format!("{} {}", row["entry"], row["path"])).collect();
+    assert_eq!(rows, [r#"0 "/a""#, r#"1 "/b""#, r#"2 "/c""#, r#"0 "/d""#, r#"3 "/e""#]);
+    assert_eq!(running.finish().status, 0);
+}
+
+#[test]
+fn what_is_never_appended_to_cannot_be_followed() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a.har"), har::har(&[har::conforming()])).unwrap();
+    let sentence = refused(folder.path(), &["a.har", "--follow"]);
+    assert!(sentence.contains("--follow: none of these is a journal or a trail"), "{sentence}");
+}
+
+#[test]
+fn the_options_that_select_exchanges_for_an_audit_select_them_for_the_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut late = har::conforming();
+    late["startedDateTime"] = "2026-01-01T00:00:00Z".into();
+    let entries = [har::conforming(), har::get("/nowhere", None, 404, "{}"), late];
+    fs::write(folder.path().join("a.har"), har::har(&entries)).unwrap();
+    let shown = |arguments: &[&str]| {
+        let running = inspect(folder.path(), &[&["a.har"], arguments].concat());
+        let rows = ask(running.address, "/api/exchanges");
+        let title = ask(running.address, "/api/run")["title"].clone();
+        running.finish();
+        (rows["rows"].as_array().unwrap().iter().map(|row| row["entry"].clone()).collect::<Vec<Value>>(), title)
+    };
+    assert_eq!(shown(&["--operation", "undocumented"]), (vec![1.into()], "a.har --operation undocumented".into()));
+    assert_eq!(shown(&["--client", "svc-1"]).0, [Value::from(0), 2.into()]);
+    assert_eq!(shown(&["--client", "svc-1", "--until", "2026-01-01"]).0, [Value::from(0)]);
+    assert_eq!(shown(&["--since", "2026-01-01"]).0, [Value::from(2)]);
+    let sentence = refused(folder.path(), &["a.har", "--operation", "nothing"]);
+    assert!(sentence.contains("the contract has no such operation"), "{sentence}");
+}
+
+#[test]
+fn a_group_of_findings_has_its_times_its_examples_and_a_suppression_that_contrail_reads() {
+    let folder = tempfile::tempdir().unwrap();
+    let answer = |limit: &str, second: &str| {
+        let body = har::POLICY.replace("\"allow\"", &format!("\"block\",\"limit\":{limit}"));
+        let mut entry = har::get("/api/v2/rate-limit-policies/rlp_1", Some(&har::bearer()), 200, &body);
+        entry["startedDateTime"] = format!("2025-11-21T12:00:{second}Z").into();
+        entry
+    };
+    let entries = [answer("10001", "00"), answer("10001", "10"), answer("10002", "20"), answer("5", "48")];
+    fs::write(folder.path().join("a.har"), har::har(&entries)).unwrap();
+    let running = inspect(folder.path(), &["a.har"]);
+    let findings = ask(running.address, "/api/findings");
+    let row = &findings["rows"][0];
+    assert_eq!((&row["rule"], &row["count"]), (&"response.body".into(), &3.into()), "{findings}");
+    assert_eq!([&row["first"], &row["last"]], [0, 2]);
+    assert_eq!(row["lastAt"], "2025-11-21T12:00:20Z");
+    let times: Vec<u64> = row["times"].as_array().unwrap().iter().map(|times| times.as_u64().unwrap()).collect();
+    let expected: Vec<u64> = (0..24).map(|part| u64::from([0, 5, 10].contains(&part))).collect();
+    assert_eq!(times, expected, "from the first exchange to the last");
+    let query: String = form_urlencoded::byte_serialize(row["query"].as_str().unwrap().as_bytes()).collect();
+    let examples = ask(running.address, &format!("/api/findings/examples?q={query}&rule=response.body"));
+    let examples: Vec<_> = examples["examples"].as_array().unwrap().iter().map(|one| one["n"].clone()).collect();
+    assert_eq!(examples, [0, 2], "the second exchange is like the first");
+    let suppress = row["suppress"].as_str().unwrap().to_owned();
+    running.finish();
+
+    let verify = |toml: &str| {
+        fs::write(folder.path().join("contrail.toml"), toml).unwrap();
+        run_in(folder.path(), ["verify", "a.har"])
+    };
+    let blank = verify(&suppress);
+    assert_eq!(blank.status, 2);
+    assert!(blank.stderr.contains("`reason` must be a text"), "{}", blank.stderr);
+    assert_eq!(verify("").status, 1);
+    let filled = suppress.replace("reason = \"\"", "reason = \"why\"").replace("until = \"\"", "until = 9999-12-31");
+    assert_eq!(verify(&filled).status, 0, "{filled}");
+}
+
+#[test]
+fn a_finding_that_a_suppression_covers_is_shown_as_such() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a.har"), har::har(&[har::conforming()])).unwrap();
+    let suppress = "[[suppress]]\nrule = \"query.parameter\"\nreason = \"pages by 500\"\nuntil = 9999-12-31\n";
+    fs::write(folder.path().join("contrail.toml"), suppress).unwrap();
+    let listen = ["--listen", "127.0.0.1:0", "--inspect", "127.0.0.1:0"];
+    let arguments = ["replay", "a.har"].into_iter().chain(listen);
+    let running = Running::start_with(folder.path(), arguments, &[("CONTRAIL_INSPECT_TOKEN", TOKEN)]);
+    let [proxy, page] = running.addresses[..] else { panic!("{:?}", running.addresses) };
+    let path = "/api/v2/connections/con_1/directory-provisioning/synchronized-groups?take=500";
+    call(proxy, "GET", path, &[], b"");
+    until(page, 1);
+    let findings = ask(page, "/api/findings");
+    assert_eq!(findings["rows"][0]["state"], "suppressed until 9999-12-31: pages by 500", "{findings}");
+    running.finish();
+}
