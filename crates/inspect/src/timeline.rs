@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{
     filter::FilterError,
-    inspector::{Inspector, Store},
+    inspector::Inspector,
     lists::{Lists, Wanted},
     summary::{VERDICTS, rfc3339},
 };
@@ -59,22 +59,17 @@ pub(crate) fn value(
         });
         let started = || store.summaries().filter_map(|summary| summary.started);
         let timeline = Timeline::of(started(), selected, buckets);
+        let timed = timeline.as_ref().map_or(0, |timeline| timeline.all.iter().map(|count| u64::from(*count)).sum());
         let (since, until) = list.filter.time();
-        value_of(store, timeline.as_ref(), since.and_then(rfc3339), until.and_then(rfc3339))
-    })
-}
-
-fn value_of(store: &Store, timeline: Option<&Timeline>, since: Option<String>, until: Option<String>) -> Value {
-    let timed = timeline.map_or(0, |timeline| timeline.all.iter().map(|count| u64::from(*count)).sum());
-    let held = u64::from(store.count() - store.first());
-    json!({
-        "start": timeline.and_then(|timeline| rfc3339(timeline.start)),
-        "end": timeline.and_then(|timeline| rfc3339(timeline.end)),
-        "since": since,
-        "until": until,
-        "untimed": held - timed,
-        "all": timeline.map_or(&[][..], |timeline| &timeline.all),
-        "matches": timeline.map_or(&[][..], |timeline| &timeline.matches),
+        json!({
+            "start": timeline.as_ref().and_then(|timeline| rfc3339(timeline.start)),
+            "end": timeline.as_ref().and_then(|timeline| rfc3339(timeline.end)),
+            "since": since.and_then(rfc3339),
+            "until": until.and_then(rfc3339),
+            "untimed": u64::from(store.count() - store.first()) - timed,
+            "all": timeline.as_ref().map_or(&[][..], |timeline| &timeline.all),
+            "matches": timeline.as_ref().map_or(&[][..], |timeline| &timeline.matches),
+        })
     })
 }
 
@@ -99,10 +94,10 @@ mod tests {
             let count = timeline.all.len();
             prop_assert_eq!(count, buckets.clamp(1, MAX_BUCKETS));
             // The naive way: a bucket holds what lies between its ends.
-            let span = (timeline.end - timeline.start + 1) as usize;
+            let span = i128::from(timeline.end - timeline.start + 1);
             let holds = |bucket: usize, at: i64| {
-                let after = (at - timeline.start) as usize * count;
-                after >= bucket * span && after < (bucket + 1) * span
+                let after = i128::from(at - timeline.start) * count as i128;
+                after >= bucket as i128 * span && after < (bucket as i128 + 1) * span
             };
             for bucket in 0..count {
                 let there = all.clone().filter(|at| holds(bucket, *at)).count();
