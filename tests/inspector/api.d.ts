@@ -83,6 +83,23 @@ declare namespace Api {
     matches: number[][];
   }
 
+  interface GroupOf {
+    /** What selects it. */
+    term: string;
+    /** Nothing stands for no client. */
+    name: string;
+    count: number;
+    counts: Counts;
+  }
+
+  interface Groups {
+    n: number;
+    rows: GroupOf[];
+    /** Further ones that are not listed. */
+    further: number;
+    searched: number | null;
+  }
+
   interface Problem {
     /** Where in the query, in UTF-16 units. */
     at: number;

@@ -99,6 +99,16 @@ export class Server {
     }
   }
 
+  /** The proxy's origin, once it listens. */
+  async proxy() {
+    const begun = Date.now();
+    for (;;) {
+      const found = /(http:\/\/[\d.:]+)/.exec((await this.api("run")).listeners.join(" "));
+      if (found) return found[1];
+      if (Date.now() - begun > PATIENCE_MS) throw new Error(`it does not listen: ${this.said}`);
+    }
+  }
+
   async stop(signal = "SIGTERM") {
     if (this.child.exitCode === null && this.child.signalCode === null) this.child.kill(signal);
     return this.ended;

@@ -57,7 +57,7 @@ const live = () =>
 export async function startReplay(bench, ...more) {
   const har = bench.file("ordinary.har", recordings.ordinary());
   const server = await Server.start(["replay", har, "--inspect", "127.0.0.1:0", "--listen", "127.0.0.1:0", ...more]);
-  const [, origin] = /(http:\/\/[\d.:]+)/.exec((await server.api("run")).listeners.join(" ")) ?? [];
+  const origin = await server.proxy();
   for (const path of ["/api/v2/rate-limit-policies/rlp_Other0000000000000000", "/api/v2/nowhere?x=2"]) {
     await fetch(`${origin}${path}`);
   }
@@ -105,6 +105,7 @@ export const STATES = {
   right: at(files, "#/exchanges?n=0&side=response&view=lines"),
   gone: at(files, "#/exchanges?n=999"),
   filtered: at(files, "#/exchanges?q=verdict:violates"),
+  groups: at(files, "#/exchanges?group=path"),
   "a time": at(files, "#/exchanges?q=since:2026-11-28T10:02:13Z until:2026-11-28T10:02:17Z&n=4"),
   "no match": at(files, "#/exchanges?q=method:DELETE"),
   "wrong filter": at(files, "#/exchanges?q=verdict:violates%20state:4xx"),

@@ -50,6 +50,7 @@ fn every_answer_is_guarded_and_carries_what_protects_the_page() {
         "/api/run",
         "/api/exchanges",
         "/api/timeline",
+        "/api/groups?by=path",
         "/api/exchanges/0",
         "/api/exchanges/0/request/lines",
         "/api/exchanges/0/curl",
@@ -156,6 +157,23 @@ fn the_numbers_of_the_page_are_those_of_verify() {
         assert!(list["rows"].as_array().unwrap().iter().any(|row| row["n"] == group["first"]), "{group}");
     }
     running.finish();
+}
+
+#[test]
+fn groups_hold_every_exchange_once_and_each_has_the_term_that_selects_it() {
+    let running = read_whole(inspect(&["fixtures/operations", "fixtures/errors"]));
+    let whole = ask(running.address, "/api/exchanges")["size"].as_u64().unwrap();
+    for by in ["operation", "client", "path"] {
+        let groups = ask(running.address, &format!("/api/groups?by={by}"));
+        let rows = groups["rows"].as_array().unwrap();
+        assert_eq!(rows.iter().map(|row| row["count"].as_u64().unwrap()).sum::<u64>(), whole, "{groups}");
+        for row in rows {
+            let term = row["term"].as_str().unwrap();
+            let term = percent_encoding::utf8_percent_encode(term, percent_encoding::NON_ALPHANUMERIC);
+            let list = ask(running.address, &format!("/api/exchanges?q={term}"));
+            assert_eq!(list["size"], row["count"], "{row}");
+        }
+    }
 }
 
 #[test]

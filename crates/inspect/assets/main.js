@@ -8,8 +8,9 @@ import * as comparing from "./compare.js";
 import { Detail } from "./detail.js";
 import { announce, copyButton } from "./copy.js";
 import { button, byId, counted, el, fill, instant, number, prose, recorded, remember, remembered, stamp } from "./dom.js";
-import { Filter } from "./filter.js";
+import { Filter, termsOf } from "./filter.js";
 import * as findings from "./findings.js";
+import { Groups } from "./groups.js";
 import * as keys from "./keys.js";
 import { List, filterOf } from "./list.js";
 import * as misses from "./misses.js";
@@ -99,11 +100,19 @@ const timeline = new Timeline(byId("timeline"), byId("tools"), {
   announce,
 });
 
+const groups = new Groups(byId("groups"), byId("tools"), {
+  group: (group) => route.change({ group }, { keep: true }),
+  link: (term) => {
+    const q = [...termsOf(query()), term].join(" ");
+    return route.link("exchanges", "", { ...route.place().params, q, off: null, group: null });
+  },
+});
+
 const detail = new Detail(byId("detail"), {
   back,
   compare,
   filter: (terms) => {
-    route.go(route.link("exchanges", "", { ...route.place().params, q: terms, off: null, sort: null }));
+    route.go(route.link("exchanges", "", { ...route.place().params, q: terms, off: null, sort: null, group: null }));
   },
   place: (changes) => route.change(changes),
   hasSources: () => run.sources.length > 1,
@@ -112,7 +121,7 @@ const detail = new Detail(byId("detail"), {
 const filter = new Filter({
   set: (q) => route.change({ q, off: null }, { keep: false }),
   toggle: toggleFilter,
-  done: () => list.rows.focus(),
+  done: focusList,
 });
 
 // --- the frame ---------------------------------------------------------------------------------------------------
@@ -221,6 +230,7 @@ function grown(now) {
   }
   list.grow(now.n - now.first);
   timeline.follow(list.query, now.n - now.first, list.size);
+  groups.grow(now.n - now.first);
   if (route.place().params.entry) void locate();
   if (drawnAt !== 0 && now.n > drawnAt) drawStale();
   announceNew();
@@ -410,8 +420,16 @@ function back() {
     return;
   }
   if (narrow.matches) route.change({ n: null, finding: null, side: null });
-  list.rows.focus();
+  focusList();
 }
+
+function focusList() {
+  if (groups.shown) groups.move(1);
+  else list.rows.focus();
+}
+
+/** To the next row, or the one before; of groups, likewise. @param {number} by */
+const walk = (by) => (groups.shown ? groups.move(by) : list.move(by));
 
 // --- drawing the place of the address ------------------------------------------------------------------------------
 
@@ -434,6 +452,8 @@ function draw(place) {
   const n = route.numberOf("n");
   if (n !== list.selected) list.mark(n);
   list.show(off ? "" : q, sort, run.live);
+  groups.show(place.params.group, off ? "" : q);
+  byId("list").hidden = groups.shown;
   if (n === null) {
     delete document.body.dataset.open;
     document.title = "contrail";
@@ -572,10 +592,10 @@ const onOpen = (action) => () => {
 
 function listenToKeys() {
   keys.listen({
-    j: comparingOr(() => comparing.move(1), there(() => list.move(1))),
-    k: comparingOr(() => comparing.move(-1), there(() => list.move(-1))),
-    ArrowDown: there(() => list.move(1)),
-    ArrowUp: there(() => list.move(-1)),
+    j: comparingOr(() => comparing.move(1), there(() => walk(1))),
+    k: comparingOr(() => comparing.move(-1), there(() => walk(-1))),
+    ArrowDown: there(() => walk(1)),
+    ArrowUp: there(() => walk(-1)),
     Home: there(() => list.select(0)),
     End: there(() => list.newest()),
     n: () => void nextFinding(false),
@@ -687,7 +707,7 @@ async function begin() {
     else route.notify();
   });
   byId("pause").addEventListener("click", togglePause);
-  byId("skip").addEventListener("click", () => (route.place().view === "exchanges" ? list.rows : byId("other")).focus());
+  byId("skip").addEventListener("click", () => (route.place().view === "exchanges" ? focusList() : byId("other").focus()));
   addEventListener("beforeprint", () => {
     byId("citation").dataset.at = ` · printed ${instant(new Date().toISOString(), true).slice(0, 16)}`;
   });

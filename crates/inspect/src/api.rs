@@ -14,6 +14,7 @@ use super::{
     assets, compare, curl, exchange,
     filter::FilterError,
     findings,
+    groups::{self, By},
     guard::{Admitted, Guard, Refusal, harden},
     har,
     inspector::Inspector,
@@ -175,6 +176,10 @@ impl Host {
                 Some(timeline::value(inspector, &self.lists, &query.wanted()?, buckets)?)
             }
             ["compare"] => query.number("a").and_then(|a| compare::value(inspector, a, query.number("b"))),
+            ["groups"] => match By::from_name(&query.text("by").unwrap_or_default()) {
+                Some(by) => Some(groups::value(inspector, &self.lists, &query.wanted()?, by)?),
+                None => None,
+            },
             ["exchanges"] => Some(self.rows(query)?),
             ["exchanges", "at"] => {
                 let n = query.number("n").unwrap_or(u32::MAX);

@@ -25,6 +25,7 @@ assets! {
     "dom.js"
     "filter.js"
     "findings.js"
+    "groups.js"
     "icon.svg"
     "index.html"
     "keys.js"

@@ -363,4 +363,4 @@ impl Measure {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

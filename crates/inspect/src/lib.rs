@@ -17,6 +17,7 @@ mod curl;
 mod exchange;
 mod filter;
 mod findings;
+mod groups;
 mod guard;
 mod har;
 mod inspector;

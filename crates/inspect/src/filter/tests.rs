@@ -4,7 +4,7 @@ use super::*;
 
 const CLOCK: Clock = Clock { now: 1_795_000_000_000_000, zone: 60 };
 
-fn summary(names: &mut Names) -> Summary {
+pub(crate) fn summary(names: &mut Names) -> Summary {
     let mut number = |text: &str| names.number(text);
     Summary {
         place: None,

@@ -1,0 +1,148 @@
+//! The exchanges of a list in groups: by operation, by client or by path. Each group has the term of the filter that
+//! selects its exchanges.
+
+use std::collections::HashMap;
+
+use contrail_contract::{Contract, ContractDocument};
+use contrail_exchange::{finding::UNDOCUMENTED, is_at_or_below};
+use serde_json::{Value, json};
+
+use super::{
+    filter::{FilterError, quoted},
+    inspector::Inspector,
+    lists::{Lists, Wanted},
+    stream::counts,
+    summary::VERDICTS,
+};
+
+/// Maximum groups of one answer: those of the most exchanges.
+const MAX_GROUPS: usize = 500;
+
+/// What the exchanges of a group have in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum By {
+    Operation,
+    Client,
+    Path,
+}
+
+impl By {
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
+        Some(match name {
+            "operation" => Self::Operation,
+            "client" => Self::Client,
+            "path" => Self::Path,
+            _ => return None,
+        })
+    }
+
+    /// The term of a filter that selects a group; an empty name is that of no client.
+    fn term(self, name: &str, bases: &[&str]) -> String {
+        match self {
+            Self::Operation => format!("op:{}", quoted(name)),
+            Self::Client if name.is_empty() => "-client:*".to_owned(),
+            Self::Client => format!("client:{}", quoted(name)),
+            Self::Path => {
+                let (from, segments) = depth(name, bases);
+                let is_whole = name[from..].matches('/').count() < segments;
+                let below = if is_whole { String::new() } else { format!("|{}", quoted(&format!("{name}/*"))) };
+                format!("path:{}{below}", quoted(name))
+            }
+        }
+    }
+}
+
+/// What of a path names its group: one segment below the contract's base path, where the kinds of things are, or two
+/// segments elsewhere. Where they begin, and how many.
+fn depth(path: &str, bases: &[&str]) -> (usize, usize) {
+    let base = bases.iter().filter(|base| is_at_or_below(path, base)).map(|base| base.len()).max();
+    base.map_or((0, 2), |base| (base, 1))
+}
+
+/// The beginning of a path, which names its group.
+fn beginning<'p>(path: &'p str, bases: &[&str]) -> &'p str {
+    let path = path.split_once('?').map_or(path, |(path, _)| path);
+    let (from, segments) = depth(path, bases);
+    // The slash that begins the first segment ends none.
+    let ends = path[from..].match_indices('/').map(|(at, _)| from + at).filter(|at| *at > from);
+    &path[..ends.chain([path.len()]).nth(segments - 1).unwrap_or(path.len())]
+}
+
+fn bases(contract: &Contract) -> Vec<&str> {
+    contract.documents().iter().flat_map(ContractDocument::base_paths).map(String::as_str).collect()
+}
+
+/// The groups of a list.
+pub(crate) fn value(inspector: &Inspector, lists: &Lists, wanted: &Wanted, by: By) -> Result<Value, FilterError> {
+    let bases = bases(&inspector.contract);
+    lists.with(inspector, wanted, |list, searched| {
+        let store = inspector.store();
+        let mut groups: HashMap<&str, [u64; VERDICTS.len()]> = HashMap::new();
+        for summary in list.matches.iter().filter_map(|n| store.summary(*n)) {
+            let name = |number| store.names.text(number).map(|text| &**text);
+            let group = match by {
+                By::Operation => name(summary.operation).unwrap_or(UNDOCUMENTED),
+                By::Client => name(summary.client).unwrap_or_default(),
+                By::Path => beginning(&summary.path, &bases),
+            };
+            groups.entry(group).or_default()[usize::from(summary.verdict)] += 1;
+        }
+        let mut groups: Vec<(&str, u64, [u64; VERDICTS.len()])> =
+            groups.into_iter().map(|(name, verdicts)| (name, verdicts.iter().sum(), verdicts)).collect();
+        groups.sort_unstable_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0)));
+        let further = groups.len().saturating_sub(MAX_GROUPS);
+        groups.truncate(MAX_GROUPS);
+        let row = |(name, count, verdicts): (&str, u64, [u64; VERDICTS.len()])| {
+            let name = inspector.clean(name);
+            json!({"term": by.term(&name, &bases), "name": name, "count": count, "counts": counts(&verdicts)})
+        };
+        let rows: Vec<Value> = groups.into_iter().map(row).collect();
+        json!({"n": store.count() - store.first(), "rows": rows, "further": further, "searched": searched})
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{
+        filter::{Clock, Context, Filter, tests::summary},
+        names::Names,
+        summary::Summary,
+    };
+
+    const BASES: [&str; 2] = ["/api", "/api/v2"];
+
+    #[test]
+    fn a_path_begins_with_one_segment_below_a_base_path_and_with_two_elsewhere() {
+        for (path, expected) in [
+            ("/api/v2/users/usr_1/roles?take=5", "/api/v2/users"),
+            ("/api/v2/users?take=/5", "/api/v2/users"),
+            ("/api/v2/users/", "/api/v2/users"),
+            ("/api/v2", "/api/v2"),
+            ("/api/v2x/users/1", "/api/v2x"),
+            ("/oauth/token/x", "/oauth/token"),
+            ("/authorize", "/authorize"),
+            ("*", "*"),
+        ] {
+            assert_eq!(beginning(path, &BASES), expected, "{path}");
+        }
+        assert_eq!(beginning("/users/1", &[""]), "/users");
+    }
+
+    proptest! {
+        #[test]
+        fn the_term_of_a_path_s_group_selects_the_group_and_nothing_else(
+            one in "(/api|/v2|/users|/a|/)*", other in "(/api|/v2|/users|/a|/)*",
+        ) {
+            let term = By::Path.term(beginning(&one, &BASES), &BASES);
+            let filter = Filter::parse(&term, Clock { now: 0, zone: 0 }).unwrap();
+            let is_same = beginning(&one, &BASES) == beginning(&other, &BASES);
+            let mut names = Names::default();
+            let summary = Summary { path: other.into(), ..summary(&mut names) };
+            let answer = filter.selects(&summary, None, Context { names: &names, is_slow: false });
+            prop_assert_eq!(answer, is_same.into(), "{}", term);
+        }
+    }
+}
