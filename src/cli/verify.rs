@@ -99,7 +99,7 @@ fn verify(args: &Args) -> Result<Outcome, Failure> {
         let unauthenticated = verdict.reasons.iter().any(|reason| reason.reason == NO_AUTHORIZATION);
         let touched = parts.as_ref().map(|parts| parts.touched_by(&exchange));
         let by_contrail = note.is_some();
-        let remark = match CleanVerdict::of(&verdict, exchange.timings.total()).filter(|_| !listed) {
+        let remark = match CleanVerdict::of(&verdict, &exchange).filter(|_| !listed) {
             Some(counted) => Remark::Nothing { counted, searched: (!by_contrail).then(|| Box::new(exchange)) },
             None => Remark::Something(Box::new(JudgedExchange::new(exchange, verdict))),
         };

@@ -125,3 +125,45 @@ fn code_in_a_sentence_is_an_element() {
     let html = page(&[get(POLICY, &har::POLICY.replace("\"allow\"", "\"shrug\""))]);
     assert!(html.contains("<code>allow</code>") && !html.contains('`'), "{html}");
 }
+
+#[test]
+fn the_page_and_json_show_when_exchanges_were_and_how_long_they_took() {
+    let folder = tempfile::tempdir().unwrap();
+    let entries: Vec<Value> = (0..20)
+        .map(|number| {
+            let body = if number == 7 { "{}" } else { har::POLICY };
+            let mut entry = get(POLICY, body);
+            entry["startedDateTime"] = format!("2025-11-21T12:{number:02}:00.000Z").into();
+            entry["timings"]["wait"] = (number + 1).into();
+            entry
+        })
+        .collect();
+    fs::write(folder.path().join("a.har"), har::har(&entries)).unwrap();
+    run_in(folder.path(), ["verify", "a.har", "--report", "html=r.html", "--report", "json=r.json"]);
+    let [html, json] = ["r.html", "r.json"].map(|name| fs::read_to_string(folder.path().join(name)).unwrap());
+    let json: Value = serde_json::from_str(&json).unwrap();
+    let took = serde_json::json!(
+        [{"operation": "getRateLimitPolicy", "exchanges": 20, "p50": 10.0, "p95": 19.0, "max": 20.0}]
+    );
+    assert_eq!(json["durations"], took);
+    for (column, shown) in [("times", "20"), ("p50", "10 ms"), ("p95", "19 ms"), ("max", "20 ms")] {
+        let cell = format!("<td class=n data-column=\"{column}\"><div>{shown}</div>");
+        assert!(html.contains(&cell), "{cell} is not there in {html}");
+    }
+    assert_eq!(html.matches("<g><title>").count(), 20, "{html}");
+    assert!(html.contains("<title>2025-11-21T12:07:00Z: 1 exchange, 1 wrong</title><rect class=bad "), "{html}");
+    assert!(html.contains("From 2025-11-21T12:00:00Z to 2025-11-21T12:19:00Z. A bar is 10 seconds;"), "{html}");
+}
+
+#[test]
+fn coverage_is_a_tree_of_operations_and_schemas_with_the_parts_that_nothing_touches() {
+    let html = page(&[har::conforming()]);
+    let (_, coverage) = html.split_once("Coverage of the contract</h2>").unwrap();
+    for shown in [
+        "1 of 7 operations</summary>\n<ul class=tree>\n<li><code>testAction</code>",
+        "1 of 17 statuses</summary>",
+        "0 of 2 <code>testAction</code></summary>\n<ul class=tree>\n<li><code>testAction: 2XX</code>",
+    ] {
+        assert!(coverage.contains(shown), "{shown} is not there in {coverage}");
+    }
+}

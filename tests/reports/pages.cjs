@@ -19,6 +19,8 @@ function measure() {
     scrolls: [...document.querySelectorAll(".scroll")].filter((one) => one.scrollWidth > one.clientWidth + 1).length,
     details: details.length,
     marks: [...document.querySelectorAll("mark")].map((one) => one.textContent),
+    bars: document.querySelectorAll("svg.timeline rect").length,
+    shares: document.querySelectorAll("svg.bar rect").length,
     passages: [...document.querySelectorAll("h3")].filter((one) => one.textContent === "Contract").length,
   };
 }
@@ -78,12 +80,13 @@ async function main() {
           }
           if (shown.passages === 0) fail(`${name}, ${screen}: no passage of the contract`);
         }
+        if (name === "times" && (shown.bars < 2 || shown.shares < 10)) fail(`${name}, ${screen}: bars are missing`);
         const shot = path.join(shots, `${name}-${screen}-${colorScheme}.png`);
         if (shots) await page.screenshot({ path: shot, fullPage: true, timeout: 120000 });
         await page.close();
       }
     }
-    if (name === "verify") await follow(browser, file, fail);
+    if (name === "verify" || name === "times") await follow(browser, file, fail);
     console.log(`ok: ${name}`);
   }
   await browser.close();

@@ -6,10 +6,12 @@ use std::{
 };
 
 use contrail_contract::Passage;
+use contrail_exchange::plural::plural;
 
 use super::{
-    page::{Cell, Exhibit, Page, Part, Piece, Rows, Tone, is_number, spans},
+    page::{Branch, Cell, Exhibit, Page, Part, Piece, Rows, Tone, is_number, spans},
     quote::Quoted,
+    times::{Bar, Timeline},
     xml::escape,
 };
 
@@ -29,7 +31,7 @@ const HEAD: &str = r#"<!doctype html>
 body { max-width: 80rem; margin: 2rem auto; padding: 0 1rem }
 table { border-collapse: collapse; width: 100% }
 th, td { text-align: left; vertical-align: top; padding: .35rem .6rem; border-bottom: 1px solid #8886 }
-th.n, td.n { text-align: right; font-variant-numeric: tabular-nums }
+th.n, td.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .15rem 1rem }
 dt { opacity: .75 }
 dd { margin: 0; overflow-wrap: anywhere }
@@ -41,6 +43,16 @@ h1, h2, li, p { overflow-wrap: anywhere }
 tr.more td { padding-top: 0 }
 tr:has(+ tr.more) td { border-bottom: 0 }
 summary { cursor: pointer; opacity: .8; font-size: .9em }
+.tree { list-style: none; padding: 0 }
+.tree .tree { padding-left: 1.5rem }
+.tree > li { padding: .1rem 0 0 1rem }
+.tree > li:has(> details) { padding-left: 0 }
+.tree summary { opacity: 1; font-size: 1em }
+.bar { width: min(8rem, 25%); height: .6rem; margin-right: .6rem; border-radius: .15rem; background: #8883; fill: light-dark(#4a6fa5, #86aee6) }
+td .bar { display: block }
+.timeline { width: 100%; height: 4rem; border-bottom: 1px solid #8886; fill: #8889 }
+.timeline .bad { fill: var(--bad) }
+.timeline .gap { fill: var(--gap) }
 a { color: inherit }
 a:not(:hover) { text-decoration: none }
 .exhibit { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(24rem, 100%), 1fr)); gap: 1rem }
@@ -48,7 +60,7 @@ a:not(:hover) { text-decoration: none }
 .exhibit h3 { margin: .6rem 0 .2rem; font-size: .95em }
 .exhibit p { margin: 0 }
 section { min-width: 0 }
-section > * + * { margin-top: .25rem }
+section > * + pre, section > * + details { margin-top: .25rem }
 tr:has(+ tr.more :target), tr:target { background: light-dark(#fff4d6, #3a3217) }
 pre { margin: 0; padding: .6rem; max-height: 28rem; overflow: auto; white-space: pre-wrap; overflow-wrap: anywhere; background: #8882; border-radius: .3rem }
 mark { background: light-dark(#ffd7d3, #7a2b26); color: inherit; border-radius: .15rem }
@@ -101,6 +113,8 @@ pub(super) fn write(page: &Page, to: &mut dyn Write) -> io::Result<()> {
         match rows {
             Rows::List(items) => list(items, to)?,
             Rows::Table(columns, rows) => table(columns, rows, to)?,
+            Rows::Tree(branches) => tree(branches, to)?,
+            Rows::Timeline(bars) => timeline(bars, to)?,
         }
         for note in notes {
             writeln!(to, "<p>{}</p>", prose(note))?;
@@ -115,6 +129,51 @@ fn list(items: &[Cell], to: &mut dyn Write) -> io::Result<()> {
         writeln!(to, "<li>{}", markup(item))?;
     }
     writeln!(to, "</ul>")
+}
+
+fn tree(branches: &[Branch], to: &mut dyn Write) -> io::Result<()> {
+    writeln!(to, "<ul class=tree>")?;
+    for Branch { line, below } in branches {
+        if below.is_empty() {
+            writeln!(to, "<li>{}", markup(line))?;
+        } else {
+            writeln!(to, "<li><details><summary>{}</summary>", markup(line))?;
+            tree(below, to)?;
+            writeln!(to, "</details>")?;
+        }
+    }
+    writeln!(to, "</ul>")
+}
+
+/// A bar for each span of time, what is wrong on top of it.
+fn timeline(timeline: &Timeline, to: &mut dyn Write) -> io::Result<()> {
+    let Some((first, last)) = timeline.span() else { return Ok(()) };
+    let highest = timeline.bars().map(|(_, bar)| bar.all).max().unwrap_or(1);
+    write!(
+        to,
+        "<svg class=timeline viewBox=\"0 0 {} 100\" preserveAspectRatio=none role=img \
+         aria-label=\"Exchanges by the time of their start\">",
+        last - first + 1
+    )?;
+    for (at, Bar { all, gap, wrong }) in timeline.bars() {
+        write!(to, "<g><title>{}: {}", timeline.instant(at), plural(all, "exchange"))?;
+        for (count, what) in [(wrong, "wrong"), (gap, "with gaps")] {
+            if count > 0 {
+                write!(to, ", {count} {what}")?;
+            }
+        }
+        write!(to, "</title>")?;
+        let mut top = 100 - (all * 100).div_ceil(highest);
+        for (count, name) in [(wrong, "bad"), (gap, "gap"), (all - gap - wrong, "rest")] {
+            let height = (count * 100).div_ceil(highest).max(2 * u64::from(count > 0)).min(100 - top);
+            if height > 0 {
+                write!(to, "<rect class={name} x={} y={top} width=.8 height={height} />", at - first)?;
+            }
+            top += height;
+        }
+        write!(to, "</g>")?;
+    }
+    writeln!(to, "</svg>")
 }
 
 fn table(columns: &[&str], rows: &[Vec<Cell>], to: &mut dyn Write) -> io::Result<()> {
@@ -232,6 +291,13 @@ fn markup(cell: &[Piece]) -> String {
             format!("<a href=\"#{}\"><code{}>{rule}</code></a>", escape(anchor), class(*tone))
         }
         Piece::Break => "<br>".to_owned(),
+        Piece::Bar { dark, light, of } => {
+            let [dark, light] = [dark, light].map(|part| part.saturating_mul(1000) / (*of).max(1));
+            format!(
+                "<svg class=bar viewBox=\"0 0 1000 1\" preserveAspectRatio=none aria-hidden=true>\
+                 <rect width={light} height=1 opacity=.4 /><rect width={dark} height=1 /></svg>"
+            )
+        }
         Piece::Exhibit(_) => String::new(),
     };
     cell.iter().map(piece).collect()

@@ -20,7 +20,7 @@ use serde::Serialize;
 
 use super::{
     Covered, Denied, Exit, Facts, Integrity, Missed, Proof, Recorded, Stale, Suppressed, Unused, baseline::Listed,
-    facts::OperationsCalled, spool::Spool, touched,
+    facts::OperationsCalled, spool::Spool, times::Took, touched,
 };
 
 #[derive(Serialize)]
@@ -85,6 +85,7 @@ fn tail(facts: &Facts<'_>, to: &mut dyn Write) -> io::Result<()> {
         suppressions: facts.exemptions.suppressed(facts.tally),
         operations_called: facts.called(),
         coverage: facts.coverage.and_then(touched::values),
+        durations: facts.tally.durations().collect(),
         misses: run.unused.is_some().then(|| run.misses().collect()),
         denied: run.denied().collect(),
         unused: run.unused.as_deref(),
@@ -119,6 +120,8 @@ struct Aside<'a> {
     operations_called: Option<OperationsCalled<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     coverage: Option<serde_json::Value>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    durations: Vec<Took<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     misses: Option<Vec<&'a Missed>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -43,6 +43,7 @@ mod tally;
 #[cfg(test)]
 mod tests;
 mod text;
+mod times;
 mod touched;
 mod xml;
 

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use contrail_exchange::visible::is_hidden;
 
-use super::page::{Cell, Page, Part, Piece, Rows, is_number, spans};
+use super::page::{Branch, Cell, Page, Part, Piece, Rows, is_number, spans};
 
 pub(super) fn write(page: &Page, to: &mut dyn Write) -> io::Result<()> {
     writeln!(to, "# {}\n", escape(&page.heading))?;
@@ -23,10 +23,25 @@ pub(super) fn write(page: &Page, to: &mut dyn Write) -> io::Result<()> {
                 }
             }
             Rows::Table(columns, rows) => table(columns, rows, to)?,
+            Rows::Tree(branches) => tree(branches, to)?,
+            Rows::Timeline(_) => {}
         }
         for note in notes {
             writeln!(to, "\n{}", prose(note))?;
         }
+    }
+    Ok(())
+}
+
+/// A line for each branch, with the leaves below it.
+fn tree(branches: &[Branch], to: &mut dyn Write) -> io::Result<()> {
+    fn leaves(Branch { line, below }: &Branch) -> Vec<String> {
+        if below.is_empty() { vec![markup(line, " ")] } else { below.iter().flat_map(leaves).collect() }
+    }
+    for Branch { line, below } in branches {
+        let leaves: Vec<String> = below.iter().flat_map(leaves).collect();
+        let never = if leaves.is_empty() { "" } else { ", never touched: " };
+        writeln!(to, "- {}{never}{}", markup(line, " "), leaves.join(", "))?;
     }
     Ok(())
 }
@@ -48,7 +63,7 @@ fn markup(cell: &[Piece], line_break: &str) -> String {
         Piece::Code(_, text) => code(text),
         Piece::Finding(_, rule, _) => code(rule),
         Piece::Break => line_break.to_owned(),
-        Piece::Exhibit(_) => String::new(),
+        Piece::Bar { .. } | Piece::Exhibit(_) => String::new(),
     };
     cell.iter().map(piece).collect()
 }

@@ -2,17 +2,21 @@
 
 use contrail_contract::Passage;
 use contrail_exchange::{
-    finding::{Kind, Reason, Rule, Unchecked},
+    finding::{Kind, Reason, Rule, UNDOCUMENTED, Unchecked},
     plural::plural,
 };
 
-use super::{Cited, Facts, Quote, ReportFormat, Stale, Suppressed, Suppression, Unused, facts::places, touched};
-use crate::coverage::{Counts, Coverage};
+use super::{
+    Cited, Facts, Quote, ReportFormat, Stale, Suppressed, Suppression, Unused,
+    facts::places,
+    times::{self, Timeline, Took},
+    touched,
+};
 
 /// Maximum rows of a list; the rest is counted.
-const MAX_ROWS: usize = 1000;
+pub(super) const MAX_ROWS: usize = 1000;
 
-/// Maximum untouched parts of one kind that are named.
+/// Maximum untouched parts of one kind that Markdown names.
 const MAX_UNTOUCHED: usize = 20;
 
 /// Maximum reasons for the exit status, and for one aspect that was not checked.
@@ -38,6 +42,12 @@ pub(super) enum Piece {
     /// The rule of a finding, to which HTML links by this anchor.
     Finding(Tone, &'static str, String),
     Break,
+    /// Shares of a whole, which HTML draws: the first one dark, the second one light.
+    Bar {
+        dark: u64,
+        light: u64,
+        of: u64,
+    },
     /// What HTML shows below the row.
     Exhibit(Box<Exhibit>),
 }
@@ -76,6 +86,15 @@ pub(super) struct Part {
 pub(super) enum Rows {
     List(Vec<Cell>),
     Table(&'static [&'static str], Vec<Vec<Cell>>),
+    Tree(Vec<Branch>),
+    Timeline(Timeline),
+}
+
+/// A line of a tree, with what can be unfolded below it.
+#[derive(Debug)]
+pub(super) struct Branch {
+    pub(super) line: Cell,
+    pub(super) below: Vec<Branch>,
 }
 
 pub(super) fn text(text: impl Into<String>) -> Piece {
@@ -88,7 +107,7 @@ pub(super) fn code(text: impl Into<String>) -> Piece {
 
 /// Whether each part of a sentence is code, which stands between backticks.
 pub(super) fn spans(sentence: &str) -> impl Iterator<Item = (bool, &str)> {
-    let is_paired = sentence.matches('`').count() % 2 == 0;
+    let is_paired = sentence.matches('`').count().is_multiple_of(2);
     let parts = sentence.split(move |character| character == '`' && is_paired).enumerate();
     parts.map(|(at, part)| (at % 2 == 1, part)).filter(|(_, part)| !part.is_empty())
 }
@@ -97,7 +116,7 @@ pub(super) fn spans(sentence: &str) -> impl Iterator<Item = (bool, &str)> {
 pub(super) fn is_number(column: &str) -> bool {
     matches!(
         column,
-        "times" | "accepted" | "401 or 403" | "429" | "too early" | "other" | "violating" | "touched" | "of"
+        "times" | "accepted" | "401 or 403" | "429" | "too early" | "other" | "violating" | "p50" | "p95" | "max"
     )
 }
 
@@ -113,6 +132,10 @@ impl Part {
         rows: Vec<Vec<Cell>>,
     ) -> Option<Self> {
         Self::of(tone, heading, rows, |rows| Rows::Table(columns, rows))
+    }
+
+    pub(super) fn tree(heading: impl Into<String>, branches: Vec<Branch>) -> Option<Self> {
+        Self::of(Tone::Plain, heading, branches, Rows::Tree)
     }
 
     fn of<T>(
@@ -143,6 +166,7 @@ impl Page {
         page.sentences.extend(integrity(facts));
         page.parts.extend(
             [
+                timeline(facts).filter(|_| exhibits),
                 misses(facts),
                 proof(facts),
                 groups(facts, Kind::Violation, "Violations: the document is contradicted", exhibits),
@@ -152,8 +176,12 @@ impl Page {
                 denied(facts),
                 unused(facts),
                 stale(facts),
+                durations(facts),
                 unchecked(facts),
-                facts.coverage.and_then(coverage),
+                facts.coverage.and_then(|coverage| {
+                    let most = if exhibits { MAX_ROWS } else { MAX_UNTOUCHED };
+                    Part::tree("Coverage of the contract", touched::tree(coverage, touched::kinds(coverage), most))
+                }),
                 left_out(facts),
             ]
             .into_iter()
@@ -209,6 +237,40 @@ fn sums(facts: &Facts<'_>) -> Cell {
     }
     sentence.push(text("."));
     sentence
+}
+
+/// When the exchanges were; nothing if all were at once, or no instant is known.
+fn timeline(facts: &Facts<'_>) -> Option<Part> {
+    let timeline = facts.tally.timeline();
+    let (first, last) = timeline.span().filter(|(first, last)| first < last)?;
+    let highest = timeline.bars().map(|(_, bar)| bar.all).max()?;
+    let note = format!(
+        "From {} to {}. A bar is {}; the highest has {}.",
+        timeline.instant(first),
+        timeline.instant(last),
+        timeline.width(),
+        plural(highest, "exchange")
+    );
+    let heading = "Timeline".to_owned();
+    Some(Part { tone: Tone::Plain, heading, rows: Rows::Timeline(timeline.clone()), notes: vec![note] })
+}
+
+/// How long the exchanges of each operation took, the slowest first.
+fn durations(facts: &Facts<'_>) -> Option<Part> {
+    let mut all: Vec<_> = facts.tally.durations().collect();
+    all.sort_by(|a, b| b.p95.total_cmp(&a.p95));
+    let slowest = all.first()?.p95;
+    let row = |took: &Took<'_>| {
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // at most 1000
+        let share = |part: f64| (part / slowest * 1000.0) as u64;
+        let bar = Piece::Bar { dark: share(took.p50), light: share(took.p95), of: 1000 };
+        let mut row = vec![vec![text(took.operation.unwrap_or(UNDOCUMENTED)), bar]];
+        row.push(vec![text(took.exchanges.to_string())]);
+        row.extend([took.p50, took.p95, took.max].map(|millis| vec![text(times::in_words(millis))]));
+        row
+    };
+    let columns = &["operation", "times", "p50", "p95", "max"];
+    Part::table(Tone::Plain, "Durations", columns, all.iter().map(row).collect())
 }
 
 /// The hash chains of trails.
@@ -380,29 +442,6 @@ fn unchecked(facts: &Facts<'_>) -> Option<Part> {
         vec![vec![code(aspect)], vec![text(count.to_string())], vec![text(places(&counts))], why(aspect)]
     });
     Part::table(Tone::Plain, "Not checked", &["aspect", "times", "where", "why"], rows.collect())
-}
-
-/// What the exchanges touch of the contract, with the first parts that they never do.
-fn coverage(coverage: &Coverage) -> Option<Part> {
-    let row = |(kind, Counts { touched, of })| {
-        let mut never: Cell = Vec::new();
-        for name in coverage.untouched(kind).take(MAX_UNTOUCHED) {
-            if !never.is_empty() {
-                never.push(text(", "));
-            }
-            never.push(code(name));
-        }
-        let more = (of - touched).saturating_sub(MAX_UNTOUCHED);
-        if more > 0 {
-            never.push(text(format!(" and {more} more")));
-        }
-        let mut row: Vec<Cell> =
-            [kind.words(), touched.to_string(), of.to_string()].map(|cell| vec![text(cell)]).into();
-        row.push(never);
-        row
-    };
-    let rows = touched::kinds(coverage).map(row).collect();
-    Part::table(Tone::Plain, "Coverage of the contract", &["part", "touched", "of", "never touched"], rows)
 }
 
 /// What the report does not show; nothing if it shows all.

@@ -9,6 +9,7 @@ use std::{
 };
 
 use contrail_exchange::{
+    Exchange,
     finding::{Blame, Conclusion, Finding, Kind, Reason, Rule, UNDOCUMENTED, Unchecked, UncheckedSet, Verdict},
     plural::plural,
 };
@@ -20,6 +21,7 @@ use super::{
     audit::caller_name,
     first::First,
     group::{Group, Key, MAX_QUOTED, Sample, Unenforced, shape, without_indices},
+    times::{Durations, Timeline, Times, Took},
 };
 
 /// Maximum groups of one rule that are kept apart; a recording that has more is summed up beyond it. Of one rule, since
@@ -42,17 +44,17 @@ pub struct CleanVerdict {
     unchecked: UncheckedSet,
     reasons: Vec<Reason>,
     blame: Option<Blame>,
-    took: Duration,
+    times: Times,
 }
 
 impl CleanVerdict {
-    /// What there is to count of an exchange that took so long; `None` if there is a finding.
+    /// What there is to count of an exchange; `None` if there is a finding.
     #[must_use]
-    pub fn of(verdict: &Verdict, took: Duration) -> Option<Self> {
+    pub fn of(verdict: &Verdict, exchange: &Exchange) -> Option<Self> {
         let Verdict { operation, findings, unchecked, reasons, blame } = verdict;
         findings.is_empty().then(|| {
             let (operation, reasons) = (operation.clone(), reasons.clone());
-            Self { operation, unchecked: *unchecked, reasons, blame: *blame, took }
+            Self { operation, unchecked: *unchecked, reasons, blame: *blame, times: Times::of(exchange) }
         })
     }
 }
@@ -88,6 +90,7 @@ pub struct Tally {
     /// How many groups there are of each rule.
     kept: BTreeMap<Rule, usize>,
     rules: BTreeMap<Rule, u64>,
+    timeline: Timeline,
 }
 
 /// Exchanges of the recordings that are served, judged beside the live requests.
@@ -104,7 +107,7 @@ pub struct Recorded {
 }
 
 /// What was counted of one operation.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 struct Counts {
     /// Exchanges with a documented operation; 0 for what stands for others.
     exchanges: u64,
@@ -112,6 +115,8 @@ struct Counts {
     recorded: u64,
     /// How long all of them took, as far as it was measured.
     took: Duration,
+    /// The same, those of the recordings that are served left out.
+    durations: Durations,
     /// By [`Unchecked`].
     unchecked: [u64; Unchecked::ALL.len()],
 }
@@ -125,7 +130,7 @@ impl Tally {
             verdict.operation.as_deref(),
             verdict.unchecked,
             verdict.blame,
-            judged.exchange.timings.total(),
+            Times::of(&judged.exchange),
         );
         self.count_reasons(verdict.operation.as_ref(), &verdict.reasons);
         // A long URL with many findings is kept once.
@@ -138,9 +143,9 @@ impl Tally {
 
     /// Counts an exchange without a finding.
     pub(super) fn count(&mut self, place: ExchangeRef<'_>, counted: &CleanVerdict) {
-        let CleanVerdict { operation, unchecked, reasons, blame, took } = counted;
+        let CleanVerdict { operation, unchecked, reasons, blame, times } = counted;
         let conclusion = Conclusion::of([].iter(), *unchecked);
-        self.count_verdict(place, conclusion, operation.as_deref(), *unchecked, *blame, *took);
+        self.count_verdict(place, conclusion, operation.as_deref(), *unchecked, *blame, *times);
         self.count_reasons(operation.as_ref(), reasons);
     }
 
@@ -178,7 +183,7 @@ impl Tally {
         operation: Option<&str>,
         unchecked: UncheckedSet,
         blame: Option<Blame>,
-        took: Duration,
+        times: Times,
     ) {
         let (all, [conforms, gap, violates]) = if place.recorded {
             let Recorded { exchanges, conforms, gap, violates } = &mut self.recorded;
@@ -197,9 +202,15 @@ impl Tally {
         if let Some(blame) = blame {
             self.blame[blame as usize] += 1;
         }
+        if !place.recorded {
+            self.timeline.take(times.started, conclusion, place.miss.is_some());
+        }
         self.outside += u64::from(place.outside && !place.recorded);
         let counts = self.counts(operation.unwrap_or(UNDOCUMENTED));
-        counts.took += took;
+        counts.took += times.took;
+        if !place.recorded {
+            counts.durations.take(times.took);
+        }
         if operation.is_some() && !place.outside {
             *(if place.recorded { &mut counts.recorded } else { &mut counts.exchanges }) += 1;
         }
@@ -372,6 +383,18 @@ impl Tally {
         let operation = operation.unwrap_or(UNDOCUMENTED);
         let held = self.operations.binary_search_by(|(held, _)| (**held).cmp(operation));
         held.map_or(Duration::ZERO, |at| self.operations[at].1.took)
+    }
+
+    /// How long the exchanges of each operation took, where that was measured; the undocumented ones together.
+    pub(super) fn durations(&self) -> impl Iterator<Item = Took<'_>> {
+        self.operations.iter().filter_map(|(operation, counts)| {
+            counts.durations.of(Some(&**operation).filter(|operation| *operation != UNDOCUMENTED))
+        })
+    }
+
+    /// Exchanges by the time of their start, those of the recordings that are served left out.
+    pub(super) fn timeline(&self) -> &Timeline {
+        &self.timeline
     }
 
     /// Exchanges of this blame.

@@ -9,7 +9,8 @@ fn the_json_report_has_the_documented_keys_in_their_order() {
     let ran = run_with_input(["verify", "--format", "json", "-"], har::har(&entries).as_bytes());
     let report: Value = serde_json::from_str(&ran.stdout).unwrap();
     let keys = |value: &Value| -> Vec<String> { value.as_object().unwrap().keys().cloned().collect() };
-    assert_eq!(keys(&report), ["contract", "summary", "exchanges", "findings", "operationsCalled", "coverage", "exit"]);
+    let members = ["contract", "summary", "exchanges", "findings", "operationsCalled", "coverage", "durations", "exit"];
+    assert_eq!(keys(&report), members);
     assert_eq!(keys(&report["contract"]), ["title", "version"]);
     assert_eq!(report["contract"]["version"], "2.0");
     assert_eq!(

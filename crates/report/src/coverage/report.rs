@@ -10,8 +10,8 @@ use crate::{
     Exit, Reason, ReportFormat, Title, Unread,
     cases::{Level, Suite, Trouble},
     csv::Csv,
-    page::{Page, Part as Section, Tone, code, text},
-    plain,
+    page::{MAX_ROWS, Page, Part as Section, text},
+    plain, touched,
 };
 
 /// Maximum untouched parts of one kind that have a case of their own.
@@ -68,7 +68,9 @@ impl Covered<'_> {
                 let fill = |page: &mut Page| {
                     page.sentences.push(vec![text(format!("{}.", self.exchanges("")))]);
                     page.sentences.extend(self.below().map(|below| vec![text(sentence(below))]));
-                    page.parts.extend(self.sections());
+                    let kinds = Part::ALL.into_iter().map(|part| (part, self.coverage.counts(part)));
+                    let tree = touched::tree(self.coverage, kinds, MAX_ROWS);
+                    page.parts.extend(Section::tree("Coverage", tree));
                     Part::ALL.map(|part| self.suite(part)).into()
                 };
                 plain::write(kind, &self.title, &self.files, &self.exit(), fill, to)
@@ -143,19 +145,6 @@ impl Covered<'_> {
             })
         });
         Csv { columns: &["part", "name", "times", "document", "at"], rows: rows.collect() }
-    }
-
-    fn sections(&self) -> Vec<Section> {
-        let row = |part: Part| {
-            let Counts { touched, of } = self.coverage.counts(part);
-            [part.name().to_owned(), touched.to_string(), of.to_string()].map(|cell| vec![text(cell)]).into()
-        };
-        let all = Section::table(Tone::Plain, "Coverage", &["part", "touched", "of"], Part::ALL.map(row).into());
-        let never = Part::ALL.into_iter().map(|part| {
-            let items = self.coverage.untouched(part).map(|name| vec![code(name)]).collect();
-            Section::list(Tone::Plain, format!("Never touched: {}", part.name()), items)
-        });
-        [all].into_iter().chain(never).flatten().collect()
     }
 
     /// One case that the minimum is reached, and one for each part that was never touched.
