@@ -65,9 +65,10 @@ struct Counts {
 }
 
 /// `instructions --contrail PATH --expected FILE [--update true]`: counts, prints, and compares. With `--trail URL`, which
-/// may be repeated, it counts trails instead: in a folder, and at these places.
+/// may be repeated, it counts trails instead: in a folder, and at these places. With `--page true` it counts the systems
+/// without and with a live page that nobody looks at.
 pub async fn run(args: &[String]) -> Result<(), Error> {
-    let (mut contrail, mut expected, mut update) = (PathBuf::from("contrail"), None, false);
+    let (mut contrail, mut expected, mut update, mut page) = (PathBuf::from("contrail"), None, false, false);
     let mut trails = vec![measure::TRAIL.to_owned()];
     options::each(args, |name, value| {
         match name {
@@ -75,6 +76,7 @@ pub async fn run(args: &[String]) -> Result<(), Error> {
             "--expected" => expected = Some(PathBuf::from(value()?)),
             "--update" => update = value()? == "true",
             "--trail" => trails.push(value()?),
+            "--page" => page = value()? == "true",
             _ => return Ok(false),
         }
         Ok(true)
@@ -84,8 +86,9 @@ pub async fn run(args: &[String]) -> Result<(), Error> {
     let mut counts = Counts::default();
     let mixes = [vec![traffic::RECORDED.to_owned(), traffic::DEFAULT.to_owned()], Mix::all()?].concat();
     let mixes: Vec<&str> = mixes.iter().map(String::as_str).collect();
-    if trails.len() > 1 {
-        for system in trails {
+    if page || trails.len() > 1 {
+        let pages = ["watch", "record", "replay"].map(|name| [name.to_owned(), format!("{name}{}", measure::PAGE)]);
+        for system in if page { pages.concat() } else { trails } {
             count(&system, &[traffic::RECORDED], &contrail, &scratch, &mut counts).await?;
         }
         let _ = std::fs::remove_dir_all(&scratch);

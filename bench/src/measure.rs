@@ -90,6 +90,9 @@ const ANSWERING: [&str; 2] = ["answer", "replay"];
 /// `watch` with a trail in a folder. A URL is `watch` with a trail there.
 pub const TRAIL: &str = "trail";
 
+/// Behind the name of a system: with a live page that nobody looks at.
+pub const PAGE: &str = "+page";
+
 /// Bytes of a trail's segment: a burst has several, each of which goes to a store as a whole.
 const SEGMENT: &str = "4MiB";
 
@@ -189,6 +192,11 @@ pub fn command(
     scratch: &Path,
     front: &Front,
 ) -> Result<Command, Error> {
+    if let Some(name) = name.strip_suffix(PAGE) {
+        let mut command = command(name, contrail, mix, origin, scratch, front)?;
+        command.args(["--inspect", "127.0.0.1:0"]);
+        return Ok(command);
+    }
     let own = matches!(name, "bare" | "answer");
     let mut command = Command::new(if own { std::env::current_exe()? } else { contrail.to_owned() });
     let (subcommand, enforces) = match name {

@@ -1,6 +1,12 @@
 //! The live page: who gets an answer, and that its numbers are those of the reports.
 
-use std::{collections::BTreeMap, fs, net::SocketAddr, path::Path};
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::{BufReader, Write as _},
+    net::{SocketAddr, TcpStream},
+    path::Path,
+};
 
 use serde_json::{Value, json};
 
@@ -355,6 +361,45 @@ fn what_goes_through_a_proxy_appears_without_its_secrets_and_the_page_is_not_rea
         assert!(ran.stderr.contains(&format!("inspector on http://{page}/")), "{}", ran.stderr);
         assert!(!ran.stderr.contains(TOKEN), "a token that somebody chose is not printed");
     }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn pages_that_stop_reading_hold_up_no_exchange_and_memory_stays_flat() {
+    const EXCHANGES: u64 = 3_000;
+    let folder = tempfile::tempdir().unwrap();
+    let fixture = format!("{FIXTURES}/operations");
+    let arguments = ["replay", &fixture, "--exhausted", "repeat", "--listen", "127.0.0.1:0", "--inspect"];
+    let arguments = arguments.into_iter().chain(["127.0.0.1:0", "--inspect-buffer", "4MiB"]);
+    let running = Running::start_with(folder.path(), arguments, &[("CONTRAIL_INSPECT_TOKEN", TOKEN)]);
+    let [proxy, page] = running.addresses[..] else { panic!("{:?}", running.addresses) };
+    let send = |count: u64| {
+        let mut stream = BufReader::new(TcpStream::connect(proxy).unwrap());
+        for _ in 0..count {
+            let get = request(proxy, "GET", "/api/v2/connection-profiles/templates", &[], b"");
+            stream.get_mut().write_all(&get).unwrap();
+            wire::read(&mut stream, false, true).unwrap();
+        }
+    };
+    send(300);
+    until(page, 300);
+    let before = running.memory("VmRSS");
+    // Four tabs of a browser that was stopped: their notices, and as many large answers as a socket takes.
+    let _stopped: Vec<TcpStream> = (0..4)
+        .map(|_| {
+            let mut stream = TcpStream::connect(page).unwrap();
+            for path in ["/api/exchanges?count=500", "/api/exchanges?count=500", "/api/stream"] {
+                stream.write_all(&request(page, "GET", path, &[("authorization", &bearer())], b"")).unwrap();
+            }
+            stream
+        })
+        .collect();
+    send(EXCHANGES);
+    let run = until(page, 300 + EXCHANGES);
+    assert_eq!(run["n"], 300 + EXCHANGES, "{run}");
+    let more = running.memory("VmRSS").saturating_sub(before);
+    assert!(more < 32 << 10, "{more} kB more");
+    running.finish();
 }
 
 #[test]

@@ -67,14 +67,6 @@ async fn tenant(crowd: usize) -> SocketAddr {
     address
 }
 
-/// Kilobytes of memory that a process has, now or at most so far.
-#[cfg(target_os = "linux")]
-pub fn memory(process: u32, what: &str) -> u64 {
-    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix(what)).unwrap();
-    line.trim_start_matches(':').trim().trim_end_matches(" kB").parse().unwrap()
-}
-
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn two_thousand_connections_idle_or_busy_cost_little_memory_and_the_next_is_turned_away_with_a_reason() {
@@ -86,14 +78,14 @@ async fn two_thousand_connections_idle_or_busy_cost_little_memory_and_the_next_i
     first.send(GET).await;
     assert_eq!(status(&first.message().await), 200);
     clients.push(first);
-    let before = memory(proxy.running.id(), "VmRSS");
+    let before = proxy.running.memory("VmRSS");
     while clients.len() < crowd {
         let mut client = proxy.client(Way::Plain, false).await;
         client.send(GET).await;
         assert_eq!(status(&client.message().await), 200);
         clients.push(client);
     }
-    let idle = memory(proxy.running.id(), "VmRSS") - before;
+    let idle = proxy.running.memory("VmRSS") - before;
     let turned_away = proxy.client(Way::Plain, false).await.rest().await;
     assert_line(&turned_away, "contrail-answer: max-connections");
     assert!(status(&turned_away) == 503, "{turned_away}");
@@ -103,7 +95,7 @@ async fn two_thousand_connections_idle_or_busy_cost_little_memory_and_the_next_i
     for client in &mut clients {
         assert_eq!(status(&client.message().await), 200);
     }
-    let busy = memory(proxy.running.id(), "VmHWM") - before;
+    let busy = proxy.running.memory("VmHWM") - before;
     // Measured: 27 kB and 66 kB for each (unoptimised), the connection to the upstream included.
     assert!(idle < 50 * crowd as u64 && busy < 110 * crowd as u64, "{idle} kB idle, {busy} kB busy");
     drop(clients);

@@ -66,7 +66,7 @@ async fn memory_stays_flat_with_large_uploads_and_an_upstream_that_stops_reading
         let answer = client.message().await;
         assert!(status(&answer) == 200 && answer.ends_with(&LARGE.to_string()), "{way:?}: {answer}");
     }
-    let peak = super::crowd::memory(proxy.running.id(), "VmHWM");
+    let peak = proxy.running.memory("VmHWM");
     // Twelve bodies of 40 MiB were on their way; 4 MiB of each may be kept.
     assert!(peak < 200 << 10, "{peak} kB");
     for client in &stalled {

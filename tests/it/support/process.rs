@@ -101,6 +101,14 @@ impl Running {
         self.child.as_ref().map_or(0, Child::id)
     }
 
+    /// Kilobytes of memory that it has, now (`VmRSS`) or at most so far (`VmHWM`).
+    #[cfg(target_os = "linux")]
+    pub fn memory(&self, what: &str) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix(what)).unwrap();
+        line.trim_start_matches(':').trim().trim_end_matches(" kB").parse().unwrap()
+    }
+
     /// Interrupts it (as Ctrl-C does) and waits for its end.
     pub fn finish(self) -> Ran {
         kill(Pid::from_raw(self.id().cast_signed()), Signal::SIGINT).unwrap();
