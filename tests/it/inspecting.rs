@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeMap,
     fs,
-    io::{BufReader, Write as _},
+    io::Write as _,
     net::{SocketAddr, TcpStream},
     path::Path,
 };
@@ -374,11 +374,8 @@ fn pages_that_stop_reading_hold_up_no_exchange_and_memory_stays_flat() {
     let running = Running::start_with(folder.path(), arguments, &[("CONTRAIL_INSPECT_TOKEN", TOKEN)]);
     let [proxy, page] = running.addresses[..] else { panic!("{:?}", running.addresses) };
     let send = |count: u64| {
-        let mut stream = BufReader::new(TcpStream::connect(proxy).unwrap());
         for _ in 0..count {
-            let get = request(proxy, "GET", "/api/v2/connection-profiles/templates", &[], b"");
-            stream.get_mut().write_all(&get).unwrap();
-            wire::read(&mut stream, false, true).unwrap();
+            call(proxy, "GET", "/api/v2/connection-profiles/templates", &[], b"");
         }
     };
     send(300);
