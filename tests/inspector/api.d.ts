@@ -257,6 +257,43 @@ declare namespace Api {
     rows: HexRow[];
   }
 
+  /** A part of a list within a body. */
+  interface BodyRows<T> {
+    size: number;
+    rows: T[];
+    note?: string;
+  }
+
+  /** An item of a sequence. */
+  interface Item {
+    index: number;
+    event: string | null;
+    id: string | null;
+    data: string;
+    verdict: string | null;
+  }
+
+  /** A part of a multipart body. */
+  interface BodyPart {
+    name: string | null;
+    file: string | null;
+    type: string | null;
+    size: number;
+    headers: { name: string; value: string }[];
+    text: string | null;
+    cut: boolean;
+  }
+
+  interface Image {
+    type: string;
+    width: number;
+    height: number;
+    /** Why it is not shown. */
+    why: string | null;
+    /** In base64. */
+    data: string | null;
+  }
+
   interface Curl {
     command: string;
     variables: string[];

@@ -1,7 +1,7 @@
 // What an exchange, its findings and its operation show beyond the list, by keyboard alone.
 
 import assert from "node:assert/strict";
-import { press, settled } from "./bench.mjs";
+import { go, press, settled } from "./bench.mjs";
 import { files, kinds } from "./states.mjs";
 
 const text = (page, at) => page.locator(at).first().innerText();
@@ -56,6 +56,58 @@ export const tests = {
     await page.locator(".map-head input").fill("owner");
     await page.waitForFunction(() => document.querySelectorAll(".operation-row").length === 1);
     assert.match(await text(page, ".map"), /getThing/);
+    await bench.clean(page);
+  },
+
+  "bodies of other kinds than JSON have views, reached with v": async (bench) => {
+    const page = await bench.page(await kinds(bench), { hash: "#/exchanges?n=1&side=response" });
+    const view = () => text(page, ".segments [aria-pressed=true]");
+    assert.equal(await view(), "Lines");
+    await press(page, "v");
+    assert.equal(await view(), "Events");
+    await page.waitForSelector(".event .verdict");
+    const rows = () => page.locator(".event:not([hidden])").allInnerTexts();
+    const row = async (no) => (await rows()).find((one) => one.startsWith(`${no}\n`)) ?? "";
+    assert.match(await row(3), /^3\s*✕\s*violates\s*tick 3 \{"count":"three"\}/);
+    assert.match(await row(4), /^4\s*no finding\s*tick 4/);
+    assert.ok((await rows()).length < 100, "all items are in the page");
+    await page.focus(".events");
+    await page.keyboard.press("End");
+    await page.waitForFunction(() => [...document.querySelectorAll(".event:not([hidden])")].some((row) => row.textContent?.includes("399")));
+    await go(page, "#/exchanges?n=2&side=request&view=parts");
+    await page.waitForSelector(".part");
+    const parts = await page.locator(".part").allInnerTexts();
+    assert.match(parts[0] ?? "", /note text\/plain · 7 B[^]*one[^]*two/);
+    assert.match(parts[1] ?? "", /file a\.png · image\/png · 6 B/);
+    await go(page, "#/exchanges?n=3&side=request&view=form");
+    await page.waitForSelector(".body-place dl");
+    assert.match(await text(page, ".body-place"), /name\s*A B\s*color\s*grün\s*empty/);
+    await bench.clean(page);
+  },
+
+  "an image is shown after a click, and one of 900 million pixels is not": async (bench) => {
+    const page = await bench.page(await kinds(bench), { hash: "#/exchanges?n=4&side=response&view=image" });
+    const button = page.getByRole("button", { name: "Show the image" });
+    await button.waitFor();
+    await page.evaluate(() => {
+      const revoke = URL.revokeObjectURL.bind(URL);
+      globalThis.revoked = [];
+      URL.revokeObjectURL = (url) => {
+        globalThis.revoked.push(url);
+        revoke(url);
+      };
+    });
+    assert.equal(await page.locator(".image img").count(), 0);
+    assert.match(await text(page, ".body-place"), /image\/png, 1 × 1 pixels/);
+    await button.focus();
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() => document.querySelector(".image img")?.naturalWidth === 1);
+    const source = await page.locator(".image img").getAttribute("src");
+    assert.match(source ?? "", /^blob:/);
+    assert.deepEqual(await page.evaluate(() => globalThis.revoked), [source], "it was given back");
+    await go(page, "#/exchanges?n=5&side=response&view=image");
+    await page.waitForFunction(() => document.querySelector(".body-place")?.textContent?.includes("more than 25 million pixels"));
+    assert.equal(await button.count(), 0);
     await bench.clean(page);
   },
 };

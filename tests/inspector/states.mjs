@@ -115,6 +115,16 @@ export const STATES = {
   "compare values": at(pairs, "#/compare/1/0"),
   "compare nothing": at(files, "#/compare/4"),
   picking: after(files, "#/exchanges?n=1", "D"),
+  events: at(kinds, "#/exchanges?n=1&side=response&view=events"),
+  parts: at(kinds, "#/exchanges?n=2&side=request&view=parts"),
+  form: at(kinds, "#/exchanges?n=3&side=request&view=form"),
+  "image refused": at(kinds, "#/exchanges?n=5&side=response&view=image"),
+  async image(bench, how) {
+    const page = await bench.page(await kinds(bench), { ...how, hash: "#/exchanges?n=4&side=response&view=image" });
+    await page.getByRole("button", { name: "Show the image" }).click();
+    await page.waitForFunction(() => document.querySelector(".image img")?.complete);
+    return page;
+  },
   async examples(bench, how) {
     const page = await bench.page(await files(bench), { ...how, hash: "#/findings" });
     await page.locator("details.more > summary").first().click();

@@ -36,7 +36,7 @@ mod unusable;
 mod upgrade;
 mod yaml;
 
-pub use check::Demand;
+pub use check::{Demand, sequence_items};
 pub use compile::NotImplemented;
 pub use contract_document::{BUILT_IN, ContractDocument};
 pub use documents::Contract;

@@ -3,6 +3,7 @@
 import * as api from "./api.js";
 import { announce, copy } from "./copy.js";
 import { bytes, box, button, code, counted, el, fill, number, prose, shortened } from "./dom.js";
+import { KINDS } from "./kinds.js";
 import { Window } from "./window.js";
 
 /** Up to this many lines, a body flows and wraps; a longer one is a window on lines that do not wrap. */
@@ -26,7 +27,7 @@ const CLASSES = {
 };
 
 /** @type {Record<string, string>} */
-const VIEW_NAMES = { lines: "Lines", raw: "Raw", hex: "Hex" };
+const VIEW_NAMES = { lines: "Lines", raw: "Raw", hex: "Hex", events: "Events", form: "Form", parts: "Parts", image: "Image" };
 
 /**
  * @typedef {object} Page
@@ -108,6 +109,7 @@ export class BodyView {
       if (this.view === "lines") await this.#showLines(line);
       else if (this.view === "raw") await this.#showRaw(0);
       else if (this.view === "hex") await this.#showHex();
+      else if (KINDS[this.view]) await KINDS[this.view]?.(this.place, (query) => this.#get(this.view, query));
       else fill(this.place);
     } catch (error) {
       if (!api.isSilent(error)) fill(this.place, el("p.pad.note", {}, api.sentenceOf(error)));

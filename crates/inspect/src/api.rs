@@ -11,7 +11,7 @@ use percent_encoding::percent_decode_str;
 use serde_json::{Value, json};
 
 use super::{
-    assets, compare, curl, exchange,
+    assets, bodies, compare, curl, exchange,
     filter::FilterError,
     findings,
     groups::{self, By},
@@ -255,6 +255,9 @@ impl Host {
         let count = query.number("count").unwrap_or(4096).min(MAX_TEXT);
         match view {
             "raw" => Some(Shown::of(&judged, side, &[])?.raw(from, count)),
+            "events" | "form" | "parts" | "image" => {
+                bodies::value(&Shown::of(&judged, side, &[])?, &judged.verdict, view, from, count)
+            }
             "hex" => Some(Shown::of(&judged, side, &marks(&judged))?.hex(from, count.min(MAX_TEXT / 16), shown)),
             _ => None,
         }

@@ -29,6 +29,7 @@ assets! {
     "icon.svg"
     "index.html"
     "keys.js"
+    "kinds.js"
     "list.js"
     "main.js"
     "misses.js"

@@ -12,6 +12,7 @@
 
 mod api;
 mod assets;
+mod bodies;
 mod compare;
 mod curl;
 mod exchange;
@@ -20,6 +21,7 @@ mod findings;
 mod groups;
 mod guard;
 mod har;
+mod image;
 mod inspector;
 mod kept;
 mod lines;

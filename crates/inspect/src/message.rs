@@ -19,7 +19,10 @@ use contrail_redact::JudgedExchange;
 use contrail_report::{About, Marks};
 use serde_json::{Value, json};
 
-use super::lines::{Lines, Marked, What};
+use super::{
+    bodies,
+    lines::{Lines, Marked, What},
+};
 
 /// Maximum bodies that stay laid out.
 const MAX_LAID_OUT: usize = 4;
@@ -140,7 +143,7 @@ impl<'a> Shown<'a> {
         may_be.then(|| self.body.document().ok()).flatten()
     }
 
-    fn essence(&self) -> String {
+    pub(crate) fn essence(&self) -> String {
         let value = self.headers.get("content-type").map(http::HeaderValue::as_bytes).unwrap_or_default();
         media::essence(value).into_owned()
     }
@@ -232,12 +235,13 @@ impl<'a> Shown<'a> {
             Presence::Withheld(reason) => ("withheld", Some(format!("the body is not recorded: {}", reason.name()))),
         };
         let is_text = std::str::from_utf8(&body.content).is_ok();
-        let views: &[&str] = match (body.content.is_empty(), is_text) {
-            (true, _) => &[],
-            (false, true) => &["lines", "raw", "hex"],
-            (false, false) => &["hex"],
-        };
         let essence = self.essence();
+        let kind = bodies::view(&essence, body);
+        let views: Vec<&str> = match (body.content.is_empty(), is_text) {
+            (true, _) => Vec::new(),
+            (false, true) => ["lines"].into_iter().chain(kind).chain(["raw", "hex"]).collect(),
+            (false, false) => kind.into_iter().chain(["hex"]).collect(),
+        };
         let malformed = media::means_json(&essence).then(|| body.document().err()).flatten();
         let malformed = malformed.filter(|_| !body.content.is_empty() && body.is_whole());
         json!({

@@ -19,8 +19,8 @@ use contrail_exchange::{
     finding::{Blame, Finding, Kind, Rule, Unchecked, UncheckedSet, Verdict},
 };
 
-pub use self::security::Demand;
 use self::state::Check;
+pub use self::{security::Demand, sequence::sequence_items};
 use super::{
     CheckOptions,
     model::{Matched, Model},

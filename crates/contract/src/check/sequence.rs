@@ -78,16 +78,26 @@ impl Check<'_> {
 
 /// The items of a sequence as JSON texts. `reads_data`: that of an event is JSON; otherwise it is a text.
 fn items<'t>(text: &'t str, media_type: &str, reads_data: bool) -> Vec<Result<Cow<'t, str>, SyntaxError>> {
-    let separator = match media_type {
-        media::EVENT_STREAM => {
-            return events(text).iter().map(|event| object(event, reads_data).map(Cow::Owned)).collect();
-        }
-        // RFC 7464: each text begins with a record separator.
-        _ if media_type.ends_with("json-seq") => '\u{1e}',
-        _ => '\n',
-    };
-    let items = text.split(separator).map(str::trim).filter(|item| !item.is_empty());
-    items.map(|item| Ok(Cow::Borrowed(item))).collect()
+    if media_type == media::EVENT_STREAM {
+        return events(text).iter().map(|event| object(event, reads_data).map(Cow::Owned)).collect();
+    }
+    texts(text, media_type).map(|item| Ok(Cow::Borrowed(item))).collect()
+}
+
+/// The items of a sequence that is no event stream.
+fn texts<'t>(text: &'t str, media_type: &str) -> impl Iterator<Item = &'t str> {
+    // RFC 7464: each text begins with a record separator.
+    let separator = if media_type.ends_with("json-seq") { '\u{1e}' } else { '\n' };
+    text.split(separator).map(str::trim).filter(|item| !item.is_empty())
+}
+
+/// The items of a sequence, for a person who reads them: the fields of an event, `data` of all others.
+#[must_use]
+pub fn sequence_items(text: &str, media_type: &str) -> Vec<Vec<(&'static str, String)>> {
+    if media_type == media::EVENT_STREAM {
+        return events(text);
+    }
+    texts(text, media_type).map(|item| vec![("data", item.to_owned())]).collect()
 }
 
 /// Events as their fields. `data` is a text, its lines joined; `retry` a number; what is no field of the
