@@ -137,7 +137,12 @@ fn a_group_of_findings_has_its_times_its_examples_and_a_suppression_that_contrai
         entry["startedDateTime"] = format!("2025-11-21T12:00:{second}Z").into();
         entry
     };
-    let entries = [answer("10001", "00"), answer("10001", "10"), answer("10002", "20"), answer("5", "48")];
+    let lacking = |mut entry: Value| {
+        let text = entry["response"]["content"]["text"].as_str().unwrap().replace("\"consumer\":\"client\",", "");
+        entry["response"]["content"]["text"] = text.into();
+        entry
+    };
+    let entries = [lacking(answer("10001", "00")), answer("10001", "10"), answer("10002", "20"), answer("5", "48")];
     fs::write(folder.path().join("a.har"), har::har(&entries)).unwrap();
     let running = inspect(folder.path(), &["a.har"]);
     let findings = ask(running.address, "/api/findings");
@@ -149,7 +154,12 @@ fn a_group_of_findings_has_its_times_its_examples_and_a_suppression_that_contrai
     let expected: Vec<u64> = (0..24).map(|part| u64::from([0, 5, 10].contains(&part))).collect();
     assert_eq!(times, expected, "from the first exchange to the last");
     let query: String = form_urlencoded::byte_serialize(row["query"].as_str().unwrap().as_bytes()).collect();
-    let examples = ask(running.address, &format!("/api/findings/examples?q={query}&rule=response.body"));
+    let examples =
+        ask(running.address, &format!("/api/findings/examples?q={query}&rule=response.body&at=/configuration/limit"));
+    assert!(
+        examples["examples"].as_array().unwrap().iter().all(|one| one["at"] == "/configuration/limit"),
+        "{examples}"
+    );
     let examples: Vec<_> = examples["examples"].as_array().unwrap().iter().map(|one| one["n"].clone()).collect();
     assert_eq!(examples, [0, 2], "the second exchange is like the first");
     let suppress = row["suppress"].as_str().unwrap().to_owned();
@@ -164,7 +174,10 @@ fn a_group_of_findings_has_its_times_its_examples_and_a_suppression_that_contrai
     assert!(blank.stderr.contains("`reason` must be a text"), "{}", blank.stderr);
     assert_eq!(verify("").status, 1);
     let filled = suppress.replace("reason = \"\"", "reason = \"why\"").replace("until = \"\"", "until = 9999-12-31");
-    assert_eq!(verify(&filled).status, 0, "{filled}");
+    let accepted = verify(&format!(
+        "{filled}\n[[suppress]]\nrule = \"response.body\"\nat = \"/consumer\"\nreason = \"why\"\nuntil = 9999-12-31\n"
+    ));
+    assert_eq!(accepted.status, 0, "{filled}: {}", accepted.stderr);
 }
 
 #[test]

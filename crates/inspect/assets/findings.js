@@ -131,7 +131,7 @@ function more(row) {
     asked = true;
     try {
       /** @type {Api.Examples} */
-      const found = await api.get("findings/examples", { q: row.query, rule: row.rule });
+      const found = await api.get("findings/examples", { q: row.query, rule: row.rule, at: row.at });
       fill(examples, found.examples.map((one) => example(one, row)));
       if (found.examples.length === 0) fill(examples, el("li.dim", {}, "Their bytes are no longer kept."));
     } catch (error) {

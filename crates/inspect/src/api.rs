@@ -156,8 +156,9 @@ impl Host {
             ["run"] => Some(views::run(inspector)),
             ["findings"] => Some(findings::value(inspector)),
             ["findings", "examples"] => {
-                let rule = query.text("rule").unwrap_or_default();
-                Some(findings::examples(inspector, &self.lists, &query.wanted()?, &rule)?)
+                let text = |name| query.text(name).unwrap_or_default();
+                let group = (&*text("rule"), &*text("at"));
+                Some(findings::examples(inspector, &self.lists, &query.wanted()?, group)?)
             }
             ["misses"] => Some(views::misses(inspector)),
             ["values"] => {

@@ -6,7 +6,7 @@ use std::{
 };
 
 use contrail_exchange::{
-    finding::{Kind, Rule, UNDOCUMENTED},
+    finding::{Finding, Kind, Rule, UNDOCUMENTED},
     visible::is_hidden,
 };
 use contrail_report::{Group, shape, without_indices};
@@ -128,15 +128,19 @@ pub(crate) fn examples(
     inspector: &Inspector,
     lists: &Lists,
     wanted: &Wanted,
-    rule: &str,
+    (rule, at): (&str, &str),
 ) -> Result<Value, FilterError> {
     let numbers = lists.slice(inspector, wanted, 0, READ_FOR_EXAMPLES)?.numbers;
     let mut messages = BTreeSet::new();
     let mut examples = Vec::new();
     for n in numbers {
         let Ok((judged, _)) = inspector.whole(n) else { continue };
+        let is_of_group = |finding: &Finding| {
+            let is_place = || inspector.clean(&without_indices(&finding.at)) == at;
+            finding.rule.id() == rule && (finding.rule == Rule::OperationUndocumented || is_place())
+        };
         for (index, finding) in judged.verdict.findings.iter().enumerate() {
-            if finding.rule.id() == rule && examples.len() < EXAMPLES && messages.insert(finding.message()) {
+            if is_of_group(finding) && examples.len() < EXAMPLES && messages.insert(finding.message()) {
                 let started = judged.exchange.started.and_then(|at| rfc3339(super::summary::instant(at)));
                 let (at, message) = (inspector.clean(&finding.at), inspector.clean(&finding.message()));
                 examples.push(json!({"n": n, "finding": index, "started": started, "at": at, "message": message}));
