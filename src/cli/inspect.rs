@@ -58,7 +58,7 @@ pub struct Args {
     #[command(flatten)]
     contract: ContractArgs,
     #[command(flatten)]
-    page: PageArgs,
+    pub(super) page: PageArgs,
     #[command(flatten)]
     secrets: SecretArgs,
 }

@@ -18,6 +18,7 @@ use super::{
     messages::{complain, usage_error},
     options::{
         Network,
+        inspect::PageArgs,
         policy::{self, PolicyArgs},
     },
     pack, paths,
@@ -103,6 +104,9 @@ pub(super) fn parse() -> Result<(Cli, Sources), ExitCode> {
         Command::Import(args) => args.ignore_sandbox(&sources),
         Command::Inspect(args) => args.ignore_listen(&sources),
         _ => {}
+    }
+    if let Some(page) = cli.command.page_mut() {
+        page.options = sources.iter().map(|(option, source)| (option.to_owned(), source.to_string())).collect();
     }
     if let Some(policy) = cli.command.policy_mut() {
         policy.suppressions = suppressions;
@@ -201,6 +205,17 @@ impl Command {
             Self::Pack(args) => slice::from_mut(&mut args.recording),
             Self::Unpack(args) => slice::from_mut(&mut args.recording),
             _ => &mut [],
+        }
+    }
+
+    /// Its live page, if it has one.
+    const fn page_mut(&mut self) -> Option<&mut PageArgs> {
+        match self {
+            Self::Record(args) => Some(&mut args.proxy.inspect.page),
+            Self::Watch(args) => Some(&mut args.proxy.inspect.page),
+            Self::Replay(args) => Some(&mut args.proxy.inspect.page),
+            Self::Inspect(args) => Some(&mut args.page),
+            _ => None,
         }
     }
 

@@ -33,7 +33,7 @@ pub struct Args {
     #[command(flatten)]
     pub(super) judge: JudgeArgs,
     #[command(flatten)]
-    proxy: ProxyArgs,
+    pub(super) proxy: ProxyArgs,
 }
 
 impl Args {
@@ -82,6 +82,7 @@ fn watch(args: &Args) -> Result<Outcome, Failure> {
         title: format!("watching {}", ready.origin),
         upstream: ready.origin.clone(),
         command: args.trail.folder().map(|folder| format!("contrail inspect {}", quoted(&folder))),
+        ..Facts::default()
     };
     let page = args.proxy.inspect.open(bound, &args.judge, &contract, &redactor, facts)?;
     setup.viewer = page.as_ref().map(|page| Arc::clone(&page.intake) as _);

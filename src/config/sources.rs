@@ -46,6 +46,11 @@ impl Sources {
         self.0.get(option)
     }
 
+    /// Every option that has another value than its default, and where that came from.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Source)> {
+        self.0.iter().map(|(option, source)| (&**option, source))
+    }
+
     /// Whether the command line gave this option.
     #[must_use]
     pub fn is_flag(&self, option: &str) -> bool {

@@ -39,6 +39,8 @@ declare namespace Api {
     variables: { name: string; value: string }[];
     contracts: { name: string; title: string; version: string; sha256: string }[];
     sources: { name: string; entries: number }[];
+    /** Where the values of options come from that are not the defaults. */
+    options: { name: string; source: string }[];
     notes: string[];
     unchecked: { aspect: string; exchanges: number; operations: Record<string, number> }[];
     /** Secrets that redaction replaced, by kind. */
@@ -116,8 +118,28 @@ declare namespace Api {
     error?: Problem;
   }
 
+  interface DocumentLine {
+    text: string;
+    /** The place in the same document that it refers to. */
+    to: string | null;
+  }
+
+  /** Lines of a document of the contract, at a place. */
+  interface Document {
+    name: string;
+    title: string;
+    at: string;
+    /** The places that it stands in. */
+    above: string[];
+    size: number;
+    from: number;
+    lines: DocumentLine[];
+  }
+
   interface Passage {
     document: string;
+    /** Which document of the contract. */
+    number: number | null;
     at: string;
     source: string | null;
     lines: string[];

@@ -110,4 +110,25 @@ export const tests = {
     assert.equal(await button.count(), 0);
     await bench.clean(page);
   },
+
+  "the contract is read at the passage of a finding, and what it refers to is followed": async (bench) => {
+    const page = await bench.page(await files(bench), { hash: "#/exchanges?n=1" });
+    await page.locator(".why .pointer-line a").first().focus();
+    await page.keyboard.press("Enter");
+    await page.waitForSelector("#view .windowed .line:not([hidden]) .text");
+    assert.match(await page.evaluate(() => location.hash), /^#\/contract\/0\?at=/);
+    assert.match(await text(page, "#view"), /maximum: 10000/);
+    await go(page, "#/contract/0?at=/paths/~1rate-limit-policies~1{id}/get/responses");
+    await page.waitForSelector("#view .windowed a");
+    await page.locator("#view .windowed a").first().focus();
+    await page.keyboard.press("Enter");
+    await settled(page);
+    assert.match(await page.evaluate(() => location.hash), /at=\/components/);
+    await press(page, "g", "r");
+    await page.getByRole("link", { name: "Read the document" }).first().focus();
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() => document.querySelector("#view .windowed")?.textContent?.includes("openapi"));
+    assert.match(await text(page, "#view .dim:last-child"), /[\d,]+ lines/);
+    await bench.clean(page);
+  },
 };

@@ -7,6 +7,16 @@ import * as recordings from "./recordings.mjs";
 /** Seconds of the processor that page and server may take for what a person sees next. */
 const BOUND = 1;
 
+/** The number of the first hostile exchange whose response has this view. */
+async function kindOf(server, kind) {
+  const { n } = await server.api("run");
+  for (let i = n - 1; i >= 0; i -= 1) {
+    const { response } = await server.api(`exchanges/${i}`);
+    if (response?.body.views.includes(kind)) return i;
+  }
+  throw new Error(`no hostile body has the view ${kind}`);
+}
+
 export const tests = {
   "no text of a recording or a contract becomes more than text, in any view": async (bench) => {
     const har = bench.file("hostile.har", recordings.hostile(bench.trapPort));
@@ -33,6 +43,16 @@ export const tests = {
     for (const key of ["f", "o", "c", "m", "r"]) {
       await timed(`view ${key}`, () => press(page, "g", key));
       await press(page, "Tab", "Tab", "Tab");
+      // What a view shows only when it is opened.
+      for (const summary of (await page.locator("#view summary").all()).slice(0, 12)) {
+        await summary.focus();
+        await timed(`details of view ${key}`, () => press(page, "Enter"));
+      }
+    }
+    await timed("contract", () => go(page, "#/contract/0"));
+    for (const kind of ["events", "parts", "form", "image"]) {
+      const n = await kindOf(server, kind);
+      await timed(kind, () => go(page, `#/exchanges?n=${n}&side=response&view=${kind}`));
     }
     assert.deepEqual(slow, [], "answers took too long");
     await bench.clean(page);

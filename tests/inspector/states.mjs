@@ -140,6 +140,8 @@ export const STATES = {
   },
   callers: at(files, "#/callers"),
   run: at(files, "#/run"),
+  contract: at(files, "#/contract/0?at=/paths"),
+  "no document": at(files, "#/contract/7"),
   "empty file": at(nothing),
   "empty run": at(live),
   misses: at(replay, "#/misses"),

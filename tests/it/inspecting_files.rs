@@ -197,3 +197,41 @@ fn a_finding_that_a_suppression_covers_is_shown_as_such() {
     assert_eq!(findings["rows"][0]["state"], "suppressed until 9999-12-31: pages by 500", "{findings}");
     running.finish();
 }
+
+#[test]
+fn a_document_of_the_contract_is_read_at_a_place_and_by_its_lines() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a.har"), har::har(&[har::conforming()])).unwrap();
+    fs::write(folder.path().join("contrail.toml"), "max-secrets = 9000\n").unwrap();
+    let arguments = ["inspect", "a.har", "--listen", "127.0.0.1:0", "--where", "verdict:gap"];
+    let variables = [("CONTRAIL_INSPECT_TOKEN", TOKEN), ("CONTRAIL_INSPECT_BUFFER", "1MiB")];
+    let running = read_whole(Running::start_with(folder.path(), arguments, &variables));
+    let whole = ask(running.address, "/api/documents/0?count=3");
+    assert_eq!(
+        (&whole["lines"][0]["text"], whole["lines"].as_array().unwrap().len()),
+        (&"openapi: \"3.1.0\"".into(), 3)
+    );
+    let at = "/paths/~1rate-limit-policies~1{id}/get";
+    let encoded: String = form_urlencoded::byte_serialize(at.as_bytes()).collect();
+    let part = ask(running.address, &format!("/api/documents/0?at={encoded}"));
+    assert_eq!(part["above"], serde_json::json!(["", "/paths", "/paths/~1rate-limit-policies~1{id}"]));
+    let lines = part["lines"].as_array().unwrap();
+    let text = |line: &Value| line["text"].as_str().unwrap().to_owned();
+    assert!(lines.iter().any(|line| text(line) == "operationId: getRateLimitPolicy"), "{part}");
+    let refers = lines.iter().find(|line| line["to"] != Value::Null).unwrap_or_else(|| panic!("{part}"));
+    let target: String = form_urlencoded::byte_serialize(refers["to"].as_str().unwrap().as_bytes()).collect();
+    assert!(ask(running.address, &format!("/api/documents/0?at={target}"))["size"].as_u64() > Some(0));
+    let authorization = format!("Bearer {TOKEN}");
+    for nothing in ["/api/documents/9", "/api/documents/0?at=/nothing", "/api/documents/x"] {
+        assert_eq!(call(running.address, "GET", nothing, &[("authorization", &authorization)], b"").status(), 404);
+    }
+    let options = ask(running.address, "/api/run")["options"].clone();
+    let source = |name: &str| {
+        let found = options.as_array().unwrap().iter().find(|option| option["name"] == name);
+        found.unwrap_or_else(|| panic!("{name}: {options}"))["source"].clone()
+    };
+    assert_eq!(source("where"), "the command line");
+    assert_eq!(source("inspect-buffer"), "CONTRAIL_INSPECT_BUFFER");
+    assert_eq!(source("max-secrets"), "contrail.toml, line 1");
+    running.finish();
+}

@@ -585,7 +585,13 @@ function distinct(passages) {
 export function passageBox(passage) {
   return box(
     [el("strong", {}, "Contract"), recorded(passage.document)],
-    el("p.pad.dim.pointer-line", {}, recorded(passage.at)),
+    el(
+      "p.pad.dim.pointer-line",
+      {},
+      passage.number === null
+        ? recorded(passage.at)
+        : el("a", { href: link("contract", String(passage.number), { at: passage.at }), title: "read the document here" }, recorded(passage.at)),
+    ),
     code(
       "Passage of the contract",
       passage.lines.map((line, i) =>

@@ -6,6 +6,7 @@ import * as api from "./api.js";
 import * as callers from "./callers.js";
 import * as comparing from "./compare.js";
 import { Detail } from "./detail.js";
+import * as contract from "./contract.js";
 import { announce, copyButton } from "./copy.js";
 import { button, byId, counted, el, fill, instant, number, prose, recorded, remember, remembered, stamp } from "./dom.js";
 import { Filter, termsOf } from "./filter.js";
@@ -31,6 +32,7 @@ const VIEWS = {
   misses: { name: "Misses", show: misses.show },
   run: { name: "Run", show: runs.show },
   compare: { name: "Compare", show: comparing.show },
+  contract: { name: "Contract", show: contract.show },
 };
 
 /** @type {Api.Run} */
@@ -203,7 +205,7 @@ const count = (tone, sign, value, word) =>
 function drawViews(current) {
   fill(
     byId("views"),
-    Object.entries(VIEWS).filter(([name]) => name !== "compare").map(([name, view]) => {
+    Object.entries(VIEWS).filter(([name]) => name !== "compare" && name !== "contract").map(([name, view]) => {
       const { q } = name === "exchanges" ? route.place().params : {};
       const missed = name === "misses" && head.counts.miss > 0 ? el("b.bad", {}, number(head.counts.miss)) : null;
       return el(

@@ -3,6 +3,7 @@
 import * as api from "./api.js";
 import { copyButton } from "./copy.js";
 import { badge, box, counted, el, fill, instant, number, prose, recorded, remember, remembered } from "./dom.js";
+import { link } from "./route.js";
 
 /** @param {HTMLElement} at @param {AbortSignal} signal @param {() => void} again */
 export async function show(at, signal, again) {
@@ -30,7 +31,7 @@ export async function show(at, signal, again) {
           ),
         ),
       ),
-      run.contracts.map((contract) =>
+      run.contracts.map((contract, i) =>
         box(
           [el("strong", {}, "Contract"), el("span", {}, `${contract.title} ${contract.version}`)],
           el(
@@ -39,12 +40,19 @@ export async function show(at, signal, again) {
             fact("Document", contract.name),
             fact("SHA-256", contract.sha256),
           ),
+          el("p.pad", {}, el("a", { href: link("contract", String(i)) }, "Read the document")),
         ),
       ),
       run.sources.length > 0
         ? box(
             el("strong", {}, "Read from"),
             el("dl.facts-list", {}, run.sources.map((source) => fact(source.name, counted(source.entries, "entry", "entries")))),
+          )
+        : null,
+      run.options.length > 0
+        ? box(
+            el("strong", {}, "Options"),
+            el("dl.facts-list", {}, run.options.map(({ name, source }) => fact(`--${name}`, source))),
           )
         : null,
       run.listeners.length > 0

@@ -11,7 +11,7 @@ use percent_encoding::percent_decode_str;
 use serde_json::{Value, json};
 
 use super::{
-    assets, bodies, compare, curl, exchange,
+    assets, bodies, compare, curl, documents, exchange,
     filter::FilterError,
     findings,
     groups::{self, By},
@@ -171,6 +171,11 @@ impl Host {
                 Some(operations::value(inspector, &Selection { text, never: is("never"), gaps: is("gaps") }))
             }
             ["operations", "parts"] => Some(operations::parts(inspector, &query.text("name").unwrap_or_default())),
+            ["documents", number] => {
+                let (from, count) = (query.number("from").unwrap_or(0), query.number("count").unwrap_or(400));
+                let (number, at) = (number.parse().ok(), query.text("at").unwrap_or_default());
+                number.and_then(|number| documents::value(inspector, number, &at, from, count))
+            }
             ["callers"] => Some(views::callers(inspector)),
             ["timeline"] => {
                 let buckets = query.number("buckets").unwrap_or(usize::MAX);

@@ -83,6 +83,8 @@ pub struct Facts {
     pub upstream: String,
     /// A command that shows one of its exchanges again: `contrail inspect fixtures/checkout`.
     pub command: Option<String>,
+    /// Options that have another value than their default, and where each comes from. Values may be secrets.
+    pub options: Vec<(String, String)>,
 }
 
 impl Facts {

@@ -15,6 +15,7 @@ mod assets;
 mod bodies;
 mod compare;
 mod curl;
+mod documents;
 mod exchange;
 mod filter;
 mod findings;

@@ -7,7 +7,13 @@ use serde_json::{Value, json};
 /// The passages of a finding.
 pub(crate) fn passages(contract: &Contract, subject: Subject<'_>, finding: &Finding) -> Vec<Value> {
     let passages = contract.passages(subject).into_iter();
-    passages.map(|Passage { document, at, text }| value(&document, &at, &text, finding)).collect()
+    let number = |name: &str| contract.documents().iter().position(|document| document.name() == name);
+    let value = |Passage { document, at, text }| {
+        let mut value = value(&document, &at, &text, finding);
+        value["number"] = number(&document).into();
+        value
+    };
+    passages.map(value).collect()
 }
 
 fn value(document: &str, at: &str, text: &str, finding: &Finding) -> Value {

@@ -41,6 +41,11 @@ pub(crate) fn run(inspector: &Inspector) -> Value {
     let run = store.ended.as_ref().unwrap_or(&store.collector).run();
     let integrity = run.integrity.iter().map(Integrity::sentence);
     let mut notes: Vec<String> = integrity.map(|sentence| visible(&sentence).into_owned()).collect();
+    if let Some(proof) = &run.proof {
+        let proved = "the fixture was replayed, verified and searched for secrets, and is good";
+        notes.push(if proof.good { proved } else { proof.failure() }.to_owned());
+        notes.extend(proof.problems.iter().chain(&proof.note).map(|sentence| inspector.clean(sentence)));
+    }
     notes.extend(store.notes.iter().map(|note| inspector.clean(note)));
     if store.unkept > 0 {
         notes.push(format!("the bytes of {} exchanges could not be kept", store.unkept));
@@ -62,6 +67,7 @@ pub(crate) fn run(inspector: &Inspector) -> Value {
         "variables": store.variables.iter().map(|one| json!({"name": one.name, "value": one.value})).collect::<Vec<_>>(),
         "contracts": contracts,
         "sources": sources,
+        "options": facts.options.iter().map(|(name, source)| json!({"name": name, "source": visible(source)})).collect::<Vec<_>>(),
         "notes": notes,
         "unchecked": unchecked,
         "secrets": secrets.secrets,

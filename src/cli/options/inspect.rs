@@ -35,6 +35,9 @@ pub struct PageArgs {
     /// Maximum size of the temporary file that keeps exchanges for the live page; the oldest leave
     #[arg(long, value_name = "BYTES", default_value = "256MiB", value_parser = size_above_zero)]
     pub inspect_buffer: usize,
+    /// Options that the page names, and where each comes from.
+    #[arg(skip)]
+    pub(in crate::cli) options: Vec<(String, String)>,
 }
 
 /// A name by which browsers call the page.
@@ -144,7 +147,7 @@ impl PageArgs {
             redactor,
             collector,
             buffer: self.inspect_buffer as u64,
-            facts,
+            facts: Facts { options: self.options.clone(), ..facts },
         };
         let inspector = Inspector::new(settings).map_err(|error| {
             let folder = env::temp_dir();

@@ -42,7 +42,7 @@ pub struct Args {
     #[command(flatten)]
     pub(in crate::cli) judge: JudgeArgs,
     #[command(flatten)]
-    pub(super) proxy: ProxyArgs,
+    pub(in crate::cli) proxy: ProxyArgs,
 }
 
 impl Args {

@@ -35,7 +35,7 @@ pub struct Args {
     #[command(flatten)]
     pub(in crate::cli) judge: JudgeArgs,
     #[command(flatten)]
-    pub(super) proxy: ProxyArgs,
+    pub(in crate::cli) proxy: ProxyArgs,
 }
 
 /// What becomes of requests that were not recorded

@@ -1,0 +1,60 @@
+// A document of the contract, to be read at a place: lines as the server made them, and what they refer to.
+
+import * as api from "./api.js";
+import { code, counted, el, fill, number, recorded } from "./dom.js";
+import { link, place } from "./route.js";
+import { Window } from "./window.js";
+
+const LINES_AT_ONCE = 400;
+
+/** @param {HTMLElement} at @param {AbortSignal} signal */
+export async function show(at, signal) {
+  const { part, params } = place();
+  const pointer = params.at ?? "";
+  /** @type {Map<number, Api.DocumentLine>} */
+  const lines = new Map();
+  const asked = new Set();
+  /** @param {number} page */
+  const load = async (page) => {
+    asked.add(page);
+    /** @type {Api.Document} */
+    const answer = await api.get(`documents/${encodeURIComponent(part)}`, { at: pointer, from: page * LINES_AT_ONCE, count: LINES_AT_ONCE }, signal);
+    answer.lines.forEach((line, i) => lines.set(answer.from + i, line));
+    return answer;
+  };
+  const first = await load(0);
+  const spacer = el("div.spacer");
+  const scroller = code("Document", spacer);
+  scroller.classList.add("windowed");
+  /** @param {string} text @param {string} to */
+  const to = (text, to) => el("a", { href: link("contract", part, { at: to }) }, recorded(text));
+  fill(
+    at,
+    el("h2", {}, "Contract"),
+    el("p", {}, first.title, " ", el("span.dim.recorded", {}, first.name), el("span.dim", {}, ` · ${counted(first.size, "line")}`)),
+    el(
+      "p.pointer-line",
+      {},
+      first.above.map((above, i) => [to(above === "" ? "all" : above.slice((first.above[i - 1] ?? "").length), above), " › "]).flat(),
+      recorded(pointer === "" ? "all" : pointer.slice((first.above.at(-1) ?? "").length)),
+    ),
+    scroller,
+  );
+  const window = new Window(scroller, spacer, {
+    make: () => el("div.line", {}, el("span.no", { "aria-hidden": "true" }), el("span.text")),
+    put: (row, index) => {
+      const line = lines.get(index);
+      const [no, text] = row.children;
+      if (!no || !text) return;
+      no.textContent = number(index + 1);
+      fill(text, line?.to ? el("a", { href: link("contract", part, { at: line.to }) }, line.text) : (line?.text ?? ""));
+    },
+    drawn: (from, last) => {
+      for (const page of [Math.floor(from / LINES_AT_ONCE), Math.floor(Math.max(from, last - 1) / LINES_AT_ONCE)]) {
+        if (!asked.has(page)) void load(page).then(() => window.refill()).catch(() => asked.delete(page));
+      }
+    },
+  });
+  window.redraw();
+  window.resize(first.size);
+}
