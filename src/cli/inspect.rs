@@ -3,6 +3,7 @@
 use std::{
     collections::HashMap,
     path::{Path, PathBuf},
+    slice,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -19,7 +20,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::{
     ContractArgs, Failure, Format, Outcome,
-    messages::{error_chain, quoted},
+    messages::{self, error_chain, quoted},
     options::{
         SecretArgs, SelectionArgs,
         inspect::{PageArgs, over_ssh},
@@ -47,6 +48,9 @@ pub struct Args {
     /// Entry to open first; of several files, the file as the page names it and the entry
     #[arg(long, value_name = "[FILE:]N", value_parser = entry)]
     at: Option<(String, usize)>,
+    /// Older recording to compare with, as `contrail diff` does: the list shows what was added, removed or changed
+    #[arg(long, value_name = "OLD", conflicts_with = "follow")]
+    pub(super) base: Option<PathBuf>,
     /// Filter to begin with, such as `verdict:violates`
     #[arg(long = "where", value_name = "QUERY")]
     query: Option<String>,
@@ -78,6 +82,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
         args.recordings.iter().cloned().partition(|path| Reported::is_report(path));
     let reported = reports.iter().map(|path| read_report(path)).collect::<Result<Vec<_>, Failure>>()?;
     let named = trails::inspect(&recordings, &[])?;
+    let base = args.base.as_ref().map(|base| trails::inspect(slice::from_ref(base), &[])).transpose()?;
     if args.follow && named.iter().all(|one| one.trails.is_empty()) {
         return Err("--follow: none of these is a journal or a trail, so nothing is appended to them".into());
     }
@@ -93,7 +98,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
         reported.end().into_iter().for_each(|end| page.inspector.note(format!("{}: {end}", shown(path))));
         page.inspector.conclude(|collector| collector.reported(reported));
     }
-    let of = named.iter().flat_map(|one| &one.sources).map(size).sum();
+    let of = named.iter().chain(base.iter().flatten()).flat_map(|one| &one.sources).map(size).sum();
     page.inspector.reading(Some(Reading { read: 0, of }));
     let line = format!("{}{}", page.line(), args.fragment(&page.address, recordings.is_empty()));
     for line in [line].into_iter().chain(ssh).chain(["press Ctrl-C to stop".to_owned()]) {
@@ -108,7 +113,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
         followed: if args.follow { recordings } else { Vec::new() },
         failed: Arc::clone(&failed),
     };
-    thread::Builder::new().name("reader".to_owned()).spawn(move || reader.read(named, of))?;
+    thread::Builder::new().name("reader".to_owned()).spawn(move || reader.read(named, base, of))?;
     runtime.block_on(signals.end());
     Ok(Outcome { failed: failed.load(Ordering::Relaxed), ..Outcome::CLEAN })
 }
@@ -137,9 +142,14 @@ impl Args {
     fn facts(&self) -> Facts {
         let names: Vec<String> = self.recordings.iter().map(|path| path.display().to_string()).collect();
         let quoted: Vec<String> = self.recordings.iter().map(|path| quoted(path)).collect();
-        let command = format!("contrail inspect {}{}", quoted.join(" "), self.contract.command_line());
-        let title = [names.join(", ")].into_iter().chain(self.selection.filters()).collect::<Vec<_>>().join(" ");
-        Facts { mode: "inspect", title, command: Some(command), ..Facts::default() }
+        let mut command = format!("contrail inspect {}{}", quoted.join(" "), self.contract.command_line());
+        let mut title = [names.join(", ")].into_iter().chain(self.selection.filters()).collect::<Vec<_>>().join(" ");
+        let base = self.base.as_ref().map(|base| base.display().to_string());
+        if let (Some(path), Some(base)) = (&self.base, &base) {
+            command = format!("{command} --base {}", messages::quoted(path));
+            title = format!("{base} → {title}");
+        }
+        Facts { mode: "inspect", title, command: Some(command), base, ..Facts::default() }
     }
 
     /// The page's place to begin with, behind the token. Reports have nothing but misses.
@@ -183,11 +193,14 @@ type Made = (usize, Option<usize>, bool, JudgedExchange);
 
 impl Reader {
     /// Reads all of them, then what is appended to those that are followed.
-    fn read(&self, named: Vec<trails::Inspected>, of: u64) {
-        let mut sink = Showing { reader: self, name: "".into(), read: 0, of, read_to: HashMap::new() };
-        let unread = survey::read(named, |source| self.judge.open(source), |entry| self.judged(entry), &mut sink);
+    fn read(&self, named: Vec<trails::Inspected>, base: Option<Vec<trails::Inspected>>, of: u64) {
+        let mut sink = Showing { reader: self, name: "".into(), read: 0, of, read_to: HashMap::new(), held: None };
+        let unread = match base {
+            Some(base) => self.read_both(base, named, &mut sink),
+            None => self.read_one(named, &mut sink),
+        };
         match unread {
-            Ok(unread) if unread.count() == 0 => {}
+            Ok(0) => {}
             Ok(_) => self.failed_of("some entries could not be read; contrail printed the reasons"),
             Err(error) => {
                 let what = error_chain(&*error);
@@ -201,6 +214,29 @@ impl Reader {
             thread::sleep(LOOK);
             self.read_appended(&mut sink);
         }
+    }
+
+    /// Reads one recording; how many entries could not be read.
+    fn read_one(&self, named: Vec<trails::Inspected>, sink: &mut Showing<'_>) -> Result<u64, Failure> {
+        let unread = survey::read(named, |source| self.judge.open(source), |entry| self.judged(entry), sink)?;
+        Ok(unread.count())
+    }
+
+    /// Reads an old recording and a new one, so that each exchange comes with what became of it.
+    fn read_both(
+        &self,
+        old: Vec<trails::Inspected>,
+        new: Vec<trails::Inspected>,
+        sink: &mut Showing<'_>,
+    ) -> Result<u64, Failure> {
+        let mut read = |named| -> Result<(u64, Vec<Taken>), Failure> {
+            sink.held = Some(Vec::new());
+            let unread = self.read_one(named, sink)?;
+            Ok((unread, sink.held.take().unwrap_or_default()))
+        };
+        let ((unread, old), (more, new)) = (read(old)?, read(new)?);
+        self.inspector.add_both(&old, &new);
+        Ok(unread + more)
     }
 
     fn failed_of(&self, why: &str) {
@@ -251,6 +287,8 @@ struct Showing<'a> {
     of: u64,
     /// How far each journal was read, by its resolved path; `None` of what is not read any more.
     read_to: HashMap<PathBuf, Option<ReadTo>>,
+    /// Where two recordings are compared, the exchanges of the one that is read.
+    held: Option<Vec<Taken>>,
 }
 
 /// A path whose other spellings are the same.
@@ -280,7 +318,7 @@ impl Sink<Made> for Showing<'_> {
         if !selection.selects(&judged, &judge.contract) {
             return Ok(());
         }
-        inspector.add(&Taken {
+        let taken = Taken {
             took: is_timed.then(|| timings.total()),
             judged,
             source: Arc::clone(&self.name),
@@ -290,7 +328,11 @@ impl Sink<Made> for Showing<'_> {
             verdict,
             miss: None,
             remarks: Vec::new(),
-        });
+        };
+        match &mut self.held {
+            Some(held) => held.push(taken),
+            None => inspector.add(&taken),
+        }
         Ok(())
     }
 

@@ -34,6 +34,8 @@ declare namespace Api {
     mode: string;
     title: string;
     live: boolean;
+    /** The recording that exchanges are compared with. */
+    base: string | null;
     started: string | null;
     listeners: string[];
     variables: { name: string; value: string }[];
@@ -70,6 +72,8 @@ declare namespace Api {
     size: number;
     started: string | null;
     marks: string[];
+    /** Of two recordings. */
+    state: "added" | "removed" | "changed" | "same" | null;
   }
 
   /** Buckets of one length from `start` to `end`; nothing of it where no exchange has a time. */

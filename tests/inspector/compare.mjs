@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { go, isSeen, press } from "./bench.mjs";
-import { files, pairs } from "./states.mjs";
+import { beside, files, pairs } from "./states.mjs";
 import { copies, hash, text } from "./walks.mjs";
 
 /** Rows as lines of text, without the words that stand beside their signs. */
@@ -66,6 +66,27 @@ export const tests = {
     await press(page, "Enter");
     assert.ok((await page.locator("#view tbody tr").count()) > all);
     assert.match(await focused(page), /line 21/);
+    await bench.clean(page);
+  },
+
+  "B: beside a base the list has what was added, removed and changed, and d shows what changed": async (bench) => {
+    const page = await bench.page(await beside(bench));
+    const rows = await page.locator(".row:not([hidden]) .operation").allInnerTexts();
+    assert.deepEqual(rows.sort(), ["added undocumented", "changed getRateLimitPolicy", "removed undocumented", "undocumented"]);
+    assert.match(await text(page, "#counts"), /^4\s/);
+    await press(page, "/");
+    await page.keyboard.type("is:changed");
+    await press(page, "Enter");
+    assert.equal(await text(page, "#found"), "1 of 4");
+    await press(page, "j", "d");
+    assert.match(await text(page, "#view"), /contrail diff pairs no\. 4 and no\. 1/);
+    await press(page, "j");
+    assert.match(await focused(page), /≠\/configuration\/limit 100 10001/);
+    await press(page, "Escape");
+    assert.equal(await hash(page), "#/exchanges?q=is:changed&n=1");
+    await page.locator("#quick [data-term='is:removed']").focus();
+    await press(page, "Enter");
+    assert.match(await hash(page), /is:removed/);
     await bench.clean(page);
   },
 };

@@ -247,6 +247,13 @@ export function kindsContract() {
   });
 }
 
+/** A recording before and after a change: one exchange each is changed, removed, added, and the same. */
+export function versions() {
+  const policy = (limit) => json(JSON.stringify({ ...POLICY, configuration: { action: "block", limit } }));
+  const page = (path) => entry(0, { url: `https://tenant.example/${path}` });
+  return [har([page("old"), entry(0, {}, policy(100)), page("same")]), har([page("same"), entry(0, {}, policy(10001)), page("new")])];
+}
+
 /** A recording that has each payload in every field. */
 export function hostile(port) {
   const entries = [];

@@ -30,6 +30,16 @@ export const pairs = (bench) =>
     return server;
   });
 
+/** The page over a recording and its base. */
+export const beside = (bench) =>
+  share("beside", async () => {
+    const [old, now] = recordings.versions();
+    const base = bench.file("old.har", old);
+    const server = await Server.start(["inspect", bench.file("new.har", now), "--base", base, "--listen", "127.0.0.1:0"]);
+    await server.whole();
+    return server;
+  });
+
 /** The page over bodies of each kind. */
 export const kinds = (bench) =>
   share("kinds", async () => {
@@ -114,6 +124,8 @@ export const STATES = {
   "compare texts": at(pairs, "#/compare/3/2"),
   "compare values": at(pairs, "#/compare/1/0"),
   "compare nothing": at(files, "#/compare/4"),
+  base: at(beside),
+  "base compare": at(beside, "#/compare/1"),
   picking: after(files, "#/exchanges?n=1", "D"),
   events: at(kinds, "#/exchanges?n=1&side=response&view=events"),
   parts: at(kinds, "#/exchanges?n=2&side=request&view=parts"),

@@ -360,6 +360,7 @@ fn of_two_options_that_exclude_each_other_the_flag_beats_the_variable_beats_the_
             "watch" => &["--upstream", "sandbox", "--listen", "nowhere"],
             "import" => &["missing.har", "--out", "fx.har"],
             "replay" | "redact" | "audit" => &["missing.har"],
+            "inspect" => &["missing.har", "--listen", "nowhere"],
             "contract" => &["--contract", "missing.yaml"],
             other => panic!("`{other}` has options that exclude each other; give it arguments here"),
         };

@@ -571,3 +571,49 @@ fn what_differs_side_by_side_is_what_diff_reports_without_its_secrets() {
     assert_eq!(missing.status(), 404);
     running.finish();
 }
+
+#[test]
+fn states_beside_a_base_are_those_of_diff_and_counts_are_those_of_the_new_recording() {
+    let folder = tempfile::tempdir().unwrap();
+    two_recordings(folder.path());
+    let arguments = ["inspect", "new.har", "--base", "old.har", "--listen", "127.0.0.1:0"];
+    let running = read_whole(Running::start_with(folder.path(), arguments, &[("CONTRAIL_INSPECT_TOKEN", TOKEN)]));
+    let rows = |query: &str| ask(running.address, &format!("/api/exchanges?count=100&q={query}"))["rows"].clone();
+    let all = rows("");
+    let row = |source: &str, entry: &Value| {
+        let is_it = |row: &&Value| row["source"] == source && row["entry"] == *entry;
+        all.as_array().unwrap().iter().find(is_it).unwrap_or_else(|| panic!("{source} {entry}: {all}"))
+    };
+    let found = diff(folder.path());
+    for operation in found["operations"].as_array().unwrap() {
+        for added in operation["only_in_b"].as_array().unwrap() {
+            assert_eq!(row("new.har", &added["entry"])["state"], "added");
+        }
+        for removed in operation["only_in_a"].as_array().unwrap() {
+            assert_eq!(row("old.har", &removed["entry"])["state"], "removed");
+        }
+        for changed in operation["changed"].as_array().unwrap() {
+            let row = row("new.har", &changed["b"]["entry"]);
+            assert_eq!(row["state"], "changed");
+            let compared = ask(running.address, &format!("/api/compare?a={}", row["n"]));
+            let left = json!([compared["left"]["source"], compared["left"]["entry"]]);
+            assert_eq!(left, json!(["old.har", changed["a"]["entry"]]));
+            let differences = changed["differences"].as_array().unwrap();
+            assert_eq!(sorted(&changes(&compared)), sorted(differences), "{compared}");
+        }
+    }
+    let summary = &found["summary"];
+    for (word, count) in [("added", "only_in_b"), ("removed", "only_in_a"), ("changed", "changed"), ("same", "same")] {
+        assert_eq!(rows(&format!("is:{word}")).as_array().unwrap().len(), summary[count], "{word}");
+    }
+    assert_eq!(all.as_array().unwrap().len(), 5);
+    let run = ask(running.address, "/api/run");
+    let verified: Value =
+        serde_json::from_str(&run_in(folder.path(), ["verify", "new.har", "--format", "json"]).stdout).unwrap();
+    for verdict in ["conforms", "gap", "violates"] {
+        assert_eq!(run["counts"][verdict], verified["summary"][verdict], "{verdict}");
+    }
+    assert_eq!(json!([run["base"], run["n"]]), json!(["old.har", 5]));
+    assert!(!all.to_string().contains("planted"), "{all}");
+    running.finish();
+}

@@ -166,7 +166,7 @@ export class Detail {
         row.operation
           ? el("a", { href: link("exchanges", "", { q: term("op", row.operation) }), title: "all its exchanges" }, row.operation)
           : el("span.gap", {}, "undocumented"),
-        row.marks.map((mark) => el("i.mark", {}, mark)),
+        [row.state, ...row.marks].map((mark) => (mark ? el("i.mark", {}, mark) : null)),
         el("span.dim.recorded", { title: instant(row.started, true) }, facts),
       ),
       el("p.sentence", {}, ...prose(exchange.sentence), exchange.end ? ` ${capital(exchange.end)}.` : null),

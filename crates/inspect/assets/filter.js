@@ -18,6 +18,13 @@ const QUICK = [
   ["slow", "is:slow"],
 ];
 
+/** Those of two recordings. @type {[string, string][]} */
+export const STATES = [
+  ["changed", "is:changed"],
+  ["added", "is:added"],
+  ["removed", "is:removed"],
+];
+
 /** @type {[string, string][]} the keys and what they take */
 export const KEYS = [
   ["verdict:", "violates, gap, conforms, miss, unjudged"],
@@ -42,7 +49,7 @@ export const KEYS = [
   ["until:", "10:04"],
   ["source:", "a recording's file"],
   ["entry:", "an entry's number in its file"],
-  ["is:", "slow, cut, redacted, retried"],
+  ["is:", "slow, cut, redacted, retried, changed"],
   ["header:", "x-request-id=abc"],
   ["body:", '"text of a body"'],
   ["secret:", "token-1"],
@@ -79,9 +86,14 @@ export class Filter {
       this.#keep(this.field.value);
     });
     this.list.addEventListener("pointerdown", (event) => this.#chosen(event));
+    this.offer([]);
+  }
+
+  /** Buttons of frequent terms. @param {[string, string][]} more before the others */
+  offer(more) {
     fill(
       byId("quick"),
-      QUICK.map(([name, term]) => button(name, () => this.toggleTerm(term), { "data-term": term, "aria-pressed": "false" })),
+      [...more, ...QUICK].map(([name, term]) => button(name, () => this.toggleTerm(term), { "data-term": term, "aria-pressed": "false" })),
     );
   }
 

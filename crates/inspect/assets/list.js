@@ -357,6 +357,12 @@ export class List {
     operation.textContent = row.operation ?? "undocumented";
     operation.className = row.operation ? "operation" : "operation gap";
     operation.title = row.operation ?? "";
+    if (row.state && row.state !== "same") {
+      element.dataset.state = row.state;
+      operation.prepend(el("i.mark", {}, row.state), " ");
+    } else {
+      delete element.dataset.state;
+    }
     const { finding } = row;
     if (finding) {
       element.dataset.finding = "";

@@ -9,7 +9,7 @@ import { Detail } from "./detail.js";
 import * as contract from "./contract.js";
 import { announce, copyButton } from "./copy.js";
 import { button, byId, counted, el, fill, instant, number, prose, recorded, remember, remembered, stamp } from "./dom.js";
-import { Filter, termsOf } from "./filter.js";
+import { Filter, STATES, termsOf } from "./filter.js";
 import * as findings from "./findings.js";
 import { Groups } from "./groups.js";
 import * as keys from "./keys.js";
@@ -699,6 +699,7 @@ async function begin() {
   head = { run: run.run, n: run.n, counts: run.counts, reading: run.reading, first: 0, dropped: 0 };
   announced = head;
   document.body.dataset.state = "open";
+  if (run.base) filter.offer(STATES);
   drawRun();
   drawCounts();
   if (run.end) band("end", "note", endOf(run.end));

@@ -230,17 +230,11 @@ impl Host {
         }
         let slice = self.lists.slice(inspector, &wanted, from, count)?;
         let store = inspector.store();
-        let rows: Vec<Value> = slice
-            .numbers
-            .iter()
-            .filter_map(|n| {
-                let summary = store.summary(*n)?;
-                Some(summary.row(*n, &store.names, store.is_slow(summary), |text| inspector.clean(text)))
-            })
-            .collect();
+        let row = |n: &u32| store.row(*n, |text| inspector.clean(text));
+        let rows: Vec<Value> = slice.numbers.iter().filter_map(row).collect();
         Ok(json!({
             "run": inspector.run,
-            "n": store.count() - store.first(),
+            "n": store.listed(),
             "size": slice.size,
             "from": from,
             "searched": slice.searched,

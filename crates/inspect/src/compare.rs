@@ -1,17 +1,17 @@
-//! Two exchanges side by side: which one an exchange is compared with, and what both have at each place. What differs
+//! Two exchanges side by side, and two recordings: which one an exchange is compared with, and what both have at each place. What differs
 //! is what `contrail diff` reports of the same pair.
 
 use contrail_exchange::{Exchange, finding::UNDOCUMENTED};
 use contrail_recording::without_run;
 use contrail_redact::{JudgedExchange, Redacted};
-use contrail_report::diff::{describe, side_by_side};
+use contrail_report::diff::{Item, describe, differences, pair, side_by_side};
 use serde_json::{Value, json};
 
 use super::{
     exchange::gone,
-    inspector::{Inspector, Store},
+    inspector::{Inspector, Store, Taken},
     names::Name,
-    summary::Summary,
+    summary::{Beside, State, Summary},
 };
 
 /// The parts in their order, each with the message that it belongs to.
@@ -82,6 +82,9 @@ impl<'a> Call<'a> {
 /// The exchange that another one is compared with unless a person chooses, and why.
 fn partner(store: &Store, n: u32, clean: impl Fn(&str) -> String) -> Option<(Option<u32>, String)> {
     let summary = store.summary(n)?;
+    if let Some(partner) = store.beside(n).and_then(|beside| beside.partner) {
+        return Some((Some(partner), format!("`contrail diff` pairs no. {partner} and no. {n}.")));
+    }
     let name = |number| store.names.text(number).map(|text| clean(text));
     let call = Call::of(summary);
     let others = store.numbered().rev().map(|(number, summary)| (number, Call::of(summary)));
@@ -104,20 +107,40 @@ fn partner(store: &Store, n: u32, clean: impl Fn(&str) -> String) -> Option<(Opt
     Some((found.map(|(number, _)| number), why))
 }
 
+impl Inspector {
+    /// Adds a new recording to an empty page, with what became of each exchange since the old one, and of the old one
+    /// what the new one has no more. Exchanges are paired as `contrail diff` pairs them.
+    pub fn add_both(&self, old: &[Taken], new: &[Taken]) {
+        let item = |(at, taken): (usize, &Taken)| {
+            Item::new(at, taken.judged.verdict.operation.as_deref(), (*taken.judged).clone(), &self.redactor)
+        };
+        let items = |all: &[Taken]| all.iter().enumerate().map(item).collect();
+        let number = |index: usize| u32::try_from(index).ok();
+        let pairs = pair(items(old), items(new));
+        let mut of_old = vec![Beside { state: State::Removed, partner: None }; old.len()];
+        let mut of_new = vec![Beside { state: State::Added, partner: None }; new.len()];
+        for (a, b) in &pairs.both {
+            let is_same = differences(a, b, &|_, _| false).is_empty();
+            let state = if is_same { State::Same } else { State::Changed };
+            of_new[b.entry] = Beside { state, partner: number(new.len() + a.entry) };
+            of_old[a.entry] = Beside { state: State::Old, partner: number(b.entry) };
+        }
+        for (taken, beside) in new.iter().zip(of_new).chain(old.iter().zip(of_old)) {
+            self.add_beside(taken, Some(beside));
+        }
+    }
+}
+
 /// Exchange `n` beside `other`, or beside its partner; `None` if there is no such exchange.
 pub(crate) fn value(inspector: &Inspector, n: u32, other: Option<u32>) -> Option<Value> {
     let clean = |text: &str| inspector.clean(text);
     let store = inspector.store();
     let (chosen, why) = partner(&store, n, clean)?;
-    let row = |n: u32| {
-        let summary = store.summary(n)?;
-        Some(summary.row(n, &store.names, store.is_slow(summary), clean))
-    };
-    let right = row(n)?;
+    let right = store.row(n, clean)?;
     let Some(number) = other.or(chosen) else {
         return Some(json!({"left": null, "right": right, "why": why, "notes": [], "parts": [], "further": 0}));
     };
-    let left = row(number)?;
+    let left = store.row(number, clean)?;
     let why = (chosen == Some(number)).then_some(why);
     drop(store);
     let mut notes = Vec::new();

@@ -27,7 +27,7 @@ use super::{
 pub(crate) fn value(inspector: &Inspector, laid_out: &LaidOut, n: u32) -> Option<Value> {
     let store = inspector.store();
     let summary = store.summary(n)?;
-    let row = summary.row(n, &store.names, store.is_slow(summary), |text| inspector.clean(text));
+    let row = store.row(n, |text| inspector.clean(text))?;
     let median = store.durations(summary.operation).map(|(p50, _)| millis(p50));
     let (reference, command) = reference(inspector, summary, &store);
     drop(store);

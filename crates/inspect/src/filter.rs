@@ -20,7 +20,7 @@ use regex::bytes::Regex;
 use self::value::{Bound, Pattern};
 use super::{
     names::Names,
-    summary::{Mark, Summary},
+    summary::{Mark, State, Summary},
 };
 
 /// A filter, compiled. The empty one selects everything.
@@ -89,16 +89,22 @@ enum Measure {
 enum Is {
     Slow,
     Marked(Mark),
+    /// Of two recordings.
+    State(State),
 }
 
 /// The words that `is:` takes.
-const IS: [(&str, Is); 6] = [
+const IS: [(&str, Is); 10] = [
     ("slow", Is::Slow),
     ("cut", Is::Marked(Mark::Cut)),
     ("redacted", Is::Marked(Mark::Redacted)),
     ("retried", Is::Marked(Mark::Retried)),
     ("left", Is::Marked(Mark::Left)),
     ("by-contrail", Is::Marked(Mark::ByContrail)),
+    ("added", Is::State(State::Added)),
+    ("removed", Is::State(State::Removed)),
+    ("changed", Is::State(State::Changed)),
+    ("same", Is::State(State::Same)),
 ];
 
 /// Whether an exchange is selected.
@@ -136,6 +142,8 @@ pub(crate) struct Context<'a> {
     pub(crate) names: &'a Names,
     /// Whether it took longer than nearly all of its operation.
     pub(crate) is_slow: bool,
+    /// What became of it between two recordings.
+    pub(crate) state: Option<State>,
 }
 
 /// What a filter's instants are relative to.
@@ -236,6 +244,7 @@ impl Term {
             }
             Self::Is(Is::Slow) => context.is_slow,
             Self::Is(Is::Marked(mark)) => summary.is_marked(*mark),
+            Self::Is(Is::State(state)) => context.state == Some(*state),
             Self::Anywhere(patterns) => {
                 let fields = [Field::Operation, Field::Host, Field::Client];
                 let named = || fields.iter().any(|field| field.any(summary, context.names, |text| any(patterns, text)));

@@ -94,7 +94,7 @@ fn seen(store: &Store, groups: &[&Group], span: Option<(i64, i64)>) -> Vec<Seen>
         let at = (summary.started? - from).checked_mul(i64::from(PARTS))? / (to - from);
         usize::try_from(at.min(i64::from(PARTS) - 1)).ok()
     };
-    for (n, summary) in (store.first()..).zip(store.summaries()) {
+    for (n, summary) in store.numbered().filter(|(n, _)| store.is_counted(*n)) {
         let part = part(summary);
         for one in &summary.findings {
             let find = |place: &str| by_place.get(&(one.rule, summary.operation, place)).cloned().unwrap_or_default();

@@ -97,7 +97,7 @@ pub(crate) fn value(inspector: &Inspector, lists: &Lists, wanted: &Wanted, by: B
             json!({"term": by.term(&name, &bases), "name": name, "count": count, "counts": counts(&verdicts)})
         };
         let rows: Vec<Value> = groups.into_iter().map(row).collect();
-        json!({"n": store.count() - store.first(), "rows": rows, "further": further, "searched": searched})
+        json!({"n": store.listed(), "rows": rows, "further": further, "searched": searched})
     })
 }
 
@@ -141,7 +141,7 @@ mod tests {
             let is_same = beginning(&one, &BASES) == beginning(&other, &BASES);
             let mut names = Names::default();
             let summary = Summary { path: other.into(), ..summary(&mut names) };
-            let answer = filter.selects(&summary, None, Context { names: &names, is_slow: false });
+            let answer = filter.selects(&summary, None, Context { names: &names, is_slow: false, state: None });
             prop_assert_eq!(answer, is_same.into(), "{}", term);
         }
     }

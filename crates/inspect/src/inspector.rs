@@ -25,10 +25,12 @@ use contrail_report::{
     coverage::{ContractParts, Coverage},
 };
 
+use serde_json::Value;
+
 use super::{
     kept::{Gone, Kept, Surroundings},
     names::{Name, Names},
-    summary::{About, Summary, VERDICTS},
+    summary::{About, Beside, State, Summary, VERDICTS},
 };
 
 /// Maximum exchanges whose summaries are held; the oldest leave.
@@ -85,6 +87,8 @@ pub struct Facts {
     pub command: Option<String>,
     /// Options that have another value than their default, and where each comes from. Values may be secrets.
     pub options: Vec<(String, String)>,
+    /// The recording that exchanges are compared with.
+    pub base: Option<String>,
 }
 
 impl Facts {
@@ -191,6 +195,10 @@ pub(crate) struct Store {
     pub(crate) collector: Collector,
     /// The run's own, once it has ended.
     pub(crate) ended: Option<Collector>,
+    /// What became of exchanges between two recordings, by their numbers.
+    beside: HashMap<u32, Beside>,
+    /// How many of them no list has.
+    unlisted: u32,
     durations: HashMap<Name, Durations>,
     /// Verdicts and statuses by operation.
     pub(crate) operations: HashMap<Name, Results>,
@@ -256,6 +264,34 @@ impl Store {
         self.left + u32::try_from(self.summaries.len()).unwrap_or(u32::MAX)
     }
 
+    /// How many exchanges a list without a filter has.
+    pub(crate) fn listed(&self) -> u32 {
+        (self.count() - self.left).saturating_sub(self.unlisted)
+    }
+
+    /// What became of an exchange between two recordings.
+    pub(crate) fn beside(&self, n: u32) -> Option<Beside> {
+        self.beside.get(&n).copied()
+    }
+
+    /// Whether lists may have an exchange.
+    pub(crate) fn is_listed(&self, n: u32) -> bool {
+        self.beside(n).is_none_or(|beside| beside.state != State::Old)
+    }
+
+    /// Whether an exchange counts: it is of the new recording, if there are two.
+    pub(crate) fn is_counted(&self, n: u32) -> bool {
+        self.beside(n).is_none_or(|beside| !matches!(beside.state, State::Removed | State::Old))
+    }
+
+    /// An exchange as a row of a list.
+    pub(crate) fn row(&self, n: u32, clean: impl Fn(&str) -> String) -> Option<Value> {
+        let summary = self.summary(n)?;
+        let mut row = summary.row(n, &self.names, self.is_slow(summary), clean);
+        row["state"] = self.beside(n).and_then(|beside| beside.state.name()).into();
+        Some(row)
+    }
+
     /// How many of each verdict.
     pub(crate) fn verdicts(&self) -> [u64; VERDICTS.len()] {
         let mut all = [0; VERDICTS.len()];
@@ -270,17 +306,15 @@ impl Store {
         self.left
     }
 
-    /// Those that are held.
-    pub(crate) fn summaries(&self) -> impl Iterator<Item = &Summary> + Clone {
-        self.summaries.iter()
+    /// Those that a list without a filter has, with their numbers.
+    pub(crate) fn numbered(&self) -> impl DoubleEndedIterator<Item = (u32, &Summary)> + Clone {
+        let numbered = |(at, summary)| (self.left + u32::try_from(at).unwrap_or(u32::MAX), summary);
+        self.summaries.iter().enumerate().map(numbered).filter(|(n, _)| self.is_listed(*n))
     }
 
-    /// The same with their numbers.
-    pub(crate) fn numbered(&self) -> impl DoubleEndedIterator<Item = (u32, &Summary)> {
-        self.summaries
-            .iter()
-            .enumerate()
-            .map(|(at, summary)| (self.left + u32::try_from(at).unwrap_or(u32::MAX), summary))
+    /// The same without them.
+    pub(crate) fn summaries(&self) -> impl Iterator<Item = &Summary> + Clone {
+        self.numbered().map(|(_, summary)| summary)
     }
 
     pub(crate) fn summary(&self, n: u32) -> Option<&Summary> {
@@ -325,7 +359,7 @@ impl Store {
         summary.place.map_or(Err(Gone::NotKept), |place| self.kept.read(place))
     }
 
-    fn add(&mut self, taken: &Taken, contract: &Arc<Contract>, known: u64) {
+    fn add(&mut self, taken: &Taken, beside: Option<Beside>, contract: &Arc<Contract>, known: u64) {
         let Taken { judged, source, entry, took, verdict, remarks, .. } = taken;
         let place = self.kept.keep(judged, remarks, &self.context);
         self.unkept += u64::from(place.is_none());
@@ -333,13 +367,30 @@ impl Store {
         let verdict = if taken.miss.is_some() { "miss" } else { *verdict };
         let about = About { source, entry: *entry, took: *took, verdict, known };
         let summary = Summary::new(judged, about, place, &mut self.names);
-        self.last = self.last.max(summary.started);
-        if let Some(took) = summary.took {
-            self.durations.entry(summary.operation).or_default().add(took);
-        }
         match self.sources.last_mut() {
             Some((name, count)) if *name == summary.source => *count += 1,
             _ => self.sources.push((summary.source, 1)),
+        }
+        if let Some(beside) = beside {
+            self.unlisted += u32::from(beside.state == State::Old);
+            self.beside.insert(self.count(), beside);
+        }
+        if self.is_counted(self.count()) {
+            self.tally(taken, &summary, contract);
+        }
+        if self.summaries.len() >= MAX_SUMMARIES {
+            self.summaries.pop_front();
+            self.left += 1;
+        }
+        self.summaries.push_back(summary);
+    }
+
+    /// Counts an exchange.
+    fn tally(&mut self, taken: &Taken, summary: &Summary, contract: &Arc<Contract>) {
+        let Taken { judged, source, entry, .. } = taken;
+        self.last = self.last.max(summary.started);
+        if let Some(took) = summary.took {
+            self.durations.entry(summary.operation).or_default().add(took);
         }
         let place = ExchangeRef {
             source,
@@ -359,11 +410,6 @@ impl Store {
         audit.exchange(place, judged, &touched, contract);
         // Only the list of a JSON report is written to a file, and there is none.
         let _ = self.collector.exchange(place, judged);
-        if self.summaries.len() >= MAX_SUMMARIES {
-            self.summaries.pop_front();
-            self.left += 1;
-        }
-        self.summaries.push_back(summary);
     }
 }
 
@@ -459,6 +505,8 @@ impl Inspector {
                 context,
                 collector,
                 ended: None,
+                beside: HashMap::new(),
+                unlisted: 0,
                 durations: HashMap::new(),
                 operations: HashMap::new(),
                 audit: None,
@@ -506,8 +554,13 @@ impl Inspector {
 
     /// Adds an exchange.
     pub fn add(&self, taken: &Taken) {
+        self.add_beside(taken, None);
+    }
+
+    /// Adds an exchange of one of two recordings.
+    pub(crate) fn add_beside(&self, taken: &Taken, beside: Option<Beside>) {
         let known = self.known();
-        self.change(|store| store.add(taken, &self.contract, known));
+        self.change(|store| store.add(taken, beside, &self.contract, known));
     }
 
     /// The run listens here, and a client finds it by these variables.

@@ -278,7 +278,11 @@ impl List {
             let n = self.up_to;
             self.up_to += 1;
             let Some(summary) = store.summary(n) else { continue };
-            let context = Context { names: &store.names, is_slow: store.is_slow(summary) };
+            if !store.is_listed(n) {
+                continue;
+            }
+            let state = store.beside(n).map(|beside| beside.state);
+            let context = Context { names: &store.names, is_slow: store.is_slow(summary), state };
             let mut answer = self.filter.selects(summary, None, context);
             let has_read = answer == Answer::Unknown;
             if has_read {

@@ -122,7 +122,7 @@ fn head(inspector: &Inspector) -> Value {
     let store = inspector.store();
     json!({
         "run": inspector.run,
-        "n": store.count(),
+        "n": store.first() + store.listed(),
         "first": store.first(),
         "counts": counts(&store.verdicts()),
         "reading": store.reading.map(|reading| json!({"read": reading.read, "of": reading.of})),

@@ -43,6 +43,40 @@ impl Mark {
     ];
 }
 
+/// What became of an exchange between two recordings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum State {
+    /// Only the new recording has it.
+    Added,
+    /// Only the old one has it.
+    Removed,
+    /// Both have it, and it differs.
+    Changed,
+    /// Both have it.
+    Same,
+    /// It is in the old recording, and stands beside the one of the new recording; no list has it.
+    Old,
+}
+
+impl State {
+    /// Those that a row may have, with their words.
+    pub(crate) const ALL: [(Self, &'static str); 4] =
+        [(Self::Added, "added"), (Self::Removed, "removed"), (Self::Changed, "changed"), (Self::Same, "same")];
+
+    /// Its word, where a list has it.
+    pub(crate) fn name(self) -> Option<&'static str> {
+        Self::ALL.into_iter().find(|(state, _)| *state == self).map(|(_, word)| word)
+    }
+}
+
+/// An exchange of one of two recordings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Beside {
+    pub(crate) state: State,
+    /// The number of the exchange that it stands beside.
+    pub(crate) partner: Option<u32>,
+}
+
 /// A finding, as a row and a filter need it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Seen {

@@ -66,7 +66,7 @@ pub(crate) fn value(
             "end": timeline.as_ref().and_then(|timeline| rfc3339(timeline.end)),
             "since": since.and_then(rfc3339),
             "until": until.and_then(rfc3339),
-            "untimed": u64::from(store.count() - store.first()) - timed,
+            "untimed": u64::from(store.listed()) - timed,
             "all": timeline.as_ref().map_or(&[][..], |timeline| &timeline.all),
             "matches": timeline.as_ref().map_or(&[][..], |timeline| &timeline.matches),
         })

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::{
     filter::{self, Field},
     inspector::Inspector,
+    summary::State,
 };
 
 /// Maximum values of one answer.
@@ -27,7 +28,8 @@ pub(crate) fn of(inspector: &Inspector, key: &str, text: &str) -> Value {
         }
     };
     let field = Field::named(key).filter(|field| !matches!(field, Field::Path | Field::Query));
-    for summary in store.summaries() {
+    for (n, summary) in store.numbered() {
+        let state = store.beside(n).map(|beside| beside.state);
         match (key, field) {
             (_, Some(field)) => {
                 let _ = field.any(summary, &store.names, |value| {
@@ -36,7 +38,7 @@ pub(crate) fn of(inspector: &Inspector, key: &str, text: &str) -> Value {
                 });
             }
             ("status", None) if summary.status != 0 => count(&summary.status.to_string()),
-            ("is", None) => filter::marks(summary).for_each(&mut count),
+            ("is", None) => filter::marks(summary).chain(state.and_then(State::name)).for_each(&mut count),
             _ => {}
         }
     }

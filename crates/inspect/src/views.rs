@@ -62,6 +62,7 @@ pub(crate) fn run(inspector: &Inspector) -> Value {
         "mode": facts.mode,
         "title": visible(&facts.title),
         "live": facts.is_live(),
+        "base": facts.base.as_deref().map(visible),
         "started": inspector.started.to_string(),
         "listeners": store.listeners,
         "variables": store.variables.iter().map(|one| json!({"name": one.name, "value": one.value})).collect::<Vec<_>>(),
@@ -74,7 +75,7 @@ pub(crate) fn run(inspector: &Inspector) -> Value {
         "personal": secrets.personal,
         "reading": store.reading.map(|reading| json!({"read": reading.read, "of": reading.of})),
         "end": store.end.as_ref().map(end),
-        "n": store.count(),
+        "n": store.first() + store.listed(),
         "counts": counts(&store.verdicts()),
         "skipped": tally.skipped,
     })

@@ -15,8 +15,8 @@ use std::{
 };
 
 use contrail_exchange::{Response, plural::plural, visible::visible};
-use contrail_recording::Identity;
-use contrail_redact::{JudgedExchange, Redacted};
+use contrail_recording::{Identity, without_run};
+use contrail_redact::{JudgedExchange, Redacted, Redactor};
 use serde::Serialize;
 use serde_json::json;
 
@@ -37,6 +37,19 @@ pub struct Item {
     pub operation: String,
     /// The exchange; its verdict does not matter.
     pub exchange: Redacted<JudgedExchange>,
+}
+
+impl Item {
+    /// An exchange without what distinguishes one run from another, redacted. Its operation is the documented one, if
+    /// there is one.
+    pub fn new(entry: usize, operation: Option<&str>, mut exchange: JudgedExchange, redactor: &Redactor) -> Self {
+        without_run(&mut exchange.exchange);
+        let request = &exchange.exchange.request;
+        let undocumented = || format!("{} {}", request.method, request.target.path());
+        let operation = operation.map_or_else(undocumented, str::to_owned);
+        let exchange = redactor.redact(exchange);
+        Self { entry, operation: redactor.text(&operation).into_inner(), exchange }
+    }
 }
 
 /// What two recordings differ in.
@@ -94,34 +107,39 @@ pub struct Pairs {
     pub only_b: Vec<Item>,
 }
 
+/// Exchanges with their places in their recording.
+type Queue = VecDeque<(usize, Item)>;
+
 /// Pairs the exchanges of two recordings: by what was asked, then what is left by operation and status.
 #[must_use]
 pub fn pair(a: Vec<Item>, b: Vec<Item>) -> Pairs {
-    let mut by_request: HashMap<Identity, VecDeque<(usize, Item)>> = HashMap::new();
+    let mut by_request: HashMap<Identity, Queue> = HashMap::new();
     let mut both = Vec::new();
     for (order, item) in b.into_iter().enumerate() {
         let identity = Identity::of(&item.exchange.exchange.request);
         by_request.entry(identity).or_default().push_back((order, item));
     }
-    let mut left: BTreeMap<(String, u16), (VecDeque<(usize, Item)>, VecDeque<Item>)> = BTreeMap::new();
+    let mut left: BTreeMap<(String, u16), [Queue; 2]> = BTreeMap::new();
     for (order, item) in a.into_iter().enumerate() {
         match by_request.get_mut(&Identity::of(&item.exchange.exchange.request)).and_then(VecDeque::pop_front) {
             Some((_, other)) => both.push((order, item, other)),
-            None => left.entry(key(&item)).or_default().0.push_back((order, item)),
+            None => left.entry(key(&item)).or_default()[0].push_back((order, item)),
         }
     }
     let mut rest: Vec<(usize, Item)> = by_request.into_values().flatten().collect();
     rest.sort_by_key(|(order, _)| *order);
-    for (_, item) in rest {
-        left.entry(key(&item)).or_default().1.push_back(item);
+    for (order, item) in rest {
+        left.entry(key(&item)).or_default()[1].push_back((order, item));
     }
     let mut pairs = Pairs::default();
-    for (_, (mut only_a, mut only_b)) in left {
+    for (_, [mut only_a, mut only_b]) in left {
         while let (Some(_), Some(_)) = (only_a.front(), only_b.front()) {
-            both.extend(only_a.pop_front().zip(only_b.pop_front()).map(|((order, item), other)| (order, item, other)));
+            both.extend(
+                only_a.pop_front().zip(only_b.pop_front()).map(|((order, item), (_, other))| (order, item, other)),
+            );
         }
         pairs.only_a.extend(only_a.into_iter().map(|(_, item)| item));
-        pairs.only_b.extend(only_b);
+        pairs.only_b.extend(only_b.into_iter().map(|(_, item)| item));
     }
     both.sort_by_key(|(order, ..)| *order);
     pairs.both.extend(both.into_iter().map(|(_, item, other)| (item, other)));

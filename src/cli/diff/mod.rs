@@ -10,7 +10,7 @@ use std::{
 
 use contrail_contract::Contract;
 use contrail_exchange::finding::Verdict;
-use contrail_recording::{self as recording, without_run};
+use contrail_recording as recording;
 use contrail_redact::{JudgedExchange, Redactor};
 use contrail_replay::{Ignore, IgnoreSet};
 use contrail_report::diff::{self as compared, Item};
@@ -102,14 +102,10 @@ fn read(named: &Path, contract: &Arc<Contract>, redactor: &Redactor) -> Result<V
     for source in recording::sources(named)? {
         let mut recording = recording::open(&source)?;
         for entry in recording.by_ref() {
-            let mut entry = entry?;
-            without_run(&mut entry.exchange);
-            let request = &entry.exchange.request;
-            let undocumented = || format!("{} {}", request.method, request.target.path());
-            let operation = contract.operation_of(request).map_or_else(undocumented, str::to_owned);
-            let exchange = redactor.redact(JudgedExchange::new(entry.exchange, Verdict::default()));
-            let operation = redactor.text(&operation).into_inner();
-            items.push(Item { entry: entry.index, operation, exchange });
+            let entry = entry?;
+            let operation = contract.operation_of(&entry.exchange.request);
+            let exchange = JudgedExchange::new(entry.exchange, Verdict::default());
+            items.push(Item::new(entry.index, operation, exchange, redactor));
         }
         survey::report_torn(&source, recording.head().torn);
     }

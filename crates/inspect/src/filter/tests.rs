@@ -42,7 +42,7 @@ fn selects(text: &str) -> Answer {
     let mut names = Names::default();
     let summary = summary(&mut names);
     let filter = Filter::parse(text, CLOCK).unwrap_or_else(|error| panic!("{text}: {error}"));
-    filter.selects(&summary, None, Context { names: &names, is_slow: true })
+    filter.selects(&summary, None, Context { names: &names, is_slow: true, state: None })
 }
 
 #[test]

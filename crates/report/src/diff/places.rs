@@ -239,7 +239,7 @@ impl Walk<'_> {
         if self.is_full() {
             return;
         }
-        let is_shown_whole = node.len() == 0 || place.len() >= MAX_DEPTH;
+        let is_shown_whole = node.is_empty() || place.len() >= MAX_DEPTH;
         match node.kind() {
             Kind::Object if !is_shown_whole => {
                 for (name, value) in node.members() {
