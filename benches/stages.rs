@@ -164,14 +164,13 @@ fn replay() -> Replay {
         has_label: Arc::new(|_| false),
         redact: Arc::new(Request::clone),
         redact_failure: Arc::new(str::to_owned),
-        max_kept: Settings::MAX_KEPT,
     };
     let mut builder = Builder::new(settings).expect("randomness for a key");
-    builder.source("bench.har", None);
+    builder.source("bench.har");
     let preparer = builder.preparer();
     let mut push = |index, exchange| {
         let entry = Entry { index, line: None, exchange, note: None };
-        builder.push(preparer.prepare(entry, false, None));
+        builder.push(preparer.prepare(entry, false));
     };
     for number in 0..1000 {
         let mut other = exchange("small");

@@ -411,15 +411,14 @@ fn recorded() -> Replay {
         has_label: Arc::new(label::has_label),
         redact: Arc::new(Request::clone),
         redact_failure: Arc::new(str::to_owned),
-        max_kept: Settings::MAX_KEPT,
     };
     let mut builder = Builder::new(settings).expect("the system gives random numbers");
-    builder.source("gaps.har", None);
+    builder.source("gaps.har");
     let preparer = builder.preparer();
     let file = include_bytes!("../fixtures/gaps.har");
     let recording = Recording::new("gaps.har".to_owned(), Box::new(Cursor::new(file)), None).expect("a fixture opens");
     for entry in recording {
-        builder.push(preparer.prepare(entry.expect("a fixture can be read"), false, None));
+        builder.push(preparer.prepare(entry.expect("a fixture can be read"), false));
     }
     builder.finish()
 }

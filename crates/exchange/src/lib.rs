@@ -11,7 +11,6 @@
 mod body;
 mod by_token;
 mod credential;
-pub mod digest;
 pub mod finding;
 mod headers;
 pub mod hex;

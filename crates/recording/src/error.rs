@@ -68,11 +68,6 @@ pub enum ReadFault {
         /// Why not.
         reason: String,
     },
-    /// An entry that was read before is not what it was any more.
-    Changed {
-        /// Its index in the file, from 0.
-        index: usize,
-    },
     /// A line of a journal that is no entry (and is not the torn last one).
     Line {
         /// From 1.
@@ -128,12 +123,6 @@ impl fmt::Display for ReadError {
             }
             ReadFault::BodyFile { index, file, reason } => {
                 write!(f, "`{name}`, entry {index}: the body file `{}` {reason}", file.escape_debug())
-            }
-            ReadFault::Changed { index } => {
-                write!(
-                    f,
-                    "`{name}`, entry {index}, changed on the disk after contrail first read it; start contrail again"
-                )
             }
             ReadFault::Line { line, reason } => write!(f, "`{name}`, line {line}: {reason}"),
         }

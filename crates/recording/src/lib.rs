@@ -60,10 +60,7 @@ pub use read::{
     Recording,
     entry_texts::{Head, ReadTo, unsearchable},
     form::is_journal,
-    is_recording_name, open, open_again, open_to_judge, open_up_to,
-    reader::EntryRef,
-    reread::Rereader,
-    sources,
+    is_recording_name, open, open_again, open_to_judge, open_up_to, sources,
 };
 
 /// The version of contrail's own members in a file (`_contrail.version`).

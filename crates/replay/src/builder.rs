@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use contrail_exchange::{TenantFacts, token::NoKey};
-use contrail_recording::{Entry, EntryRef, Rereader};
+use contrail_recording::Entry;
 
 use super::{
     Ignore, Names, OperationOf, Prepared, RedactFailure, RedactRequest, index::Index, prepared::Rules,
@@ -29,13 +29,6 @@ pub struct Settings {
     pub redact: RedactRequest,
     /// Takes secrets out of what another tool states about an exchange that failed.
     pub redact_failure: RedactFailure,
-    /// Maximum bytes of answers that stay in memory; the others are read from their files again.
-    pub max_kept: usize,
-}
-
-impl Settings {
-    /// What [`Self::max_kept`] is in the commands: 48 MiB.
-    pub const MAX_KEPT: usize = 48 << 20;
 }
 
 /// Recordings being taken in.
@@ -57,9 +50,9 @@ impl Builder {
     }
 
     /// Starts a recording of this name; its entries follow. Recordings are served in the order in which they were
-    /// started; one that is started twice counts twice. Entries with an `entry_ref` are read from its rereader again.
-    pub fn source(&mut self, name: &str, rereader: Option<Rereader>) {
-        self.index.source(name, rereader);
+    /// started; one that is started twice counts twice.
+    pub fn source(&mut self, name: &str) {
+        self.index.source(name);
     }
 
     /// What works entries out before they are pushed, on any thread.
@@ -89,10 +82,9 @@ pub struct Preparer(Arc<Rules>);
 
 impl Preparer {
     /// Works an entry out. `redact` says that its request counts as redaction makes it (another tool's file, a rule
-    /// that was added since): requests are compared with that, and misses show that. With an `entry_ref` it is not kept
-    /// in memory.
+    /// that was added since): requests are compared with that, and misses show that.
     #[must_use]
-    pub fn prepare(&self, entry: Entry, redact: bool, entry_ref: Option<EntryRef>) -> Prepared {
-        self.0.prepare(entry, redact, entry_ref)
+    pub fn prepare(&self, entry: Entry, redact: bool) -> Prepared {
+        self.0.prepare(entry, redact)
     }
 }

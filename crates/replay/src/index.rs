@@ -11,7 +11,7 @@ use std::{
 
 use ahash::{AHashMap, AHashSet};
 use contrail_exchange::{Credential, Difference, Headers, Request};
-use contrail_recording::{self as recording, ReadError, ReadFault, Rereader, fixture::request_parts::Parts};
+use contrail_recording::{Entry, fixture::request_parts::Parts};
 
 use super::{
     caller::{CallerCache, CallerId, Callers, number_of},
@@ -20,8 +20,8 @@ use super::{
     ignore::IgnoreSet,
     labels::{LabelReader, LabelTable, LiveValue},
     mask::{Key, Mask},
-    prepared::{Kept, Prepared, Rules},
-    serve::{self, Answer},
+    prepared::{Prepared, Rules},
+    serve::Answer,
     sites::KnownSite,
 };
 
@@ -59,29 +59,15 @@ pub(super) struct RecordedExchange {
     order: Option<u32>,
     /// Its response had trailer fields, which the recording lacks.
     pub(super) trailers: bool,
-    /// Its answer, if it stays in memory.
+    /// Its answer, if it gives one.
     answer: Option<Answer>,
-    kept: Kept,
+    entry: Box<Entry>,
 }
 
 impl RecordedExchange {
-    /// Its index in its recording.
-    fn index(&self) -> usize {
-        match &self.kept {
-            Kept::Here(entry) => entry.index,
-            Kept::There(entry_ref) => entry_ref.index(),
-        }
-    }
-
     /// Whether it is never served.
     pub(super) fn is_unfit(&self) -> bool {
         self.unfit.is_some()
-    }
-
-    /// Whether its answer is in memory.
-    #[cfg(test)]
-    pub(super) fn has_answer(&self) -> bool {
-        self.answer.is_some()
     }
 }
 
@@ -89,7 +75,6 @@ impl RecordedExchange {
 #[derive(Debug)]
 pub(super) struct Source {
     pub(super) name: Arc<str>,
-    rereader: Option<Rereader>,
     /// An entry of it that another tool wrote carries an `Authorization` header.
     pub(super) carries_authorization: bool,
 }
@@ -157,8 +142,6 @@ pub(super) struct Index {
     exact_keys: AHashMap<Key, u32>,
     /// The mask of requests without a redacted place.
     exact: Arc<Mask>,
-    /// Bytes of the answers that stay in memory.
-    kept: usize,
     /// The recorded sites, as host and port; empty for the tenant.
     pub(super) sites: AHashSet<String>,
     /// The upstreams that journals name.
@@ -185,7 +168,6 @@ impl Index {
             field_set_ids: AHashMap::new(),
             exact_keys: AHashMap::new(),
             exact: Arc::default(),
-            kept: 0,
             sites: AHashSet::new(),
             upstreams: AHashSet::new(),
             by_operation: OnceLock::new(),
@@ -193,8 +175,8 @@ impl Index {
     }
 
     /// Starts a fixture; entries that follow are its own.
-    pub(super) fn source(&mut self, name: &str, rereader: Option<Rereader>) {
-        self.sources.push(Source { name: name.into(), rereader, carries_authorization: false });
+    pub(super) fn source(&mut self, name: &str) {
+        self.sources.push(Source { name: name.into(), carries_authorization: false });
     }
 
     /// Takes in an entry of the fixture started last.
@@ -249,8 +231,6 @@ impl Index {
         if let Some(upstream) = prepared.upstream.filter(|upstream| !self.upstreams.contains(upstream)) {
             self.upstreams.insert(upstream);
         }
-        let answer = prepared.answer.filter(|_| self.kept <= self.rules.max_kept);
-        self.kept += answer.as_ref().map_or(0, Answer::size);
         let intern = || self.callers.intern(&prepared.credential);
         let caller = self.caller_cache.of(&prepared.credential, intern);
         self.held.push(RecordedExchange {
@@ -264,8 +244,8 @@ impl Index {
             trailers: prepared.trailers,
             unfit: prepared.unfit,
             order: prepared.order,
-            answer,
-            kept: prepared.kept,
+            answer: prepared.answer,
+            entry: prepared.entry,
         });
     }
 
@@ -287,32 +267,23 @@ impl Index {
     }
 
     /// A recorded exchange, whole.
-    pub(super) fn entry(&self, number: u32) -> Result<Cow<'_, recording::Entry>, ReadError> {
-        let held = &self.held[number as usize];
-        match (&held.kept, &self.sources[held.source as usize].rereader) {
-            (Kept::Here(entry), _) => Ok(Cow::Borrowed(entry)),
-            (Kept::There(entry_ref), Some(rereader)) => rereader.entry(entry_ref).map(Cow::Owned),
-            // An entry with an `entry_ref` was pushed under a source without a rereader.
-            (Kept::There(_), None) => Err(ReadError {
-                source_name: self.sources[held.source as usize].name.to_string(),
-                fault: ReadFault::Changed { index: held.index() },
-            }),
-        }
+    pub(super) fn entry(&self, number: u32) -> &Entry {
+        &self.held[number as usize].entry
     }
 
     /// The request that others are compared with. Holds no secret.
-    pub(super) fn request(&self, number: u32) -> Result<Request, ReadError> {
-        let entry = self.entry(number)?;
-        let request = &entry.exchange.request;
-        Ok(if self.held[number as usize].redacted { (self.rules.redact)(request) } else { request.clone() })
+    pub(super) fn request(&self, number: u32) -> Cow<'_, Request> {
+        let request = &self.entry(number).exchange.request;
+        if self.held[number as usize].redacted {
+            Cow::Owned((self.rules.redact)(request))
+        } else {
+            Cow::Borrowed(request)
+        }
     }
 
     /// The answer that a recorded exchange gives; `None` if it gives none.
-    pub(super) fn answer(&self, number: u32) -> Result<Option<Answer>, ReadError> {
-        match &self.held[number as usize].answer {
-            Some(answer) => Ok(Some(answer.clone())),
-            None => Ok(serve::answer(&self.entry(number)?.exchange)),
-        }
+    pub(super) fn answer(&self, number: u32) -> Option<Answer> {
+        self.held[number as usize].answer.clone()
     }
 
     /// Why an exchange is never served; `None` if it can be.
@@ -523,6 +494,6 @@ impl Index {
     /// `checkout.har entry 3`.
     pub(super) fn name(&self, entry: u32) -> String {
         let held = &self.held[entry as usize];
-        format!("{} entry {}", self.sources[held.source as usize].name, held.index())
+        format!("{} entry {}", self.sources[held.source as usize].name, held.entry.index)
     }
 }

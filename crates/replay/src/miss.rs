@@ -47,8 +47,7 @@ type Cost = (Distance, bool, usize);
 fn nearest(index: &Index, parts: &Parts, raw: &Parts) -> Vec<Near> {
     let mut near: Vec<(Cost, u32, Vec<Difference>)> = Vec::new();
     for (distance, entry) in candidates(index, parts) {
-        // What cannot be read any more comes near to nothing.
-        let Ok(request) = index.request(entry) else { continue };
+        let request = index.request(entry);
         let recorded = index.rules.parts_of(&request);
         let mask: Mask = index.mask_of(&request, &recorded);
         let ignored = index.rules.ignored(recorded.method.as_str(), &recorded.path);
@@ -76,7 +75,10 @@ fn keep_what_never_decides(index: &Index, entry: u32, differences: &mut [Differe
     let rule = |one: &Difference| one.option.as_deref()?.strip_prefix("--ignore ")?.parse::<Ignore>().ok();
     let rules: Vec<(usize, Ignore)> =
         differences.iter().enumerate().filter_map(|(at, one)| Some((at, rule(one)?))).collect();
-    let Some(request) = index.request(entry).ok().filter(|_| !rules.is_empty()) else { return };
+    if rules.is_empty() {
+        return;
+    }
+    let request = index.request(entry);
     let recorded = index.rules.parts_of(&request);
     let (method, path) = (recorded.method.as_str(), &*recorded.path);
     let mask = index.mask_of(&request, &recorded);
@@ -93,8 +95,8 @@ fn keep_what_never_decides(index: &Index, entry: u32, differences: &mut [Differe
     let like: Vec<(Vec<Key>, u64)> = entries
         .take(MAX_ELSEWHERE)
         .filter_map(|number| {
-            let parts = index.rules.parts_of(&index.request(*number).ok()?);
-            let response = index.entry(*number).ok()?.exchange.response.clone()?;
+            let parts = index.rules.parts_of(&index.request(*number));
+            let response = index.entry(*number).exchange.response.as_ref()?;
             let keys = sets.iter().map(|set| index.rules.keys.request(line, &parts, &mask, set));
             Some((keys.collect(), index.rules.keys.hash(&(response.status, &response.body.content))))
         })

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use contrail_exchange::{Credential, Request, TenantFacts};
-use contrail_recording::{self as recording, EntryRef, fixture::request_parts::Parts};
+use contrail_recording::{self as recording, fixture::request_parts::Parts};
 use http::{HeaderName, HeaderValue};
 
 use super::{
@@ -26,15 +26,6 @@ pub type RedactRequest = Arc<dyn Fn(&Request) -> Request + Send + Sync>;
 
 /// What takes secrets out of another tool's words for a failure.
 pub type RedactFailure = Arc<dyn Fn(&str) -> String + Send + Sync>;
-
-/// Where an exchange is.
-#[derive(Debug)]
-pub(super) enum Kept {
-    /// In memory.
-    Here(Box<recording::Entry>),
-    /// In its source, which reads it again.
-    There(EntryRef),
-}
 
 /// An entry with all that can be worked out without the entries before it.
 #[allow(clippy::struct_excessive_bools)] // independent facts
@@ -67,7 +58,7 @@ pub struct Prepared {
     /// The upstream that it was recorded from, as host and port.
     pub(super) upstream: Option<String>,
     pub(super) learned: Learned,
-    pub(super) kept: Kept,
+    pub(super) entry: Box<recording::Entry>,
 }
 
 /// What requests are compared by; the same for all of them.
@@ -80,16 +71,13 @@ pub(super) struct Rules {
     pub(super) redact: RedactRequest,
     redact_failure: RedactFailure,
     pub(super) keys: Keys,
-    /// Maximum bytes of answers that stay in memory.
-    pub(super) max_kept: usize,
 }
 
 impl Rules {
     pub(super) fn new(settings: Settings) -> Self {
-        let Settings { ignore, names, operation_of, tenant, has_label, redact, redact_failure, max_kept, .. } =
-            settings;
+        let Settings { ignore, names, operation_of, tenant, has_label, redact, redact_failure, .. } = settings;
         let keys = Keys::default();
-        Self { ignore, names, operation_of, tenant, has_label, redact, redact_failure, keys, max_kept }
+        Self { ignore, names, operation_of, tenant, has_label, redact, redact_failure, keys }
     }
 
     /// What is left out when requests of this method and path are compared.
@@ -115,8 +103,8 @@ impl Rules {
         parts
     }
 
-    /// Works an entry out. With an `entry_ref` it is read again when it is asked for, and not kept.
-    pub(super) fn prepare(&self, entry: recording::Entry, redact: bool, entry_ref: Option<EntryRef>) -> Prepared {
+    /// Works an entry out.
+    pub(super) fn prepare(&self, entry: recording::Entry, redact: bool) -> Prepared {
         let exchange = &entry.exchange;
         let clean = redact.then(|| (self.redact)(&exchange.request));
         let request = clean.as_ref().unwrap_or(&exchange.request);
@@ -137,7 +125,7 @@ impl Rules {
         // Another tool's words for it may hold secrets.
         let clean_failure = failure.filter(|_| entry.note.is_none()).map(|failure| (self.redact_failure)(failure));
         let unfit = serve::unfit(exchange, clean_failure.as_deref().or(failure), entry.note.is_some());
-        let answer = if unfit.is_none() && self.max_kept > 0 { serve::answer(exchange) } else { None };
+        let answer = if unfit.is_none() { serve::answer(exchange) } else { None };
         let upstream = entry.note.as_ref().and_then(|note| note.upstream.as_deref()).and_then(host_of);
         // Another tool's file does not tell which of its hosts is the tenant.
         let is_tenant = parts.site.is_empty() || entry.note.is_none() || upstream.as_ref() == Some(&parts.site);
@@ -165,7 +153,7 @@ impl Rules {
             learned: Learned::of(exchange, &*self.tenant, is_tenant),
             site: parts.site,
             upstream,
-            kept: entry_ref.map_or_else(|| Kept::Here(Box::new(entry)), Kept::There),
+            entry: Box::new(entry),
         }
     }
 }

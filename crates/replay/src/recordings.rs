@@ -1,7 +1,6 @@
 //! Recordings, ready to answer: which recorded answer a request gets, and what was never asked.
 
 use std::{
-    borrow::Cow,
     collections::{BTreeMap, HashMap, HashSet},
     sync::{Mutex, PoisonError},
     time::SystemTime,
@@ -9,7 +8,7 @@ use std::{
 
 use contrail_exchange::{Credential, Difference, Request, Target};
 use contrail_proxy::upstream::{Miss, Reason, RequestKey};
-use contrail_recording::{Entry, ReadError, fixture::request_parts::Parts};
+use contrail_recording::{Entry, fixture::request_parts::Parts};
 
 use super::{
     caller::{CallerCache, CallerId},
@@ -90,7 +89,7 @@ pub struct RecordedExchange<'a> {
     /// Whether any entry of its recording that another tool wrote carries an `Authorization` header.
     pub carries_authorization: bool,
     /// The exchange.
-    pub entry: Cow<'a, Entry>,
+    pub entry: &'a Entry,
 }
 
 /// A recorded exchange that does not replay as itself.
@@ -160,9 +159,8 @@ impl Replay {
             }
             Choice::Conditional(entry) => {
                 let status = self.index.held[entry as usize].status;
-                let recorded = self.index.request(entry).map(|request| request.headers).unwrap_or_default();
                 let redacted = redact(request);
-                let differences = conditions::differences(&redacted.headers, &recorded);
+                let differences = conditions::differences(&redacted.headers, &self.index.request(entry).headers);
                 let lists = |side: fn(&Difference) -> &Option<String>| {
                     let fields =
                         differences.iter().filter_map(|one| Some(format!("`{}: {}`", one.place, side(one).as_ref()?)));
@@ -180,14 +178,9 @@ impl Replay {
             Choice::Unservable(entry) => return Err(Box::new(self.unservable_miss(entry, &redact(request)))),
         };
         let answer = match self.index.answer(entry) {
-            Ok(Some(answer)) if is_token_request => self.tokens.renew(request, answer, now),
-            Ok(Some(answer)) => answer,
-            Ok(None) => return Err(Box::new(self.unservable_miss(entry, &redact(request)))),
-            Err(error) => {
-                let advice = "Do not change a recording while it is being replayed.";
-                let reason = Reason::Unservable { entry: self.index.name(entry), why: error.to_string(), advice };
-                return Err(Box::new(miss::of_entry(&self.index, reason, &redact(request), entry)));
-            }
+            Some(answer) if is_token_request => self.tokens.renew(request, answer, now),
+            Some(answer) => answer,
+            None => return Err(Box::new(self.unservable_miss(entry, &redact(request)))),
         };
         let mask = self.index.mask(bucket);
         let mut remarks = Vec::from_iter(remark);
@@ -306,12 +299,12 @@ impl Replay {
         self.index.held.is_empty()
     }
 
-    /// The recorded exchanges in recorded order, read again where they are not in memory.
-    pub fn entries(&self) -> impl Iterator<Item = Result<RecordedExchange<'_>, ReadError>> {
+    /// The recorded exchanges in recorded order.
+    pub fn entries(&self) -> impl Iterator<Item = RecordedExchange<'_>> {
         (0_u32..).zip(&self.index.held).map(|(number, held)| {
             let source = &self.index.sources[held.source as usize];
-            let entry = self.index.entry(number)?;
-            Ok(RecordedExchange { source: &source.name, carries_authorization: source.carries_authorization, entry })
+            let entry = self.index.entry(number);
+            RecordedExchange { source: &source.name, carries_authorization: source.carries_authorization, entry }
         })
     }
 
@@ -415,28 +408,25 @@ impl Replay {
             if held.is_unfit() {
                 continue;
             }
-            let instead = match self.index.request(entry) {
-                Err(error) => error.to_string(),
-                Ok(request) if self.is_token_request(&request) => continue,
-                Ok(request) => {
-                    let caller = self.index.callers.known(&request.credential);
-                    let live = self.index.labels.get(self.index.variant(entry).labels).live();
-                    let parts = self.index.rules.parts_of(&request);
-                    let asker = Asker { caller, headers: &request.headers, label_sets: &[], exact: 0 };
-                    match self.index.find(&parts, &parts) {
-                        None => "it matches nothing".to_owned(),
-                        Some((bucket, exact)) => {
-                            let asker = Asker { exact, ..asker };
-                            match self.next(&mut sequence, &mut taken, bucket, asker, &live, Exhausted::Miss) {
-                                Choice::Serve(other) if other == entry && !held.trailers => continue,
-                                Choice::Serve(other) if other == entry => {
-                                    "its answer had trailer fields, which are not recorded".to_owned()
-                                }
-                                Choice::Serve(other) => format!("it gets the answer of {}", self.index.name(other)),
-                                Choice::Exhausted(..) | Choice::Unservable(_) | Choice::Conditional(_) => {
-                                    "there is no answer left for it".to_owned()
-                                }
-                            }
+            let request = self.index.request(entry);
+            if self.is_token_request(&request) {
+                continue;
+            }
+            let caller = self.index.callers.known(&request.credential);
+            let live = self.index.labels.get(self.index.variant(entry).labels).live();
+            let parts = self.index.rules.parts_of(&request);
+            let instead = match self.index.find(&parts, &parts) {
+                None => "it matches nothing".to_owned(),
+                Some((bucket, exact)) => {
+                    let asker = Asker { caller, headers: &request.headers, label_sets: &[], exact };
+                    match self.next(&mut sequence, &mut taken, bucket, asker, &live, Exhausted::Miss) {
+                        Choice::Serve(other) if other == entry && !held.trailers => continue,
+                        Choice::Serve(other) if other == entry => {
+                            "its answer had trailer fields, which are not recorded".to_owned()
+                        }
+                        Choice::Serve(other) => format!("it gets the answer of {}", self.index.name(other)),
+                        Choice::Exhausted(..) | Choice::Unservable(_) | Choice::Conditional(_) => {
+                            "there is no answer left for it".to_owned()
                         }
                     }
                 }
@@ -476,7 +466,7 @@ impl Replay {
 
     fn unservable_miss(&self, entry: u32, redacted: &Request) -> Miss {
         let why = self.index.unfit(entry).unwrap_or("no answer was recorded").to_owned();
-        let advice = self.index.entry(entry).map_or("", |entry| serve::advice(&entry.exchange));
+        let advice = serve::advice(&self.index.entry(entry).exchange);
         miss::of_entry(&self.index, Reason::Unservable { entry: self.index.name(entry), why, advice }, redacted, entry)
     }
 

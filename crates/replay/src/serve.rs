@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use contrail_exchange::{Exchange, Headers, Presence, Withheld, is_bodiless, is_hop_by_hop};
 use contrail_recording as recording;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
+use http::{HeaderMap, HeaderValue, Method, header};
 
 /// What goes to the client. Cheap to copy.
 #[derive(Debug, Clone)]
@@ -25,15 +25,6 @@ impl Answer {
         let mut texts = headers.values().map(HeaderValue::as_bytes).chain(body.as_deref());
         let names_tenant = texts.any(recording::names_tenant);
         Self { status, headers, body, names_tenant }
-    }
-
-    /// About how many bytes it takes.
-    pub(super) fn size(&self) -> usize {
-        /// What an answer takes beside its fields and its body, and a field beside its texts.
-        const ANSWER: usize = 300;
-        const FIELD: usize = 200;
-        let field = |(name, value): (&HeaderName, &HeaderValue)| name.as_str().len() + value.len() + FIELD;
-        ANSWER + self.headers.iter().map(field).sum::<usize>() + self.body.as_ref().map_or(0, Bytes::len)
     }
 
     /// The header fields as they go out, with a `Content-Length` that is right, where there is a body.

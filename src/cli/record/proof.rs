@@ -176,16 +176,16 @@ pub(in crate::cli) fn replayed(har: &Path, name: &str, contract: &Arc<Contract>)
         has_label: Arc::new(label::has_label),
         redact: Arc::new(Request::clone), // it is the recording that is asked
         redact_failure: Arc::new(str::to_owned),
-        max_kept: 0, // no answer goes out
     })?;
-    let mut recording = recording::open(har)?;
-    builder.source(name, recording.rereader());
+    builder.source(name);
     let preparer = builder.preparer();
-    let work = |entry, entry_ref| preparer.prepare(entry, false, Some(entry_ref));
-    recording.each_with_ref(work, |prepared| {
-        builder.push(prepared);
-        Ok::<(), ReadError>(())
-    })?;
+    recording::open(har)?.each_or_fail(
+        |entry| preparer.prepare(entry, false),
+        |prepared| {
+            builder.push(prepared);
+            Ok::<(), ReadError>(())
+        },
+    )?;
     let shown =
         |unproven: Unproven| format!("{} ({}) does not replay: {}", unproven.entry, unproven.request, unproven.instead);
     let replay = builder.finish();
@@ -193,5 +193,5 @@ pub(in crate::cli) fn replayed(har: &Path, name: &str, contract: &Arc<Contract>)
         entries.into_iter().map(move |(entry, request)| format!("{entry} ({request}) cannot be replayed: {why}"))
     });
     let problems = replay.proof().into_iter().map(shown).chain(unfit).collect();
-    Ok(Replayed { problems, by_order: replay.told_apart_by_order()? })
+    Ok(Replayed { problems, by_order: replay.told_apart_by_order() })
 }

@@ -12,7 +12,7 @@ mod terms;
 
 use std::{
     path::PathBuf,
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{Arc, OnceLock},
     thread::{self, JoinHandle},
 };
 
@@ -20,7 +20,7 @@ use contrail_contract::CheckOptions;
 use contrail_exchange::{DecodeLimits, TenantFacts, label};
 use contrail_inspect::Facts;
 use contrail_proxy::upstream::Upstream;
-use contrail_recording::{self as recording, Entry, EntryRef, FixturePath, ReadError, TENANT_ORIGIN};
+use contrail_recording::{self as recording, Entry, FixturePath, ReadError, TENANT_ORIGIN};
 use contrail_redact::Renumbering;
 use contrail_replay::{Builder, Names, Replay, ReplayOr, ReplayUpstream, Settings};
 use contrail_report::Reason;
@@ -203,7 +203,6 @@ fn load(args: &Args, names: Names, terms: &Arc<Pending>) -> Result<Replay, Failu
             Ok(terms) => terms.redactor.failure(failure).into_inner(),
             Err(_) => String::new(),
         }),
-        max_kept: Settings::MAX_KEPT,
     })?;
     let preparer = builder.preparer();
     let more_rules = !args.judge.redact.is_empty();
@@ -212,33 +211,21 @@ fn load(args: &Args, names: Names, terms: &Arc<Pending>) -> Result<Replay, Failu
     }
     let sources = sources_of(args)?;
     let several = sources.last().is_some_and(|(set, _)| *set > 0);
-    let apart = several.then(Arc::<Mutex<Renumbering>>::default);
+    let mut numbers = Renumbering::default();
     for (set, source) in sources {
-        let mut recording = recording::open(&source)?;
-        let relabel = apart.as_ref().map(|apart| keeping_labels_apart(apart, set));
-        let mut rereader = recording.rereader();
-        if let Some(relabel) = relabel.clone() {
-            rereader = rereader.map(|rereader| rereader.changing(relabel));
-        }
-        let again = rereader.is_some();
-        builder.source(&source.display().to_string(), rereader);
-        let work = |entry: Entry, entry_ref: EntryRef| {
-            let entry_ref = again.then_some(entry_ref);
+        builder.source(&source.display().to_string());
+        let work = |entry: Entry| {
             // Our own recordings went through the plan when they were made; a rule that was added since did not.
             // Labels are numbered in the file's order, so that is done in it.
             let redact = entry.note.is_none() || more_rules;
-            if redact || several {
-                Err((Box::new(entry), entry_ref, redact))
-            } else {
-                Ok(preparer.prepare(entry, false, entry_ref))
-            }
+            if redact || several { Err((Box::new(entry), redact)) } else { Ok(preparer.prepare(entry, false)) }
         };
-        let ended = recording.each_with_ref(work, |worked| {
-            builder.push(worked.unwrap_or_else(|(mut entry, entry_ref, redact)| {
-                if let Some(relabel) = &relabel {
-                    relabel(&mut entry);
+        let ended = recording::open(&source)?.each_or_fail(work, |worked| {
+            builder.push(worked.unwrap_or_else(|(mut entry, redact)| {
+                if several {
+                    keep_labels_apart(&mut numbers, set, &mut entry);
                 }
-                preparer.prepare(*entry, redact, entry_ref)
+                preparer.prepare(*entry, redact)
             }));
             Ok::<(), ReadError>(())
         })?;
@@ -268,19 +255,11 @@ fn sources_of(args: &Args) -> Result<Vec<(u32, PathBuf)>, Failure> {
     Ok(found)
 }
 
-/// What gives the labels of an entry numbers that no other set has: read as they stand, `!token-1!` of two fixtures
-/// would be one token, and one user would get the answers of another.
-fn keeping_labels_apart(
-    apart: &Arc<Mutex<Renumbering>>,
-    set: u32,
-) -> impl Fn(&mut Entry) + Clone + Send + Sync + 'static {
-    let apart = Arc::clone(apart);
-    move |entry| {
-        // Other tools' files have no labels.
-        if entry.note.is_some() {
-            let mut numbers = apart.lock().unwrap_or_else(PoisonError::into_inner);
-            numbers.in_source(set);
-            numbers.exchange(&mut entry.exchange);
-        }
+/// Gives the labels of an entry numbers that no other set has: read as they stand, `!token-1!` of two fixtures would be
+/// one token, and one user would get the answers of another. Other tools' files have no labels.
+fn keep_labels_apart(numbers: &mut Renumbering, set: u32, entry: &mut Entry) {
+    if entry.note.is_some() {
+        numbers.in_source(set);
+        numbers.exchange(&mut entry.exchange);
     }
 }

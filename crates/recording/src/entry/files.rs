@@ -26,8 +26,6 @@ pub(crate) struct BodyFiles {
     /// The last few files, since one is shared by many entries.
     held: HashMap<String, (Bytes, Option<String>)>,
     held_bytes: usize,
-    /// How often a file was asked for.
-    asked: usize,
 }
 
 impl BodyFiles {
@@ -39,12 +37,7 @@ impl BodyFiles {
             Some((first, folder)) => (first, Some(folder)),
             None => (None, None),
         };
-        Self { folder, first, held: HashMap::new(), held_bytes: 0, asked: 0 }
-    }
-
-    /// How often a file was asked for.
-    pub(crate) fn asked(&self) -> usize {
-        self.asked
+        Self { folder, first, held: HashMap::new(), held_bytes: 0 }
     }
 
     /// Files that have to have this SHA-256, where the entry says one.
@@ -54,7 +47,6 @@ impl BodyFiles {
 
     /// The content of a body file; otherwise why it cannot be used, as the end of a sentence about it.
     fn read(&mut self, name: &str, sha256: Option<&str>) -> Result<Bytes, String> {
-        self.asked += 1;
         if let Some((held, digest)) = self.held.get(name)
             && (sha256.is_none() || sha256 == digest.as_deref())
         {

@@ -72,12 +72,11 @@ pub(super) struct EntryTexts {
     member: Vec<u8>,
 }
 
-/// Where a text stands: its index among the entries, its line in a journal (from 1), and its first byte in the file.
+/// Where a text stands: its index among the entries, and its line in a journal (from 1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct EntryPosition {
     pub(crate) index: usize,
     pub(crate) line: Option<usize>,
-    pub(crate) offset: u64,
 }
 
 impl EntryTexts {
@@ -334,15 +333,13 @@ impl EntryTexts {
 
     /// Appends the next text; where it stands, or `None` at the end. Whatever fails, the input has ended.
     fn advance(&mut self, out: &mut Vec<u8>) -> Result<Option<EntryPosition>, ReadFault> {
-        let mut position = EntryPosition { index: self.next, line: None, offset: 0 };
-        let held = out.len();
+        let mut position = EntryPosition { index: self.next, line: None };
         match std::mem::replace(&mut self.input, Input::Ended) {
             Input::Ended => return Ok(None),
             Input::Har(mut scanner, first) => {
                 if !self.next_of_har(&mut scanner, first, out)? {
                     return Ok(None);
                 }
-                position.offset = scanner.offset() - (out.len() - held) as u64;
                 self.input = Input::Har(scanner, false);
             }
             Input::Journal(mut input, mut line, mut offset) => {
@@ -352,7 +349,6 @@ impl EntryTexts {
                     return Ok(None);
                 }
                 position.line = Some(line);
-                position.offset = offset - (out.len() - held) as u64;
                 self.input = Input::Journal(input, line, offset);
             }
         }
@@ -360,7 +356,7 @@ impl EntryTexts {
     }
 }
 
-/// Appends a line with its end, or what there is of it; how many bytes. As [`BufRead::read_until`], whose search looks
+/// Appends a line with its end, or what there is of it. As [`BufRead::read_until`], whose search looks
 /// at one word at a time.
 fn read_line(input: &mut dyn BufRead, out: &mut Vec<u8>) -> io::Result<usize> {
     let start = out.len();

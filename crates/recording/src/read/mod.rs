@@ -8,7 +8,6 @@ pub(super) mod form;
 pub(super) mod parallel;
 pub(super) mod reader;
 mod recording;
-pub(super) mod reread;
 pub(super) mod scan;
 pub(super) mod trails;
 mod walk;

@@ -8,7 +8,7 @@ use super::{
     reader::Reader,
 };
 use crate::{
-    Entry, EntryRef, Head, ReadError, ReadFault, Recording,
+    Entry, Head, ReadError, ReadFault, Recording,
     ordered::{BATCH, in_order, threads},
 };
 
@@ -117,24 +117,21 @@ impl Recording {
         self.each_on(threads, true, work, sink)
     }
 
-    /// As [`Recording::each`], with where each entry stands on the recording's
-    /// [`Rereader`](crate::Rereader).
+    /// As [`Recording::each`], where no entry is left out.
     ///
     /// # Errors
     ///
     /// That of the first entry that cannot be read, too; else as [`Recording::each`].
-    pub fn each_with_ref<T, E>(
+    pub fn each_or_fail<T, E>(
         self,
-        work: impl Fn(Entry, EntryRef) -> T + Sync,
+        work: impl Fn(Entry) -> T + Sync,
         sink: impl FnMut(T) -> Result<(), E>,
     ) -> Result<ReadEnd, E>
     where
         T: Send,
         E: From<ReadError>,
     {
-        let work = |reader: &mut Reader, text: &[u8], position| {
-            Ok(reader.placed(text, position)?.map(|(entry, entry_ref)| work(entry, entry_ref)))
-        };
+        let work = |reader: &mut Reader, text: &[u8], position| Ok(reader.entry(text, position)?.map(&work));
         self.each_on(threads, false, work, sink)
     }
 

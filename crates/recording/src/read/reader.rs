@@ -1,8 +1,6 @@
 //! Reads an entry from its text.
 
-use std::{num::NonZero, path::PathBuf, sync::Arc};
-
-use contrail_exchange::{Exchange, digest::Digests};
+use std::{path::PathBuf, sync::Arc};
 
 use crate::{
     Entry, ReadError, ReadFault,
@@ -20,13 +18,12 @@ pub(crate) struct Reader {
     pub(super) shared: Shared,
     /// It reads a file, whose head was searched for tokens behind its entries, too.
     pub(super) is_file: bool,
-    digests: Digests,
 }
 
 impl Reader {
     /// Body files are looked for in `folder`.
     pub(crate) fn new(name: &str, folder: Option<PathBuf>) -> Self {
-        Self { name: name.into(), shared: Shared::new(folder), is_file: false, digests: Digests::default() }
+        Self { name: name.into(), shared: Shared::new(folder), is_file: false }
     }
 
     /// The entry of a text; `None` if it is not HTTP.
@@ -66,70 +63,7 @@ impl Reader {
         }
     }
 
-    /// As [`Reader::entry`], with where to find it again.
-    pub(crate) fn placed(
-        &mut self,
-        text: &[u8],
-        position: EntryPosition,
-    ) -> Result<Option<(Entry, EntryRef)>, ReadError> {
-        let asked = self.shared.files.asked();
-        let entry = self.entry(text, position)?;
-        Ok(entry.map(|entry| {
-            let has_files = self.shared.files.asked() != asked;
-            let digest = digest(&self.digests, text, &entry, has_files);
-            (entry, EntryRef::new(position, text.len(), digest))
-        }))
-    }
-
     pub(crate) fn fail(&self, fault: ReadFault) -> ReadError {
         ReadError { source_name: self.name.to_string(), fault }
-    }
-}
-
-/// Where an entry stands in its file, and what it was when it was first read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct EntryRef {
-    /// As of [`EntryPosition`], in as few bytes as a file of four billion entries needs.
-    index: u32,
-    line: Option<NonZero<u32>>,
-    offset: u64,
-    digest: u64,
-    /// Bytes of its text.
-    length: NonZero<u32>,
-}
-
-/// The digest of an entry: its text, and what of it stands in body files. Tells entries that changed from those that
-/// did not.
-fn digest(digests: &Digests, text: &[u8], entry: &Entry, has_files: bool) -> u64 {
-    let digest = digests.of(text);
-    if !has_files {
-        return digest;
-    }
-    let Exchange { request, response, .. } = &entry.exchange;
-    let digest = digests.and(digest, &request.body.content);
-    digests.and(digest, response.as_ref().map_or(&[], |response| &response.body.content))
-}
-
-impl EntryRef {
-    fn new(position: EntryPosition, length: usize, digest: u64) -> Self {
-        let EntryPosition { index, line, offset } = position;
-        let short = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-        let length = NonZero::new(short(length)).unwrap_or(NonZero::<u32>::MIN);
-        Self { index: short(index), line: line.and_then(|line| NonZero::new(short(line))), offset, digest, length }
-    }
-
-    /// Its index in its recording.
-    #[must_use]
-    pub fn index(&self) -> usize {
-        self.index as usize
-    }
-
-    pub(super) fn length(&self) -> usize {
-        self.length.get() as usize
-    }
-
-    pub(super) fn position(&self) -> EntryPosition {
-        let line = self.line.map(|line| line.get() as usize);
-        EntryPosition { index: self.index(), line, offset: self.offset }
     }
 }

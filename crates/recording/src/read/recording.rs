@@ -12,7 +12,6 @@ use contrail_exchange::token::TokenCache;
 
 use super::{
     reader::Reader,
-    reread::Rereader,
     walk::{fault_of, sources},
 };
 use crate::{
@@ -28,8 +27,6 @@ const CHUNK: usize = 256 << 10;
 pub struct Recording {
     pub(super) texts: EntryTexts,
     pub(super) reader: Reader,
-    /// What entries can be read from again; none for standard input.
-    file: Option<Arc<File>>,
     pub(super) skipped: usize,
     buffer: Vec<u8>,
 }
@@ -75,11 +72,11 @@ pub fn open_to_judge(path: &Path, length: Option<u64>) -> Result<Recording, Read
 /// It cannot be read.
 pub fn open_again(path: &Path, from: ReadTo) -> Result<Recording, ReadError> {
     let Opened { name, file, folder, .. } = Opened::of(path)?;
-    let input = FromStart { file: Arc::clone(&file), at: from.offset };
+    let input = FromStart { file, at: from.offset };
     let mut reader = Reader::new(&name, folder);
     reader.is_file = true;
     let texts = EntryTexts::resume(name, Box::new(BufReader::with_capacity(CHUNK, input)), from);
-    Ok(Recording { texts, reader, file: Some(file), skipped: 0, buffer: Vec::new() })
+    Ok(Recording { texts, reader, skipped: 0, buffer: Vec::new() })
 }
 
 /// Whether another tool's file carries no `Authorization` anywhere. What is wrong with the file is found when it is read.
@@ -174,7 +171,6 @@ impl Opened {
             recording.reader.shared.head = self.late_tokens().unwrap_or_default();
         }
         recording.reader.is_file = self.is_file;
-        recording.file = self.is_file.then(|| Arc::clone(&self.file));
         Ok(recording)
     }
 
@@ -210,7 +206,7 @@ impl Recording {
         let mut reader = Reader::new(&name, folder);
         let mut texts = EntryTexts::begin(name, input)?;
         reader.shared.head = texts.take_tokens();
-        Ok(Self { texts, reader, file: None, skipped: 0, buffer: Vec::new() })
+        Ok(Self { texts, reader, skipped: 0, buffer: Vec::new() })
     }
 
     /// Reads the tokens of other tools' files through `tokens` (its clock skew, its keys). Entries that contrail wrote
@@ -219,12 +215,6 @@ impl Recording {
     pub fn with_tokens(mut self, tokens: Arc<TokenCache>) -> Self {
         self.reader.shared.tokens = tokens;
         self
-    }
-
-    /// What its entries can be read from again; `None` for what can be read only once.
-    #[must_use]
-    pub fn rereader(&mut self) -> Option<Rereader> {
-        self.file.take().map(|file| Rereader::new(file, self.reader.clone()))
     }
 
     /// The name that it was opened by.

@@ -123,9 +123,9 @@ fn what_another_tool_recorded_in_clear_is_compared_as_it_stands_there() {
         ..settings()
     };
     let mut builder = Builder::new(settings).unwrap();
-    builder.source("a.har", None);
+    builder.source("a.har");
     for entry in [says(me("Bearer alice"), "alice"), says(me("Bearer bob"), "bob")] {
-        let prepared = builder.preparer().prepare(entry, true, None);
+        let prepared = builder.preparer().prepare(entry, true);
         builder.push(prepared);
     }
     let replay = builder.finish();

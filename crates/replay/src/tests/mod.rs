@@ -15,7 +15,7 @@ use contrail_exchange::{
     Body, Credential, Exchange, Headers, Presence, Request, Response, Target, Timings, TokenFacts, Transport, Withheld,
 };
 use contrail_proxy::upstream::{Miss, Reason};
-use contrail_recording::{Entry, Note, ReadError, fixture::request_parts::Parts};
+use contrail_recording::{Entry, Note, fixture::request_parts::Parts};
 use http::{HeaderName, HeaderValue, Method, Version};
 
 use super::*;
@@ -95,17 +95,16 @@ fn settings() -> Settings {
         has_label: Arc::new(|text| text.contains("LABEL")),
         redact: Arc::new(Request::clone),
         redact_failure: Arc::new(str::to_owned),
-        max_kept: 1 << 20,
     }
 }
 
 fn replay_with(settings: Settings, entries: impl IntoIterator<Item = Entry>) -> Replay {
     let mut builder = Builder::new(settings).unwrap();
-    builder.source("a.har", None);
+    builder.source("a.har");
     let preparer = builder.preparer();
     for (index, mut entry) in entries.into_iter().enumerate() {
         entry.index = index;
-        builder.push(preparer.prepare(entry, false, None));
+        builder.push(preparer.prepare(entry, false));
     }
     builder.finish()
 }
@@ -357,10 +356,10 @@ fn head_204_and_304_have_no_body_and_head_keeps_its_stated_length() {
 fn recordings_are_merged_in_order_and_the_same_one_twice_counts_twice() {
     let mut builder = Builder::new(settings()).unwrap();
     for (name, body) in [("a.har", "a"), ("b.har", "b"), ("a.har", "a")] {
-        builder.source(name, None);
-        builder.push(builder.preparer().prepare(says(json("/x", "{}"), body), false, None));
+        builder.source(name);
+        builder.push(builder.preparer().prepare(says(json("/x", "{}"), body), false));
     }
-    builder.source("empty.har", None);
+    builder.source("empty.har");
     let replay = builder.finish();
     let bodies: Vec<_> = (0..4).map(|_| body(&replay, &json("/x", "{}"))).collect();
     assert_eq!(bodies, ["a", "b", "a", "miss: exhausted"]);
@@ -390,67 +389,6 @@ fn a_hundred_thousand_entries_are_found_by_look_up_and_not_by_scan() {
     assert!(ask(&replay, &json("/things/99999", r#"{"n":99999,"secret":"x"}"#)).is_ok());
 }
 
-/// A HAR file of policies with these bodies, replayed from where it lies. contrail wrote every other entry, and one more
-/// whose request is a body file.
-fn from_disk(path: &std::path::Path, bodies: &[String]) -> Replay {
-    let entry = |(n, body): (usize, &String)| {
-        let own = (n % 2 == 0).then(|| serde_json::json!({"version": 1}));
-        serde_json::json!({"request": {"method": "GET", "url": format!("https://tenant.example/{n}"), "headers": []},
-            "response": {"status": 200, "headers": [], "content": {"text": body}}, "_contrail": own})
-    };
-    let mut entries: Vec<serde_json::Value> = bodies.iter().enumerate().map(entry).collect();
-    let mut last = entry((0, &bodies[0]));
-    last["request"]["url"] = "https://tenant.example/asked".into();
-    last["request"]["postData"] = serde_json::json!({"mimeType": "application/json", "_file": "asked.json"});
-    entries.push(last);
-    std::fs::write(path.with_file_name("asked.json"), "{}").unwrap();
-    std::fs::write(path, serde_json::json!({"log": {"entries": entries}}).to_string()).unwrap();
-    let mut recording = contrail_recording::open(path).unwrap();
-    let mut builder = Builder::new(settings()).unwrap();
-    builder.source("big.har", recording.rereader());
-    let preparer = builder.preparer();
-    recording
-        .each_with_ref::<_, ReadError>(
-            |entry, entry_ref| preparer.prepare(entry, false, Some(entry_ref)),
-            |prepared| {
-                builder.push(prepared);
-                Ok(())
-            },
-        )
-        .unwrap();
-    builder.finish()
-}
-
-#[test]
-fn answers_beyond_what_memory_holds_are_read_from_the_file_again_and_never_as_something_else() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("big.har");
-    let bodies: Vec<String> = (0..60).map(|n| format!("{n}:").repeat(10_000)).collect();
-    let replay = from_disk(&path, &bodies);
-    let kept = replay.index.held.iter().filter(|held| held.has_answer()).count();
-    assert!((1..60).contains(&kept), "{kept} of 60 are in memory");
-    for (n, expected) in bodies.iter().enumerate() {
-        assert_eq!(body(&replay, &request("GET", &format!("/{n}"))), *expected);
-    }
-    assert_eq!(replay.entries().map(Result::unwrap).count(), 61);
-
-    // Another file of the same name changes nothing, and a write into the one that is open is seen.
-    let text = std::fs::read_to_string(&path).unwrap();
-    std::fs::rename(&path, folder.path().join("moved")).unwrap();
-    std::fs::write(&path, "{}").unwrap();
-    assert_eq!(body(&replay, &request("GET", "/59")), bodies[59]);
-    std::fs::write(folder.path().join("moved"), text.replace("59:59:", "59:95:")).unwrap();
-    let miss = ask(&replay, &request("GET", "/59")).unwrap_err();
-    let expected = format!(
-        "`GET /59` matches big.har entry 59, but `{}`, entry 59, changed on the disk after contrail first read it; \
-         start contrail again. Do not change a recording while it is being replayed.",
-        path.display()
-    );
-    assert_eq!(miss.detail(), expected);
-    assert_eq!(body(&replay, &request("GET", "/58")), bodies[58]);
-    assert!(replay.entries().any(|entry| entry.is_err()));
-}
-
 #[test]
 fn a_recording_with_secrets_in_it_is_matched_as_if_they_were_redacted_and_a_miss_shows_none() {
     let recorded = || json("/x", r#"{"secret":"hunter2","a":1}"#);
@@ -462,8 +400,8 @@ fn a_recording_with_secrets_in_it_is_matched_as_if_they_were_redacted_and_a_miss
         request
     };
     let mut builder = Builder::new(Settings { redact: Arc::new(redact), ..settings() }).unwrap();
-    builder.source("other.har", None);
-    builder.push(builder.preparer().prepare(says(recorded(), "{}"), true, None));
+    builder.source("other.har");
+    builder.push(builder.preparer().prepare(says(recorded(), "{}"), true));
     let replay = builder.finish();
     let ask = |body: &str| replay.answer(&json("/x", body), &redact, SystemTime::UNIX_EPOCH);
     let miss = ask(r#"{"secret":"hunter3","a":2}"#).unwrap_err();
