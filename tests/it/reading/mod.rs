@@ -373,17 +373,14 @@ fn what_contrail_wrote_of_an_entry_is_named_where_it_cannot_be_read_and_another_
         (r#"{"findings":[5]}"#, "`_contrail.findings.*` is a number, and contrail writes an object there"),
         (r#"{"attested":{}}"#, "`_contrail.attested` lacks a member, or has one of another type than contrail writes"),
         (r#"{"upstream":"a","upstream":"b"}"#, "`_contrail` has two members `upstream`"),
-        (r#"{"upstream":"\ud800"}"#, "`_contrail.upstream` holds half of a surrogate pair"),
         (r#"{"token":{"client":5}}"#, "`_contrail.token.client` is a number, and contrail writes a string there"),
-        (r#"{"token":{"client":"\ud800"}}"#, "`_contrail.token.client` holds half of a surrogate pair"),
         (r#"{"token":5}"#, "`_contrail.token` is a number, and contrail writes an object there"),
     ] {
         assert_eq!(refusal(&entry(own)), format!("`x.har`, entry 0: {why}; {advice}"));
     }
     let newer = refusal(&entry(r#"{"version":2,"retried":"yes"}"#));
     assert!(newer.ends_with("this contrail reads version 1 only; read it with a newer contrail"), "{newer}");
-    // Nothing reads this text.
-    assert_eq!(read_text(&entry(r#"{"later":"\ud800"}"#)).unwrap().0.len(), 1);
+    assert_eq!(read_text(&entry(r#"{"upstream":"\ud800"}"#)).unwrap().0.len(), 1);
     for foreign in ["null", "7", "\"text\"", "[{\"retried\":\"yes\"}]"] {
         assert_eq!(read_text(&entry(foreign)).unwrap().0.len(), 1, "{foreign}");
     }

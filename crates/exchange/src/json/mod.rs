@@ -14,7 +14,6 @@ mod compare;
 mod document;
 mod error;
 mod layout;
-pub mod lenient;
 mod mend;
 mod names;
 mod node;

@@ -12,21 +12,6 @@ const ONES: u64 = u64::from_ne_bytes([1; 8]);
 /// The high bit of each.
 const HIGH: u64 = ONES << 7;
 
-/// Position of the next quote or backslash from `at` on; the source's length if there is none.
-#[inline]
-pub(super) fn special(source: &[u8], mut at: usize) -> usize {
-    while let Some(bytes) = source.get(at..).and_then(<[u8]>::first_chunk) {
-        let bytes = u8x16::new(*bytes);
-        let found = (bytes.simd_eq(u8x16::splat(b'"')) | bytes.simd_eq(u8x16::splat(b'\\'))).to_bitmask();
-        if found != 0 {
-            return at + found.trailing_zeros() as usize;
-        }
-        at += LANES;
-    }
-    let rest = source.get(at..).unwrap_or_default();
-    rest.iter().position(|byte| matches!(*byte, b'"' | b'\\')).map_or(source.len(), |found| at + found)
-}
-
 /// Position of the next byte from `at` on that a string cannot hold as it is: a quote, a backslash, a control character;
 /// the source's length if there is none.
 #[inline]
@@ -73,15 +58,6 @@ pub(super) fn needs_escape(word: u64) -> u64 {
     let no_quote = (low ^ (ONES * u64::from(b'"'))) + !HIGH;
     let no_backslash = (low ^ (ONES * u64::from(b'\\'))) + !HIGH;
     !((above & no_quote & no_backslash) | word) & HIGH
-}
-
-/// Position of the first control character.
-pub(super) fn control(text: &[u8]) -> Option<usize> {
-    // A fold rather than `any`: without an early exit it is vectorised.
-    if text.iter().fold(u8::MAX, |least, byte| least.min(*byte)) >= 0x20 {
-        return None;
-    }
-    text.iter().position(|byte| *byte < 0x20)
 }
 
 /// The position after the escape at `at`, which has to stand for text.

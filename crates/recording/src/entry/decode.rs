@@ -7,7 +7,7 @@ use std::{borrow::Cow, path::PathBuf, sync::Arc, time::Duration, time::SystemTim
 
 use contrail_exchange::{
     Body, Credential, Exchange, Headers, Request, Response, Target, Timings, is_bodiless,
-    json::lenient::{self, LenientError, LenientFault, Raw},
+    json::{Kind, Node},
     label::is_label,
     token::{self, TokenCache, known_scheme},
 };
@@ -17,8 +17,9 @@ use super::{
     EntryFault,
     decode_body::{form, in_its_charset, missing, present, stored},
     files::{BodyFiles, Expecting},
-    har::{self, Text},
+    har,
     note::{self, HeadTokens, Record},
+    object::{self, Read as _, number},
 };
 use crate::{LaidOut, Note};
 
@@ -72,15 +73,17 @@ fn is_by_client(failure: &str) -> bool {
 /// Reads one entry from its text.
 pub(crate) fn entry(text: &[u8], shared: &mut Shared) -> Result<Converted, EntryFault> {
     let files = &mut shared.files;
-    let entry = lenient::read::<har::Entry<'_>>(text).map_err(|error| unread(&error, text))?;
+    let document = object::document(text).ok_or_else(|| EntryFault::Entry(unread(text)))?;
+    // Where it is no object, it is another tool's.
+    let own = document.root().get("_contrail").filter(|own| own.kind() == Kind::Object);
+    let record = own.map(note::record).transpose()?;
+    let record = record.as_ref();
+    let read = har::Entry::read(document.root());
+    let entry = read.map_err(|misfit| EntryFault::Entry(format!("it cannot be read ({})", har::plain(&misfit))))?;
     let request = entry.request.ok_or("it has no `request`")?;
     let Some(target) = target(&request)? else { return Ok(Converted::NotHttp) };
-    let record = entry.contrail.as_ref();
-    if let Some(found) = record.and_then(|record| record.version.as_ref()) {
-        note::check_version(found).map_err(EntryFault::Version)?;
-    }
     let laid_out = record.map(Record::laid_out).unwrap_or_default();
-    let started = entry.started_date_time.as_ref().and_then(|text| instant(text.as_str()));
+    let started = entry.started_date_time.as_deref().and_then(instant);
     let mut response = entry.response.unwrap_or_default();
     if entry.service_worker.is_some() {
         unseen(&mut response);
@@ -94,8 +97,8 @@ pub(crate) fn entry(text: &[u8], shared: &mut Shared) -> Result<Converted, Entry
     let failure = [&response.error, &response.failure_text]
         .into_iter()
         .flatten()
-        .map(|text| text.as_str().to_owned())
-        .find(|text| !text.is_empty());
+        .find(|text| !text.is_empty())
+        .map(|text| text.clone().into_owned());
     let (sent, answered) = match record {
         Some(record) => (record.sha256.request.as_deref(), record.sha256.response.as_deref()),
         None => (None, None),
@@ -150,26 +153,28 @@ pub(crate) fn entry(text: &[u8], shared: &mut Shared) -> Result<Converted, Entry
 /// Takes out the empty text of what a service worker fetched: Playwright has no access to it.
 fn unseen(response: &mut har::Response<'_>) {
     if let Some(content) = &mut response.content
-        && content.text.as_ref().is_none_or(|text| text.lossy().is_empty())
+        && content.text.as_ref().is_none_or(|text| text.is_empty())
     {
         (content.text, content.size) = (None, None);
     }
 }
 
-fn is_true(raw: Option<Raw<'_>>) -> bool {
-    raw.is_some_and(|raw| raw.get() == "true")
+fn is_true(value: Option<Node<'_>>) -> bool {
+    value.is_some_and(|value| value.as_bool() == Some(true))
 }
 
-/// What keeps an entry from being read, without its content.
-fn unread(error: &LenientError, text: &[u8]) -> EntryFault {
-    if let Some(fault) = note::fault(text) {
-        return fault;
+/// What keeps a text from being read as JSON, without its content.
+fn unread(text: &[u8]) -> String {
+    match serde_json::from_slice::<serde::de::IgnoredAny>(text) {
+        Err(error) if error.is_eof() => {
+            "it cannot be read (it ends in the middle; a journal has one entry per line)".to_owned()
+        }
+        Err(error) => {
+            let (line, column) = (error.line(), error.column());
+            format!("it cannot be read (it is not valid JSON from its line {line}, column {column} on)")
+        }
+        Ok(_) => "it cannot be read (it is not valid JSON, or beyond a limit)".to_owned(),
     }
-    let place = (error.fault() == LenientFault::Grammar)
-        .then(|| serde_json::from_slice::<serde::de::IgnoredAny>(text).err())
-        .flatten()
-        .map(|error| format!("it is not valid JSON from its line {}, column {} on", error.line(), error.column()));
-    EntryFault::Entry(format!("it cannot be read ({})", place.unwrap_or_else(|| har::plain(error))))
 }
 
 /// The credential of an entry without an instant: whether a token that states bounds was inside its time is unknown.
@@ -207,8 +212,8 @@ fn is_one_sign(text: &str) -> bool {
 /// Where the request went; `None` if it is no HTTP exchange.
 fn target(request: &har::Request<'_>) -> Result<Option<Target>, EntryFault> {
     const NO_HOST: &str = "its URL names no host; a recording holds absolute URLs (https://host/path)";
-    let url = request.url.as_ref().map(|url| url.as_str().trim()).unwrap_or_default();
-    let is_method = |name: &str| request.method.as_ref().is_some_and(|method| method.as_str() == name);
+    let url = request.url.as_deref().unwrap_or_default().trim();
+    let is_method = |name: &str| request.method.as_deref() == Some(name);
     // Fiddler lists tunnels beside the requests in them.
     if is_method("CONNECT") {
         return Ok(None);
@@ -260,7 +265,7 @@ fn request(
     laid_out: LaidOut,
     foreign: bool,
 ) -> Result<Request, EntryFault> {
-    let named = request.method.as_ref().map(Text::as_str).unwrap_or_default();
+    let named = request.method.as_deref().unwrap_or_default();
     let method = CAPITALS.into_iter().find(|name| foreign && name.eq_ignore_ascii_case(named)).unwrap_or(named);
     let method =
         Method::from_bytes(method.as_bytes()).map_err(|_| EntryFault::from("its method is not an HTTP method"))?;
@@ -279,9 +284,9 @@ fn request(
     let mut body = match request.post_data {
         None => missing(wire_size, unknown, &headers, wire_size, foreign),
         Some(post) => {
-            content_type(&mut headers, post.mime_type.as_ref());
+            content_type(&mut headers, post.mime_type.as_deref());
             let own = post.own_encoding.or(post.encoding);
-            match stored(post.text, own.as_ref(), post.file.as_ref(), foreign.then_some(&headers), files)? {
+            match stored(post.text, own.as_deref(), post.file.as_deref(), foreign.then_some(&headers), files)? {
                 Some(content) if !content.is_empty() => {
                     present(content, wire_size, &headers, wire_size, laid_out.request, foreign)
                 }
@@ -296,7 +301,7 @@ fn request(
     Ok(Request {
         method,
         target,
-        version: version(request.http_version.as_ref()),
+        version: version(request.http_version.as_deref()),
         headers,
         body,
         credential: Credential::Missing,
@@ -305,7 +310,7 @@ fn request(
 
 /// The field `Cookie` of the cookies that a file lists.
 fn jar(cookies: &[har::Param<'_>]) -> Option<(HeaderName, HeaderValue)> {
-    let text = |text: &Option<Text<'_>>| text.as_ref().map(Text::as_str).unwrap_or_default().to_owned();
+    let text = |text: &Option<Cow<'_, str>>| text.as_deref().unwrap_or_default().to_owned();
     let pairs: Vec<String> =
         cookies.iter().map(|cookie| format!("{}={}", text(&cookie.name), text(&cookie.value))).collect();
     let value = HeaderValue::from_str(&pairs.join("; ")).ok().filter(|value| !value.is_empty())?;
@@ -332,7 +337,7 @@ fn response(
     let bodiless = is_bodiless(method, status);
     let is_text = content.file.is_none() && content.encoding.is_none();
     let declared = foreign.then_some(&headers);
-    let mut body = match stored(content.text, content.encoding.as_ref(), content.file.as_ref(), declared, files)? {
+    let mut body = match stored(content.text, content.encoding.as_deref(), content.file.as_deref(), declared, files)? {
         Some(held) if !held.is_empty() => {
             let held = if foreign && is_text { in_its_charset(held, &headers) } else { held };
             present(held, size, &headers, wire_size, laid_out.response, foreign)
@@ -350,15 +355,15 @@ fn response(
         }
     };
     if !body.is_absent() {
-        content_type(&mut headers, content.mime_type.as_ref());
+        content_type(&mut headers, content.mime_type.as_deref());
     }
     body.wire_size = wire_size.or(body.wire_size.filter(|_| foreign && body.is_whole()));
-    Ok(Some(Response { status, version: version(response.http_version.as_ref()), headers, body }))
+    Ok(Some(Response { status, version: version(response.http_version.as_deref()), headers, body }))
 }
 
 /// Fills in the type that the producer saved beside the body: as a header where it saved none at all, else as declared.
-fn content_type(headers: &mut Headers, mime: Option<&Text<'_>>) {
-    let mime = mime.map(|mime| mime.as_str().trim()).unwrap_or_default();
+fn content_type(headers: &mut Headers, mime: Option<&str>) {
+    let mime = mime.unwrap_or_default().trim();
     if matches!(mime, "" | "x-unknown") || headers.contains("content-type") {
         return;
     }
@@ -371,8 +376,7 @@ fn content_type(headers: &mut Headers, mime: Option<&Text<'_>>) {
     }
 }
 
-fn version(text: Option<&Text<'_>>) -> Version {
-    let text = text.map(Text::as_str);
+fn version(text: Option<&str>) -> Version {
     if text == Some("HTTP/1.1") {
         return Version::HTTP_11;
     }
@@ -397,8 +401,8 @@ fn timings(timings: &har::Timings<'_>) -> Timings {
     Timings { before: None, send: millis(timings.send), wait: millis(timings.wait), receive: millis(timings.receive) }
 }
 
-fn millis(raw: Option<Raw<'_>>) -> Option<Duration> {
-    let millis = raw?.number().filter(|millis| *millis >= 0.0)?;
+fn millis(value: Option<Node<'_>>) -> Option<Duration> {
+    let millis = number(value?).filter(|millis| *millis >= 0.0)?;
     Duration::try_from_secs_f64(millis / 1000.0).ok()
 }
 

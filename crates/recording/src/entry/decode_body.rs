@@ -1,40 +1,33 @@
 //! A body as a HAR file holds it: text, base64, a file beside it, parameters of a form, or nothing.
 
+use std::borrow::Cow;
+
 use base64::Engine as _;
 use bytes::Bytes;
-use contrail_exchange::{
-    Body, DecodeLimits, Headers, Presence, Withheld,
-    json::{self, lenient::Quoted},
-    media,
-};
+use contrail_exchange::{Body, DecodeLimits, Headers, Presence, Withheld, json, media};
 
-use super::{
-    EntryFault,
-    files::Expecting,
-    har::{self, Text},
-};
+use super::{EntryFault, files::Expecting, har};
 
 /// The bytes that the file holds for a body; `None` if it holds none. `headers` are those of another tool's message.
 pub(super) fn stored(
-    text: Option<Quoted<'_>>,
-    encoding: Option<&Text<'_>>,
-    file: Option<&Text<'_>>,
+    text: Option<Cow<'_, str>>,
+    encoding: Option<&str>,
+    file: Option<&str>,
     headers: Option<&Headers>,
     files: &mut Expecting<'_>,
 ) -> Result<Option<Bytes>, EntryFault> {
     if let Some(file) = file {
         return files
-            .read(file.as_str())
+            .read(file)
             .map(Some)
-            .map_err(|reason| EntryFault::BodyFile { file: file.as_str().chars().take(200).collect(), reason });
+            .map_err(|reason| EntryFault::BodyFile { file: file.chars().take(200).collect(), reason });
     }
     let Some(text) = text else { return Ok(None) };
-    if !encoding.is_some_and(|encoding| encoding.as_str().eq_ignore_ascii_case("base64")) {
-        let text = text.lossy();
+    if !encoding.is_some_and(|encoding| encoding.eq_ignore_ascii_case("base64")) {
         let bytes = headers.and_then(|headers| one_per_character(&text, headers));
         return Ok(Some(bytes.map_or_else(|| Bytes::copy_from_slice(text.as_bytes()), Bytes::from)));
     }
-    let text: Vec<u8> = text.lossy().bytes().filter(|byte| !byte.is_ascii_whitespace() && *byte != b'=').collect();
+    let text: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace() && *byte != b'=').collect();
     let decoded = base64::engine::general_purpose::STANDARD_NO_PAD
         .decode(&text)
         .or_else(|_| base64::engine::general_purpose::URL_SAFE_NO_PAD.decode(&text));
@@ -208,7 +201,7 @@ fn length(headers: &Headers) -> Option<u64> {
 /// A form of which only the parameters were saved. Some producers save them decoded, some as they were sent; the length
 /// tells, and where it is not stated they count as decoded.
 pub(super) fn form(params: &[har::Param<'_>], wire_size: Option<u64>, headers: &Headers) -> Body {
-    let text = |text: &Option<Text<'_>>| text.as_ref().map(|text| text.as_str().to_owned()).unwrap_or_default();
+    let text = |text: &Option<Cow<'_, str>>| text.as_deref().unwrap_or_default().to_owned();
     let multipart = headers.get_str("content-type").is_some_and(|mime| !mime.contains("form-urlencoded"));
     if multipart || params.iter().any(|param| param.file_name.is_some()) {
         return Body::withheld(Withheld::NotSaved, wire_size);

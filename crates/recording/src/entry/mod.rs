@@ -10,15 +10,12 @@ pub(super) mod files;
 pub(super) mod har;
 pub(super) mod layout;
 pub(super) mod note;
+mod object;
 pub(super) mod tokens;
 
-use std::{borrow::Cow, sync::Arc};
+use std::sync::Arc;
 
-use contrail_exchange::{
-    Exchange,
-    finding::Verdict,
-    json::lenient::{LenientError, Read, Reader},
-};
+use contrail_exchange::{Exchange, finding::Verdict};
 
 use self::attest::Attested;
 
@@ -79,21 +76,5 @@ pub(crate) enum EntryFault {
 impl From<&str> for EntryFault {
     fn from(reason: &str) -> Self {
         Self::Entry(reason.to_owned())
-    }
-}
-
-/// A string. Half surrogate pairs and invalid UTF-8, which some producers write, become U+FFFD.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Text<'a>(pub(crate) Cow<'a, str>);
-
-impl Text<'_> {
-    pub(crate) fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl<'a> Read<'a> for Text<'a> {
-    fn read(reader: &mut Reader<'a>) -> Result<Self, LenientError> {
-        reader.lossy().map(Self)
     }
 }

@@ -8,19 +8,19 @@ use std::{borrow::Cow, collections::HashMap, sync::Arc};
 use contrail_exchange::{
     Body, Credential, Presence, SignatureCheck, TokenFacts, TokenTime, Transport, Withheld,
     finding::{Blame, Finding, Rule, Unchecked, UncheckedSet, Verdict},
-    json::lenient::{self, LenientError, LenientFault, Raw, Read, Reader, objects, read_by},
+    json::{Kind, Node},
 };
 
-use super::EntryFault;
+use super::{
+    EntryFault,
+    object::{self, Fault, Misfit, Read, members, number, objects},
+};
 use crate::{Attested, LaidOut, Note};
 
 /// `_contrail`
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Record {
-    /// As it is written.
-    pub(crate) version: Option<Box<str>>,
-    /// As it is written.
-    token: Option<Box<str>>,
+    token: Option<RecordedToken>,
     transport: Transport,
     pub(crate) sha256: Digests,
     request: Option<BodyRecord>,
@@ -28,17 +28,24 @@ pub(crate) struct Record {
     note: Note,
 }
 
+/// `_contrail.token`
+#[derive(Debug, Clone)]
+enum RecordedToken {
+    /// The label of one in the head of the file.
+    Label(String),
+    Facts(Credential),
+}
+
 objects! {
     /// The same as files hold it.
-    struct Members<'a> {
-        version: Option<Raw<'a>> = "version",
+    struct Members {
         operation: Option<String> = "operation",
         blame: Option<String> = "blame",
         findings: Vec<FindingRecord> = "findings",
         unchecked: Vec<String> = "unchecked",
         contract: Option<String> = "contract",
         attested: Option<AttestedRecord> = "attested",
-        token: Option<Raw<'a>> = "token",
+        token: Option<RecordedToken> = "token",
         upstream: Option<String> = "upstream",
         retried: bool = "retried",
         original_audience: Option<String> = "originalAudience",
@@ -83,10 +90,10 @@ objects! {
         scopes: Option<Vec<String>> = "scopes",
         issuer: Option<String> = "issuer",
         audience: Vec<String> = "audience",
-        issued_at: Option<Raw<'a>> = "issuedAt",
-        not_before: Option<Raw<'a>> = "notBefore",
-        expires_at: Option<Raw<'a>> = "expiresAt",
-        lifetime: Option<Raw<'a>> = "lifetime",
+        issued_at: Option<Node<'a>> = "issuedAt",
+        not_before: Option<Node<'a>> = "notBefore",
+        expires_at: Option<Node<'a>> = "expiresAt",
+        lifetime: Option<Node<'a>> = "lifetime",
         outcome: Option<String> = "outcome",
         signature: Option<String> = "signature",
     }
@@ -116,12 +123,16 @@ objects! {
     }
 }
 
-/// Reads the member; `None` where it is no object.
-pub(super) fn read(reader: &mut Reader<'_>) -> Result<Option<Record>, LenientError> {
-    if !reader.is_object()? {
-        return reader.skip().map(|()| None);
+/// Reads the member, an object.
+pub(super) fn record(own: Node<'_>) -> Result<Record, EntryFault> {
+    // A newer contrail's may hold anything else.
+    if let Some(version) = own.get("version").filter(|version| version.kind() != Kind::Null) {
+        check_version(version.raw()).map_err(EntryFault::Version)?;
     }
-    Record::read(reader).map(Some)
+    Record::read(own).map_err(|misfit| {
+        let misfit = self::misfit(&misfit.within("_contrail"));
+        EntryFault::Note(format!("{misfit}; restore the file from a copy, or read it with a newer contrail"))
+    })
 }
 
 /// Tokens whose facts stand in the head of a fixture (`log._contrail.tokens`), by their labels.
@@ -131,15 +142,10 @@ pub(crate) struct HeadTokens(Arc<HashMap<String, Credential>>);
 impl HeadTokens {
     /// Reads the member; `None` if it is not what it should be.
     pub(crate) fn parse(text: &[u8]) -> Option<Self> {
-        let tokens = read_by(text, |reader| {
-            let mut tokens = HashMap::new();
-            reader.object(|label, reader| {
-                tokens.insert(label.to_owned(), TokenRecord::read(reader)?.credential());
-                Ok(())
-            })?;
-            Ok(tokens)
-        });
-        tokens.ok().map(|tokens| Self(Arc::new(tokens)))
+        let document = object::document(text)?;
+        let tokens = members(document.root()).ok()?;
+        let tokens = tokens.map(|(label, token)| Ok((label.into_owned(), TokenRecord::read(token)?.credential())));
+        tokens.collect::<Result<_, Misfit>>().ok().map(|tokens| Self(Arc::new(tokens)))
     }
 
     fn credential(&self, label: &str) -> Result<Credential, EntryFault> {
@@ -147,30 +153,20 @@ impl HeadTokens {
     }
 }
 
-/// The value of contrail's member at `path` (`_contrail` or `_contrail.token`), otherwise why it cannot be read.
-fn parse<'a, T: Read<'a>>(path: &str, text: &'a str) -> Result<T, String> {
-    lenient::read(text.as_bytes()).map_err(|error| {
-        let error = path.rsplit('.').fold(error, LenientError::within);
-        format!("{}; restore the file from a copy, or read it with a newer contrail", misfit(&error))
-    })
-}
-
 /// Why contrail's own member cannot be read.
-fn misfit(error: &LenientError) -> String {
-    let place = error.place();
-    match error.fault() {
-        LenientFault::Shape(Some((found, expected))) => {
+fn misfit(misfit: &Misfit) -> String {
+    let place = misfit.place();
+    match misfit.fault() {
+        Fault::Shape(Some((found, expected))) => {
             format!("`{place}` is {}, and contrail writes {} there", found.described(), expected.described())
         }
-        LenientFault::Shape(None) => {
+        Fault::Shape(None) => {
             format!("`{place}` lacks a member, or has one of another type than contrail writes")
         }
-        LenientFault::Surrogate => format!("`{place}` holds half of a surrogate pair"),
-        LenientFault::Duplicate(name) => {
+        Fault::Duplicate(name) => {
             let owner = place.rsplit_once('.').map_or(place, |(owner, _)| owner);
             format!("`{owner}` has two members `{name}`")
         }
-        LenientFault::Cut | LenientFault::Grammar => format!("`{place}` is not valid JSON"),
     }
 }
 
@@ -183,36 +179,22 @@ pub(crate) fn check_version(raw: &str) -> Result<(), String> {
     Err(raw.chars().take(40).collect())
 }
 
-/// What is wrong with the `_contrail` of an entry that cannot be read, if something is; without the file's content.
-pub(super) fn fault(entry: &[u8]) -> Option<EntryFault> {
-    objects! {
-        struct Entry<'a> {
-            contrail: Option<Raw<'a>> = "_contrail",
-        }
-
-        struct Versioned<'a> {
-            version: Option<Raw<'a>> = "version",
+impl Read<'_> for RecordedToken {
+    fn read(value: Node<'_>) -> Result<Self, Misfit> {
+        match value.as_str() {
+            Some(label) => Ok(Self::Label(label.into_owned())),
+            None => TokenRecord::read(value).map(|record| Self::Facts(record.credential())),
         }
     }
-
-    let raw = lenient::read::<Entry<'_>>(entry).ok()?.contrail?;
-    if !raw.get().starts_with('{') {
-        return None;
-    }
-    // A newer contrail's may hold anything else.
-    let version = lenient::read::<Versioned<'_>>(raw.get().as_bytes()).ok().and_then(|held| held.version);
-    let unread = version.and_then(|version| check_version(version.get()).err());
-    unread.map(EntryFault::Version).or_else(|| parse::<Record>("_contrail", raw.get()).err().map(EntryFault::Note))
 }
 
 impl Read<'_> for Record {
-    fn read(reader: &mut Reader<'_>) -> Result<Self, LenientError> {
-        let held = Members::read(reader)?;
+    fn read(value: Node<'_>) -> Result<Self, Misfit> {
+        let held = Members::read(value)?;
         let has = |side: &str| held.laid_out.iter().any(|held| held == side);
         let laid_out = LaidOut { request: has("request"), response: has("response") };
         Ok(Self {
-            version: held.version.map(|raw| raw.get().into()),
-            token: held.token.map(|raw| raw.get().into()),
+            token: held.token,
             transport: Transport {
                 incomplete: held.incomplete,
                 client_left: held.client_left,
@@ -246,13 +228,11 @@ impl Read<'_> for Record {
 impl Record {
     /// The request's credential, if the record shows it; otherwise what is wrong with the record.
     pub(crate) fn credential(&self, head: &HeadTokens) -> Result<Option<Credential>, EntryFault> {
-        const PATH: &str = "_contrail.token";
-        let Some(text) = &self.token else { return Ok(None) };
-        if text.starts_with('"') {
-            let label = parse::<String>(PATH, text).map_err(EntryFault::Note)?;
-            return head.credential(&label).map(Some);
+        match &self.token {
+            None => Ok(None),
+            Some(RecordedToken::Label(label)) => head.credential(label).map(Some),
+            Some(RecordedToken::Facts(credential)) => Ok(Some(credential.clone())),
         }
-        parse::<TokenRecord<'_>>(PATH, text).map(|record| Some(record.credential())).map_err(EntryFault::Note)
     }
 
     /// How the transport ended.
@@ -314,8 +294,8 @@ impl TokenRecord<'_> {
         let Some(time) = self.outcome.as_deref().and_then(TokenTime::from_name).filter(|_| !self.unknown) else {
             return Credential::Unknown;
         };
-        let seconds = |raw: Option<Raw<'_>>| {
-            raw.and_then(|raw| raw.get().parse().ok()).or_else(|| raw?.number().map(|number| number as i64))
+        let seconds = |value: Option<Node<'_>>| {
+            value.and_then(|value| value.raw().parse().ok()).or_else(|| number(value?).map(|number| number as i64))
         };
         Credential::Token(Arc::new(TokenFacts {
             client: self.client.clone(),
