@@ -42,6 +42,71 @@ pub fn comma(first: &mut bool, out: &mut Vec<u8>) {
     }
 }
 
+/// An object while its members are written, with the commas between them.
+#[derive(Debug)]
+pub struct Object<'o> {
+    out: &'o mut Vec<u8>,
+    first: bool,
+}
+
+impl<'o> Object<'o> {
+    /// Opens an object.
+    pub fn begin(out: &'o mut Vec<u8>) -> Self {
+        out.push(b'{');
+        Self { out, first: true }
+    }
+
+    /// Closes it.
+    pub fn end(self) {
+        self.out.push(b'}');
+    }
+
+    /// Where the value of a member goes, whose name needs no escape.
+    pub fn value(&mut self, name: &str) -> &mut Vec<u8> {
+        comma(&mut self.first, self.out);
+        self.out.push(b'"');
+        raw(self.out, name);
+        raw(self.out, "\":");
+        self.out
+    }
+
+    /// A member that is an object.
+    pub fn object(&mut self, name: &str) -> Object<'_> {
+        Object::begin(self.value(name))
+    }
+
+    /// A member that is a string.
+    pub fn text(&mut self, name: &str, text: &str) {
+        string(text, self.value(name));
+    }
+
+    /// A member that is a string, where there is one.
+    pub fn some_text(&mut self, name: &str, text: Option<&str>) {
+        if let Some(text) = text {
+            self.text(name, text);
+        }
+    }
+
+    /// A member that is a list of strings.
+    pub fn texts<'a>(&mut self, name: &str, list: impl IntoIterator<Item = &'a str>) {
+        strings(list.into_iter(), self.value(name));
+    }
+
+    /// A member that is a whole number, where there is one.
+    pub fn some_number(&mut self, name: &str, some: Option<impl itoa::Integer>) {
+        if let Some(some) = some {
+            number(some, self.value(name));
+        }
+    }
+
+    /// A member that is `true`, where it is.
+    pub fn flag(&mut self, name: &str, is: bool) {
+        if is {
+            raw(self.value(name), "true");
+        }
+    }
+}
+
 /// The high bit of each byte of a word, which no ASCII has.
 const HIGH: u64 = u64::from_ne_bytes([0x80; 8]);
 

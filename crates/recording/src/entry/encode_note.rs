@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use contrail_exchange::{
     Body, ByToken, Credential, Exchange, Presence, SignatureCheck, TokenFacts, TokenTime,
-    finding::{Finding, UncheckedSet, Verdict},
-    json::write::{comma, number, raw, string, strings},
+    finding::{Blame, Finding, Unchecked, Verdict},
+    json::write::{Object, comma, raw},
 };
 
 use crate::{Attested, LaidOut, VERSION};
@@ -30,6 +30,15 @@ pub(crate) enum BodyLocation<'a> {
         /// Of the file's bytes, hexadecimal.
         sha256: &'a str,
     },
+}
+
+impl<'a> BodyLocation<'a> {
+    fn sha256(&self) -> Option<&'a str> {
+        match self {
+            Self::Inline => None,
+            Self::File { sha256, .. } => Some(sha256),
+        }
+    }
 }
 
 /// What an entry states about its run.
@@ -67,7 +76,7 @@ impl Tokens {
         let Credential::Token(facts) = credential else { return None };
         let text = self.0.get_or_put(facts, || {
             let mut text = Vec::new();
-            token(facts, true, &mut text);
+            self::facts(facts, true, &mut text);
             // An empty text stands for one that is too long.
             if text.len() <= Self::MAX_LENGTH { text } else { Vec::new() }
         });
@@ -83,137 +92,79 @@ pub(super) fn note(
     style: Style<'_>,
     out: &mut Vec<u8>,
 ) {
-    raw(out, ",\"_contrail\":{");
+    raw(out, ",\"_contrail\":");
+    let mut own = Object::begin(out);
     let run = matches!(style, Style::Journal { .. });
-    if run {
-        raw(out, "\"version\":");
-        number(u64::from(VERSION), out);
-        out.push(b',');
-    }
-    raw(out, "\"operation\":");
+    own.some_number("version", run.then_some(VERSION));
     match &verdict.operation {
-        Some(operation) => string(operation, out),
-        None => raw(out, "null"),
+        Some(operation) => own.text("operation", operation),
+        None => raw(own.value("operation"), "null"),
     }
     if let Style::Journal { context, .. } = style {
-        raw(out, ",\"verdict\":\"");
-        raw(out, verdict.conclusion().name());
-        if let Some(blame) = verdict.blame {
-            raw(out, "\",\"blame\":\"");
-            raw(out, blame.name());
-        }
-        raw(out, "\",\"findings\":");
-        findings(&verdict.findings, true, out);
-        raw(out, ",\"unchecked\":");
-        unchecked(verdict.unchecked, out);
-        raw(out, ",\"contract\":");
-        string(&context.contract, out);
-        raw(out, ",\"upstream\":");
-        string(&context.upstream, out);
+        own.text("verdict", verdict.conclusion().name());
+        own.some_text("blame", verdict.blame.map(Blame::name));
+        findings(&verdict.findings, true, own.value("findings"));
+        own.texts("unchecked", verdict.unchecked.iter().map(Unchecked::name));
+        own.text("contract", &context.contract);
+        own.text("upstream", &context.upstream);
     }
     if let Some(attested) = attested {
-        self::attested(attested, out);
+        self::attested(attested, own.object("attested"));
     }
     match style {
-        Style::Journal { token: Some(token), .. } => out.extend_from_slice(token),
-        Style::Fixture { token: Some(label), .. } => {
-            raw(out, ",\"token\":");
-            string(label, out);
-        }
-        _ => credential(&exchange.request.credential, run, out),
+        Style::Journal { token: Some(token), .. } => own.value("token").extend_from_slice(token),
+        Style::Fixture { token: Some(label), .. } => own.text("token", label),
+        _ => credential(&exchange.request.credential, run, &mut own),
     }
     let transport = &exchange.transport;
-    if transport.retried && run {
-        raw(out, ",\"retried\":true");
-    }
-    let audience = transport.original_audience.as_deref().filter(|_| run);
-    for (member, value) in [
-        (",\"originalAudience\":", audience),
-        (",\"answered\":", if run { transport.answered() } else { transport.answered_by_contrail.as_deref() }),
-        (",\"incomplete\":", transport.incomplete.as_deref()),
-    ] {
-        if let Some(value) = value {
-            raw(out, member);
-            string(value, out);
-        }
-    }
-    if let Some(given) = transport.given.filter(|_| run) {
-        raw(out, ",\"given\":");
-        number(u64::from(given), out);
-    }
-    if transport.client_left {
-        raw(out, ",\"clientLeft\":true");
-    }
-    if transport.trailers {
-        raw(out, ",\"trailers\":true");
-    }
+    own.flag("retried", transport.retried && run);
+    own.some_text("originalAudience", transport.original_audience.as_deref().filter(|_| run));
+    own.some_text("answered", if run { transport.answered() } else { transport.answered_by_contrail.as_deref() });
+    own.some_text("incomplete", transport.incomplete.as_deref());
+    own.some_number("given", transport.given.filter(|_| run));
+    own.flag("clientLeft", transport.client_left);
+    own.flag("trailers", transport.trailers);
     if let Style::Fixture { request, response, laid_out, .. } = style {
-        match (laid_out.request, laid_out.response) {
-            (false, false) => {}
-            (true, false) => raw(out, ",\"laidOut\":[\"request\"]"),
-            (false, true) => raw(out, ",\"laidOut\":[\"response\"]"),
-            (true, true) => raw(out, ",\"laidOut\":[\"request\",\"response\"]"),
+        let sides = [("request", request, laid_out.request), ("response", response, laid_out.response)];
+        if laid_out != LaidOut::default() {
+            own.texts("laidOut", sides.iter().filter(|(.., is_laid_out)| *is_laid_out).map(|(side, ..)| *side));
         }
-        digests(request, response, out);
+        let files = || sides.iter().filter_map(|(side, place, _)| Some((*side, place.sha256()?)));
+        if files().next().is_some() {
+            let mut digests = own.object("sha256");
+            files().for_each(|(side, sha256)| digests.text(side, sha256));
+            digests.end();
+        }
     }
-    body(",\"request\":{", &exchange.request.body, out);
+    body("request", &exchange.request.body, &mut own);
     if let Some(response) = &exchange.response {
-        body(",\"response\":{", &response.body, out);
+        body("response", &response.body, &mut own);
     }
-    out.push(b'}');
-}
-
-/// The digests of the body files.
-fn digests(request: BodyLocation<'_>, response: BodyLocation<'_>, out: &mut Vec<u8>) {
-    let mut first = true;
-    for (member, place) in [("\"request\":\"", request), ("\"response\":\"", response)] {
-        let BodyLocation::File { sha256, .. } = place else { continue };
-        raw(out, if std::mem::take(&mut first) { ",\"sha256\":{" } else { "," });
-        raw(out, member);
-        raw(out, sha256);
-        out.push(b'"');
-    }
-    if !first {
-        out.push(b'}');
-    }
+    own.end();
 }
 
 /// What is known of a body beside its text; nothing where it is whole and nothing in it was replaced.
-fn body(member: &str, body: &Body, out: &mut Vec<u8>) {
+fn body(side: &str, body: &Body, own: &mut Object<'_>) {
     if body.is_whole() && !body.malformed && !body.coded && body.redacted.is_empty() {
         return;
     }
-    raw(out, member);
-    let mut first = true;
-    // The name of a member with the comma before it, which the first one leaves out.
-    let mut member = |name: &str, out: &mut Vec<u8>| raw(out, &name[usize::from(std::mem::take(&mut first))..]);
+    let mut known = own.object(side);
     match &body.presence {
         Presence::Whole => {}
         Presence::Truncated { kept, total } => {
-            member(",\"truncated\":{\"kept\":", out);
-            number(*kept, out);
-            if let Some(total) = total {
-                raw(out, ",\"total\":");
-                number(*total, out);
-            }
-            out.push(b'}');
+            let mut truncated = known.object("truncated");
+            truncated.some_number("kept", Some(*kept));
+            truncated.some_number("total", *total);
+            truncated.end();
         }
-        Presence::Withheld(reason) => {
-            member(",\"withheld\":", out);
-            string(reason.name(), out);
-        }
+        Presence::Withheld(reason) => known.text("withheld", reason.name()),
     }
-    if body.malformed {
-        member(",\"malformed\":true", out);
-    }
-    if body.coded {
-        member(",\"coded\":true", out);
-    }
+    known.flag("malformed", body.malformed);
+    known.flag("coded", body.coded);
     if !body.redacted.is_empty() {
-        member(",\"redacted\":", out);
-        strings(body.redacted.iter().map(String::as_str), out);
+        known.texts("redacted", body.redacted.iter().map(String::as_str));
     }
-    out.push(b'}');
+    known.end();
 }
 
 fn findings(findings: &[Finding], message: bool, out: &mut Vec<u8>) {
@@ -221,82 +172,47 @@ fn findings(findings: &[Finding], message: bool, out: &mut Vec<u8>) {
     let mut first = true;
     for finding in findings {
         comma(&mut first, out);
-        raw(out, "{\"rule\":\"");
-        raw(out, finding.rule.id());
-        raw(out, "\",\"kind\":\"");
-        raw(out, finding.kind().name());
-        raw(out, "\",\"at\":");
-        string(&finding.at, out);
-        if message {
-            raw(out, ",\"message\":");
-            string(&finding.message(), out);
-        }
-        raw(out, ",\"expected\":");
-        string(&finding.expected, out);
-        if let Some(seen) = &finding.seen {
-            raw(out, ",\"seen\":");
-            string(seen, out);
-        }
-        out.push(b'}');
+        let mut object = Object::begin(out);
+        object.text("rule", finding.rule.id());
+        object.text("kind", finding.kind().name());
+        object.text("at", &finding.at);
+        object.some_text("message", message.then(|| finding.message()).as_deref());
+        object.text("expected", &finding.expected);
+        object.some_text("seen", finding.seen.as_deref());
+        object.end();
     }
     out.push(b']');
 }
 
-fn unchecked(set: UncheckedSet, out: &mut Vec<u8>) {
-    strings(set.iter().map(contrail_exchange::finding::Unchecked::name), out);
-}
-
-fn attested(attested: &Attested, out: &mut Vec<u8>) {
-    raw(out, ",\"attested\":{\"contract\":");
-    string(&attested.contract, out);
-    raw(out, ",\"findings\":");
-    findings(&attested.findings, false, out);
-    raw(out, ",\"indexes\":[");
-    let mut first = true;
-    for index in &attested.indexes {
-        comma(&mut first, out);
-        number(*index as u64, out);
-    }
-    raw(out, "],\"cleared\":");
-    findings(&attested.cleared, false, out);
+fn attested(attested: &Attested, mut object: Object<'_>) {
+    object.text("contract", &attested.contract);
+    findings(&attested.findings, false, object.value("findings"));
+    let indexes: Vec<String> = attested.indexes.iter().map(usize::to_string).collect();
+    raw(object.value("indexes"), &format!("[{}]", indexes.join(",")));
+    findings(&attested.cleared, false, object.value("cleared"));
     if let Some(set) = attested.unchecked {
-        raw(out, ",\"unchecked\":");
-        unchecked(set, out);
+        object.texts("unchecked", set.iter().map(Unchecked::name));
     }
-    if let Some(blame) = attested.blame {
-        raw(out, ",\"blame\":\"");
-        raw(out, blame.name());
-        raw(out, "\"");
-    }
-    out.push(b'}');
+    object.some_text("blame", attested.blame.map(Blame::name));
+    object.end();
 }
 
-fn credential(credential: &Credential, instants: bool, out: &mut Vec<u8>) {
+fn credential(credential: &Credential, instants: bool, own: &mut Object<'_>) {
+    let mut token = match credential {
+        Credential::Missing => return,
+        Credential::Token(facts) => return self::facts(facts, instants, own.value("token")),
+        _ => own.object("token"),
+    };
     match credential {
-        Credential::Missing => {}
-        Credential::Token(facts) => token(facts, instants, out),
         Credential::OtherScheme { scheme, user } => {
-            raw(out, ",\"token\":{\"scheme\":");
-            string(scheme, out);
-            if let Some(user) = user {
-                raw(out, ",\"user\":");
-                string(user, out);
-            }
-            out.push(b'}');
+            token.text("scheme", scheme);
+            token.some_text("user", user.as_deref());
         }
-        Credential::Malformed(reason) => {
-            raw(out, ",\"token\":{\"malformed\":");
-            string(reason, out);
-            out.push(b'}');
-        }
-        Credential::Encrypted => raw(out, ",\"token\":{\"encrypted\":true}"),
-        Credential::Unknown => raw(out, ",\"token\":{\"unknown\":true}"),
+        Credential::Malformed(reason) => token.text("malformed", reason),
+        Credential::Encrypted => token.flag("encrypted", true),
+        _ => token.flag("unknown", true),
     }
-}
-
-fn token(facts: &TokenFacts, instants: bool, out: &mut Vec<u8>) {
-    raw(out, ",\"token\":");
-    self::facts(facts, instants, out);
+    token.end();
 }
 
 /// Appends a token's public facts, as an object.
@@ -315,51 +231,21 @@ pub(crate) fn facts(facts: &TokenFacts, instants: bool, out: &mut Vec<u8>) {
         signature,
         unknown_key: _,
     } = facts;
-    out.push(b'{');
-    let mut first = true;
-    // The name of a member with the comma before it, which the first one leaves out.
-    let mut member = |name: &str, out: &mut Vec<u8>| {
-        raw(out, &name[usize::from(std::mem::take(&mut first))..]);
-    };
-    if let Some(client) = client {
-        member(",\"client\":", out);
-        string(client, out);
-    }
-    if let Some(user) = user {
-        member(",\"user\":", out);
-        string(user, out);
-    }
+    let mut object = Object::begin(out);
+    object.some_text("client", client.as_deref());
+    object.some_text("user", user.as_deref());
     if let Some(scopes) = scopes {
-        member(",\"scopes\":", out);
-        strings(scopes.iter().map(String::as_str), out);
+        object.texts("scopes", scopes.iter().map(String::as_str));
     }
-    if let Some(issuer) = issuer {
-        member(",\"issuer\":", out);
-        string(issuer, out);
-    }
+    object.some_text("issuer", issuer.as_deref());
     if !audience.is_empty() {
-        member(",\"audience\":", out);
-        strings(audience.iter().map(String::as_str), out);
+        object.texts("audience", audience.iter().map(String::as_str));
     }
-    for (name, seconds) in
-        [(",\"issuedAt\":", issued_at), (",\"notBefore\":", not_before), (",\"expiresAt\":", expires_at)]
-            .into_iter()
-            .filter(|_| instants)
-    {
-        if let Some(seconds) = seconds {
-            member(name, out);
-            number(*seconds, out);
-        }
-    }
-    if let Some(seconds) = lifetime {
-        member(",\"lifetime\":", out);
-        number(*seconds, out);
-    }
-    member(",\"outcome\":", out);
-    string(TokenTime::name(*time), out);
-    if *signature != SignatureCheck::NotChecked {
-        member(",\"signature\":", out);
-        string(signature.name(), out);
-    }
-    out.push(b'}');
+    object.some_number("issuedAt", issued_at.filter(|_| instants));
+    object.some_number("notBefore", not_before.filter(|_| instants));
+    object.some_number("expiresAt", expires_at.filter(|_| instants));
+    object.some_number("lifetime", *lifetime);
+    object.text("outcome", TokenTime::name(*time));
+    object.some_text("signature", Some(signature.name()).filter(|_| *signature != SignatureCheck::NotChecked));
+    object.end();
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, btree_map::Entry};
 
 use contrail_exchange::{
     Credential, Request,
-    json::write::{comma, raw, string},
+    json::write::{Object, raw},
     label,
 };
 use http::header;
@@ -38,15 +38,11 @@ impl TokenTable {
         if self.0.is_empty() {
             return;
         }
-        raw(out, ",\"tokens\":{");
-        let mut first = true;
-        for (label, facts) in self.0.values() {
-            comma(&mut first, out);
-            string(label, out);
-            out.push(b':');
-            out.extend_from_slice(facts);
-        }
-        out.push(b'}');
+        raw(out, ",\"tokens\":");
+        let mut tokens = Object::begin(out);
+        // A label needs no escape.
+        self.0.values().for_each(|(label, facts)| tokens.value(label).extend_from_slice(facts));
+        tokens.end();
     }
 }
 
