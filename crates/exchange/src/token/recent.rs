@@ -1,49 +1,50 @@
 //! Values of the most recent texts.
 
-/// Values by text, for a few texts that come again and again: a connection sends the same token with every request.
+use ahash::AHashMap;
+
+/// Values by text, for texts that come again and again: a connection sends the same token with every request.
 ///
-/// Direct-mapped by the text's end, which is random where the text is a signed token; another text of the same place
-/// takes it. Nothing is looked up but whole texts, compared byte by byte. Constant time is not needed: what is
-/// gained by a hit is only the time that the answer takes here, and a text that ends like a token without being it
-/// does not show where it differs, since so little of two tokens is equal and secret.
+/// Two generations: a text that is found in the older one moves to the newer; when that is full, it becomes the older.
 #[derive(Debug)]
 pub struct Recent<V> {
-    places: Vec<Option<(Box<[u8]>, V)>>,
+    newer: AHashMap<Box<[u8]>, V>,
+    older: AHashMap<Box<[u8]>, V>,
 }
 
 impl<V> Default for Recent<V> {
     fn default() -> Self {
-        Self { places: std::iter::repeat_with(|| None).take(Self::MAX_TEXTS).collect() }
+        Self { newer: AHashMap::new(), older: AHashMap::new() }
     }
 }
 
 impl<V> Recent<V> {
-    /// How many texts are held at most. A power of two.
-    pub const MAX_TEXTS: usize = 256;
+    /// Maximum texts of one generation.
+    pub const MAX_TEXTS: usize = 2048;
     /// Longest text that is held, in bytes.
-    pub const MAX_TEXT_BYTES: usize = 4096;
+    pub const MAX_TEXT_BYTES: usize = 8192;
 
     /// The value of this text.
     pub fn get(&mut self, text: &[u8]) -> Option<&mut V> {
-        let held = self.places.get_mut(Self::place(text)?)?.as_mut();
-        held.filter(|(held, _)| **held == *text).map(|(_, value)| value)
+        if !self.older.is_empty()
+            && let Some((text, value)) = self.older.remove_entry(text)
+        {
+            self.insert(text, value);
+        }
+        self.newer.get_mut(text)
     }
 
-    /// Keeps a value; a text that is too short or too long is not kept.
+    /// Keeps a value; a text that is too long is not kept.
     pub fn put(&mut self, text: &[u8], value: V) {
-        if let Some(place) = Self::place(text).and_then(|at| self.places.get_mut(at))
-            && text.len() <= Self::MAX_TEXT_BYTES
-        {
-            *place = Some((text.into(), value));
+        if text.len() <= Self::MAX_TEXT_BYTES {
+            self.insert(text.into(), value);
         }
     }
 
-    fn place(text: &[u8]) -> Option<usize> {
-        /// 2^64 divided by the golden ratio (Fibonacci hashing).
-        const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
-        let end = u64::from_le_bytes(*text.last_chunk()?);
-        let hash = (end ^ text.len() as u64).wrapping_mul(SPREAD) >> (64 - Self::MAX_TEXTS.trailing_zeros());
-        usize::try_from(hash).ok()
+    fn insert(&mut self, text: Box<[u8]>, value: V) {
+        if self.newer.len() >= Self::MAX_TEXTS {
+            self.older = std::mem::take(&mut self.newer);
+        }
+        self.newer.insert(text, value);
     }
 }
 
@@ -57,29 +58,19 @@ mod tests {
         recent.put(b"Bearer one-12345678", 1);
         assert_eq!(recent.get(b"Bearer one-12345678"), Some(&mut 1));
         assert_eq!(recent.get(b"bearer one-12345678"), None);
-        assert_eq!(recent.get(b"Bearer two-12345678"), None);
-        recent.put(b"Bearer two-12345678", 2);
-        assert_eq!(recent.get(b"Bearer one-12345678"), None, "it has lost its place");
-        assert_eq!(recent.get(b"Bearer two-12345678"), Some(&mut 2));
+        recent.put(&[b'1'; Recent::<u8>::MAX_TEXT_BYTES + 1], 2);
+        assert_eq!(recent.get(&[b'1'; Recent::<u8>::MAX_TEXT_BYTES + 1]), None, "it is too long");
     }
 
     #[test]
-    fn short_and_long_texts_are_not_held() {
+    fn what_is_asked_for_stays_and_no_more_than_two_generations_are_held() {
         let mut recent = Recent::default();
-        for text in ["", "1234567", &"1".repeat(Recent::<()>::MAX_TEXT_BYTES + 1)] {
-            recent.put(text.as_bytes(), ());
-            assert_eq!(recent.get(text.as_bytes()), None);
+        recent.put(b"kept", 7);
+        for n in 0..3 * Recent::<usize>::MAX_TEXTS {
+            recent.put(n.to_string().as_bytes(), n);
+            assert_eq!(recent.get(b"kept"), Some(&mut 7));
         }
-    }
-
-    #[test]
-    fn most_of_a_few_texts_have_a_place_of_their_own() {
-        let mut recent = Recent::default();
-        let texts: Vec<String> = (0..64_u64).map(|n| format!("Bearer x.y.{}", n * 0x9e37_79b9_7f4b)).collect();
-        for text in &texts {
-            recent.put(text.as_bytes(), ());
-        }
-        let held = texts.iter().filter(|text| recent.get(text.as_bytes()).is_some()).count();
-        assert!(held > 48, "{held}");
+        assert_eq!(recent.get(b"0"), None);
+        assert!(recent.newer.len() + recent.older.len() <= 2 * Recent::<usize>::MAX_TEXTS);
     }
 }
