@@ -70,6 +70,23 @@ export const tests = {
   "the marked bytes of every finding are on the screen without scrolling at 1024 x 768": (bench) =>
     marksAreSeen(bench, LAPTOP),
 
+  "a view whose answer is late shows its name, and nothing of the view before it": async (bench) => {
+    const [page] = await open(bench);
+    await go(page, "#/findings");
+    let answer = () => {};
+    const late = new Promise((done) => (answer = done));
+    await page.route("**/api/callers", async (route) => {
+      await late;
+      await route.continue();
+    });
+    await page.evaluate(() => (location.hash = "#/callers"));
+    await page.waitForFunction(() => document.querySelector("#view h2")?.textContent === "Callers");
+    assert.doesNotMatch(await text(page, "#view"), /violation/);
+    answer();
+    await page.waitForSelector("#view .matrix");
+    await bench.clean(page);
+  },
+
   "the token leaves the address bar, a reload keeps it, and a second tab is given it": async (bench) => {
     const [page, server] = await open(bench);
     assert.doesNotMatch(page.url(), /k=/);

@@ -69,7 +69,7 @@ function cell(caller, scope) {
 function callerBox(caller) {
   const { restsOn } = caller;
   return el(
-    "section.box",
+    "section.box.calls",
     {},
     el(
       "header",

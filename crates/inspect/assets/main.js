@@ -22,6 +22,7 @@ import { Stream } from "./stream.js";
 import { Timeline } from "./timeline.js";
 
 const ANNOUNCE_MS = 5_000;
+const GREY_MS = 150;
 
 /** @type {Record<string, { name: string, show: null | ((at: HTMLElement, signal: AbortSignal, again: () => void) => Promise<void>) }>} */
 const VIEWS = {
@@ -473,7 +474,12 @@ async function drawView(view, signal) {
   const { name, show } = VIEWS[view] ?? {};
   const at = byId("view");
   document.title = `${name} · contrail`;
-  const grey = setTimeout(() => at.classList.add("waiting"), 150);
+  const grey = setTimeout(() => {
+    at.classList.add("waiting");
+    // What stands there may be another view.
+    if (at.dataset.view !== view) fill(at, el("h2", {}, name), el("p.dim", {}, "contrail has not answered yet."));
+    at.dataset.view = view;
+  }, GREY_MS);
   try {
     if (!show) throw new api.Refused(404, "", null);
     const n = head.n;
@@ -487,6 +493,7 @@ async function drawView(view, signal) {
   } finally {
     clearTimeout(grey);
     at.classList.remove("waiting");
+    if (!signal.aborted) at.dataset.view = view;
   }
 }
 

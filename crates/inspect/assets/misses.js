@@ -16,7 +16,7 @@ export async function show(at, signal) {
       "p.dim",
       {},
       misses.rows.length === 0
-        ? "No request missed: a recording answered each of them."
+        ? "No miss. Of a replay, here are the requests that no recording answers."
         : `${counted(misses.rows.length + misses.further, "request")} that no recording answers.`,
     ),
     misses.rows.map((miss) => missOf(miss)),
@@ -76,6 +76,7 @@ function missOf(miss) {
 
 /** @param {Api.Nearest} nearest @param {string} request */
 function nearestOf(nearest, request) {
+  const hasOptions = nearest.differences.some((one) => one.option);
   return el(
     "div.nearest",
     {},
@@ -91,13 +92,13 @@ function nearestOf(nearest, request) {
     ),
     table(
       `Differences of ${request} from ${nearest.entry}`,
-      ["Place", "Your request", "Recording", "Then it would match"],
+      ["Place", "Your request", "Recording", ...(hasOptions ? ["Then it would match"] : [])],
       nearest.differences.map((one) =>
         tableRow(
-          [recorded(one.place)],
+          prose(one.place),
           el("td", {}, one.yours === null ? el("i.dim", {}, "absent") : recorded(one.yours)),
           el("td", {}, one.fixture === null ? el("i.dim", {}, "absent") : recorded(one.fixture)),
-          el("td.option", {}, option(one.option)),
+          ...(hasOptions ? [el("td.option", {}, option(one.option))] : []),
         ),
       ),
     ),
