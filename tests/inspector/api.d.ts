@@ -74,6 +74,8 @@ declare namespace Api {
     marks: string[];
     /** Of two recordings. */
     state: "added" | "removed" | "changed" | "same" | null;
+    /** The header fields that were asked for, where the exchange has them. */
+    fields?: Record<string, string>;
   }
 
   /** Buckets of one length from `start` to `end`; nothing of it where no exchange has a time. */

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { LAPTOP, go, isSeen, press, settled } from "./bench.mjs";
-import { files, startReplay } from "./states.mjs";
+import { chooseColumns, files, startReplay } from "./states.mjs";
 
 const hash = (page) => page.evaluate(() => decodeURIComponent(location.hash));
 const text = (page, at) => page.locator(at).first().innerText();
@@ -133,6 +133,53 @@ export const tests = {
     await tabTo(page, "new: refresh");
     await press(page, "Enter");
     assert.ok((await page.locator("#groups tbody th").allInnerTexts()).includes("/api/v2/later"));
+    await bench.clean(page);
+  },
+
+  "columns are chosen, ordered and widened by keyboard, a header field is one, and all is remembered": async (bench) => {
+    const page = await bench.page(await files(bench));
+    const heads = () => page.locator(".grid-head [role=columnheader]").allInnerTexts();
+    const asked = [];
+    page.on("request", (request) => request.url().includes("columns=") && asked.push(request.url()));
+    await tabTo(page, "Columns");
+    await press(page, "Enter", "Tab", "Space");
+    assert.equal((await heads())[0], "Method");
+    // The focus stays where it was, though the menu is another one now.
+    const method = page.locator('[data-key="method later"]');
+    await method.press("Enter");
+    assert.deepEqual((await heads()).slice(0, 2), ["Status", "Method"]);
+    await press(page, "Enter");
+    assert.deepEqual((await heads()).slice(0, 3), ["Status", "Operation", "Method"]);
+    await page.selectOption('[data-key="method width"]', "1.8");
+    assert.deepEqual(asked, [], "a header field was asked for that nobody chose");
+    await page.fill("#field-column", "Content-Type");
+    await press(page, "Enter");
+    await settled(page);
+    assert.equal((await cells(page, "field"))[0], "application/json");
+    assert.ok(asked.length > 0);
+    await press(page, "Escape");
+    assert.ok(await page.locator(".menu").isHidden());
+    const before = await heads();
+    await page.reload();
+    await settled(page);
+    assert.deepEqual(await heads(), before);
+    await page.locator(".columns-menu summary").press("Enter");
+    await page.locator('[data-key="usual"]').press("Enter");
+    assert.equal((await heads())[1], "Method");
+    await bench.clean(page);
+  },
+
+  "time bars stand on one scale, and are texts, too": async (bench) => {
+    const page = await bench.page(await files(bench));
+    await chooseColumns(page, ["method", "bar"]);
+    const bars = await page.evaluate(() =>
+      [...document.querySelectorAll(".row:not([hidden]) .waterfall")].map((cell) => [
+        cell.ariaLabel,
+        Math.round(parseFloat(cell.firstElementChild.style.getPropertyValue("--from"))),
+      ]),
+    );
+    assert.deepEqual(bars.slice(0, 2), [["after 0 ms", 0], ["after 1000 ms", 11]]);
+    assert.equal(bars.at(-1)[1], 100);
     await bench.clean(page);
   },
 

@@ -76,6 +76,13 @@ export async function startReplay(bench, ...more) {
 
 const replay = (bench) => share("replay", () => startReplay(bench));
 
+/** Chooses columns as the browser remembers them. */
+export async function chooseColumns(page, columns) {
+  await page.evaluate((chosen) => localStorage.setItem("contrail.1", JSON.stringify({ columns: chosen })), columns);
+  await page.reload();
+  await settled(page);
+}
+
 /** A state that the address holds: one page of each server goes through all of them.
  * @param {(bench: import("./bench.mjs").Bench) => Promise<Server>} of */
 const at =
@@ -169,6 +176,13 @@ export const STATES = {
     return page;
   },
   keys: after(files, "", "?"),
+  async columns(bench, how) {
+    const page = await bench.page(await files(bench), how);
+    await chooseColumns(page, ["verdict", "method", "started", "bar", "took", "header:content-type"]);
+    await page.locator(".columns-menu summary").click();
+    await settled(page);
+    return page;
+  },
   async completion(bench, how) {
     const page = await bench.page(await files(bench), how);
     await page.focus("#query");

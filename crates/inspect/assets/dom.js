@@ -180,7 +180,8 @@ export function stamp(ms) {
   return `${text.slice(0, -1)}${east < 0 ? "-" : "+"}${two(Math.abs(east) / 60)}:${two(Math.abs(east) % 60)}`;
 }
 
-/** @typedef {{ theme?: string, utc?: boolean, letters?: boolean, split?: number, timeline?: boolean }} Remembered */
+/** @typedef {{ theme?: string, utc?: boolean, letters?: boolean, split?: number, timeline?: boolean,
+ *   columns?: string[] | undefined, widths?: Record<string, number> }} Remembered */
 
 const PLACE = "contrail.1";
 

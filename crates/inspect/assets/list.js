@@ -2,8 +2,8 @@
 // under a reader.
 
 import * as api from "./api.js";
-import { bytes, duration, el, number, remembered, signOf } from "./dom.js";
-import { term } from "./route.js";
+import { columns, fieldsOf, grid } from "./columns.js";
+import { duration, el, number, remembered } from "./dom.js";
 import { Window } from "./window.js";
 
 /** Rows that are kept. */
@@ -15,17 +15,6 @@ const RESTS_MS = 60;
 const GREY_MS = 150;
 const SEARCHING_MS = 250;
 
-const COLUMNS = [
-  { name: "", sort: "verdict", class: "sign", title: "Verdict" },
-  { name: "Method", sort: "method", class: "method" },
-  { name: "Status", sort: "status", class: "status n" },
-  { name: "Operation", sort: "operation", class: "operation" },
-  { name: "Path, or first finding", sort: "path", class: "path" },
-  { name: "Client", sort: "client", class: "client" },
-  { name: "Size", sort: "size", class: "size n" },
-  { name: "Took", sort: "took", class: "took n" },
-];
-
 /**
  * @typedef {object} Page what the list asks of the page around it
  * @property {(n: number) => void} open
@@ -35,20 +24,6 @@ const COLUMNS = [
  * @property {(term: string) => void} filter adds a term to the filter, or takes it out
  */
 
-/** The term of a filter that a cell stands for. @param {Api.Row} row @param {string} column */
-function termOf(row, column) {
-  /** @type {Record<string, string | null>} */
-  const terms = {
-    verdict: `verdict:${row.verdict}`,
-    method: term("method", row.method),
-    status: row.status === null ? null : `status:${row.status}`,
-    operation: term("op", row.operation ?? "undocumented"),
-    path: row.finding ? `rule:${row.finding.rule}` : null,
-    client: row.client ? term("client", row.client) : null,
-  };
-  return terms[column] ?? null;
-}
-
 /** What the server makes a list of. Times of a filter are those of the person's zone.
  * @param {string} q @param {string} sort */
 export const filterOf = (q, sort) => ({ q, sort, zone: q && !remembered().utc ? -new Date().getTimezoneOffset() : 0 });
@@ -56,6 +31,7 @@ export const filterOf = (q, sort) => ({ q, sort, zone: q && !remembered().utc ? 
 export class List {
   /** @type {Map<number, Api.Row>} */
   #cache = new Map();
+  #columns = columns();
   #query = "";
   #sort = "";
   #live = true;
@@ -88,7 +64,7 @@ export class List {
     this.spacer = el("div.spacer", { role: "rowgroup" });
     this.rows = el(
       "div.rows",
-      { id: "rows", tabindex: 0, role: "grid", "aria-label": "Exchanges", "aria-colcount": COLUMNS.length },
+      { id: "rows", tabindex: 0, role: "grid", "aria-label": "Exchanges" },
       el("div.head-group", { role: "rowgroup" }, this.head),
       this.spacer,
     );
@@ -156,6 +132,16 @@ export class List {
     this.show(this.#query, this.#sort, this.#live);
   }
 
+  /** Shows the columns that the person has chosen now. */
+  relayout() {
+    const fields = fieldsOf(this.#columns);
+    this.#columns = columns();
+    this.#heads();
+    this.window.renew();
+    // What stands in a further header field, the server knows.
+    if (fieldsOf(this.#columns) !== fields) this.reload();
+  }
+
   /** To the end, and from there on with what comes; of a sorted list, the list as it is now. */
   newest() {
     if (this.#sort !== "") {
@@ -205,6 +191,7 @@ export class List {
   /** @param {number} first @param {number} last */
   #drawn(first, last) {
     this.#setActive();
+    this.#bars();
     let from = first;
     while (from < last && this.#cache.has(from)) from += 1;
     if (from >= last) return;
@@ -231,7 +218,8 @@ export class List {
     const grey = setTimeout(() => this.rows.classList.add("waiting"), GREY_MS);
     const [q, sort] = anew && this.#wanted ? this.#wanted : [this.#query, this.#sort];
     try {
-      const query = { ...filterOf(q, sort), from: start, count, anew: anew && sort !== "" };
+      const asked = { from: start, count, anew: anew && sort !== "", columns: fieldsOf(this.#columns) };
+      const query = { ...filterOf(q, sort), ...asked };
       /** @type {Api.Rows} */
       const answer = await api.get("exchanges", query, asking.signal);
       if (anew) {
@@ -259,6 +247,7 @@ export class List {
         if (this.selected !== null) void this.reveal(this.selected);
       } else {
         this.window.refill();
+        this.#bars();
         this.#setActive();
       }
     } catch (error) {
@@ -286,11 +275,16 @@ export class List {
   }
 
   #heads() {
+    const chosen = grid(this.#columns);
+    this.rows.classList.toggle("chosen", chosen !== null);
+    this.rows.style.setProperty("--columns", chosen?.[0] ?? "");
+    this.rows.style.setProperty("--least", chosen ? `calc(${chosen[1]}rem + ${this.#columns.length * 8 + 12}px)` : "");
+    this.rows.setAttribute("aria-colcount", String(this.#columns.length));
     this.head.replaceChildren(
-      ...COLUMNS.map((column, i) => {
-        const by = this.#sort.replace(/^-/, "") === column.sort;
+      ...this.#columns.map((column, i) => {
+        const by = this.#sort.replace(/^-/, "") === column.id;
         const down = this.#sort.startsWith("-");
-        const next = !by ? column.sort : down ? "" : `-${column.sort}`;
+        const next = !by ? column.id : down ? "" : `-${column.id}`;
         const cell = el("span", {
           role: "columnheader",
           "aria-colindex": i + 1,
@@ -298,17 +292,19 @@ export class List {
         });
         cell.className = column.class;
         cell.append(
-          el(
-            "button",
-            {
-              type: "button",
-              title: next === "" ? "in the order of recording" : `sort by ${column.title ?? column.name.toLowerCase()}`,
-              "aria-label": column.title ?? null,
-              onclick: () => this.page.sort(next),
-            },
-            column.name,
-            by ? el("span", { "aria-hidden": "true" }, down ? " ↓" : " ↑") : null,
-          ),
+          column.sorts
+            ? el(
+                "button",
+                {
+                  type: "button",
+                  title: next === "" ? "in the order of recording" : `sort by ${column.title.toLowerCase()}`,
+                  "aria-label": column.title,
+                  onclick: () => this.page.sort(next),
+                },
+                column.head ?? column.title,
+                by ? el("span", { "aria-hidden": "true" }, down ? " ↓" : " ↑") : null,
+              )
+            : column.title,
         );
         return cell;
       }),
@@ -317,7 +313,7 @@ export class List {
 
   /** An empty row: scrolling makes no elements. */
   #make() {
-    const cells = COLUMNS.map((column, i) => {
+    const cells = this.#columns.map((column, i) => {
       const cell = el("span", { role: "gridcell", "aria-colindex": i + 1 });
       cell.className = column.class;
       return cell;
@@ -328,10 +324,7 @@ export class List {
   /** @param {HTMLElement} element @param {number} index */
   #put(element, index) {
     const row = this.#cache.get(index);
-    const [sign, method, status, operation, path, client, size, took] = /** @type {HTMLElement[]} */ ([
-      ...element.children,
-    ]);
-    if (!sign || !method || !status || !operation || !path || !client || !size || !took) return;
+    const cells = /** @type {HTMLElement[]} */ ([...element.children]);
     element.ariaRowIndex = String(index + 2);
     element.dataset.index = String(index);
     if (!row) {
@@ -339,49 +332,41 @@ export class List {
       element.dataset.verdict = "";
       element.ariaSelected = "false";
       delete element.dataset.finding;
-      for (const cell of element.children) cell.textContent = "";
-      sign.ariaLabel = null;
-      operation.textContent = `${number(index)}`;
-      operation.className = "operation dim";
+      cells.forEach((cell, i) => {
+        cell.textContent = "";
+        cell.ariaLabel = null;
+        if (this.#columns[i]?.id !== "operation") return;
+        cell.textContent = number(index);
+        cell.className = "operation dim";
+      });
       return;
     }
-    const verdict = signOf(row.verdict);
     element.id = `row-${row.n}`;
     element.dataset.verdict = row.verdict;
     element.ariaSelected = String(row.n === this.selected);
-    sign.className = `sign ${verdict.tone}`;
-    sign.textContent = verdict.sign;
-    sign.ariaLabel = verdict.word;
-    method.textContent = row.method;
-    status.textContent = row.status === null ? "–" : String(row.status);
-    operation.textContent = row.operation ?? "undocumented";
-    operation.className = row.operation ? "operation" : "operation gap";
-    operation.title = row.operation ?? "";
-    if (row.state && row.state !== "same") {
-      element.dataset.state = row.state;
-      operation.prepend(el("i.mark", {}, row.state), " ");
-    } else {
-      delete element.dataset.state;
+    cells.forEach((cell, i) => this.#columns[i]?.put(cell, row, element));
+  }
+
+  /** Bars of the rows on the screen, against the time of all of them. */
+  #bars() {
+    const at = this.#columns.findIndex(({ id }) => id === "bar");
+    if (at < 0) return;
+    const bars = [];
+    for (const element of /** @type {Iterable<HTMLElement>} */ (this.spacer.children)) {
+      const cell = /** @type {HTMLElement} */ (element.children[at]);
+      const row = element.hidden ? undefined : this.#cache.get(Number(element.dataset.index));
+      const from = Date.parse(row?.started ?? "");
+      if (row && from) bars.push({ cell, from, to: from + (row.took ?? 0) });
+      else cell.textContent = "";
     }
-    const { finding } = row;
-    if (finding) {
-      element.dataset.finding = "";
-      const tone = finding.kind === "gap" ? "gap" : "bad";
-      path.textContent = finding.at ? `${finding.rule} at ${finding.at}` : finding.rule;
-      path.className = `path recorded ${tone}`;
-    } else {
-      delete element.dataset.finding;
-      path.textContent = row.path;
-      path.className = "path recorded dim";
+    const start = Math.min(...bars.map(({ from }) => from));
+    const span = Math.max(1, ...bars.map(({ to }) => to - start));
+    for (const { cell, from, to } of bars) {
+      const bar = /** @type {HTMLElement} */ (cell.firstElementChild ?? cell.appendChild(el("i")));
+      bar.style.setProperty("--from", `${(100 * (from - start)) / span}%`);
+      bar.style.setProperty("--share", `${(100 * (to - from)) / span}%`);
+      cell.ariaLabel = `after ${duration(from - start)}`;
     }
-    path.title = row.path;
-    for (const mark of row.marks) path.append(el("i.mark", {}, mark));
-    if (finding) path.append(el("span.visually-hidden", {}, `, ${row.path}`));
-    client.textContent = row.client ?? "";
-    size.textContent = bytes(row.size);
-    took.textContent = row.took === null ? "" : duration(row.took);
-    took.className = row.slow ? "took n slow" : "took n";
-    took.ariaLabel = row.slow ? `${took.textContent}, slow` : null;
   }
 
   /** @param {MouseEvent} event */
@@ -390,8 +375,8 @@ export class List {
     const row = /** @type {HTMLElement | null} */ (event.target.closest(".row"));
     const index = Number(row?.dataset.index ?? -1);
     const held = this.#cache.get(index);
-    const column = COLUMNS[Number(event.target.closest("[aria-colindex]")?.getAttribute("aria-colindex")) - 1]?.sort;
-    const term = event.altKey && held && column ? termOf(held, column) : null;
+    const column = this.#columns[Number(event.target.closest("[aria-colindex]")?.getAttribute("aria-colindex")) - 1];
+    const term = event.altKey && held ? column?.term?.(held) : null;
     if (term) this.page.filter(term);
     else if (index >= 0) this.select(index);
   }

@@ -5,6 +5,7 @@
 import * as api from "./api.js";
 import * as callers from "./callers.js";
 import * as comparing from "./compare.js";
+import { Menu } from "./columns.js";
 import { Detail } from "./detail.js";
 import * as contract from "./contract.js";
 import { announce, copyButton } from "./copy.js";
@@ -110,6 +111,8 @@ const groups = new Groups(byId("groups"), byId("tools"), {
     return route.link("exchanges", "", { ...route.place().params, q, off: null, group: null });
   },
 });
+
+new Menu(byId("tools"), () => list.relayout());
 
 const detail = new Detail(byId("detail"), {
   back,

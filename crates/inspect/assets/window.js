@@ -80,6 +80,14 @@ export class Window {
     this.draw();
   }
 
+  /** Rows are made in another way from now on. */
+  renew() {
+    this.spacer.replaceChildren();
+    this.#rows.clear();
+    this.#free = [];
+    this.redraw();
+  }
+
   /** Fills the rows that are there again. */
   refill() {
     for (const [index, row] of this.#rows) this.source.put(row, index);

@@ -11,7 +11,7 @@ use percent_encoding::percent_decode_str;
 use serde_json::{Value, json};
 
 use super::{
-    assets, bodies, compare, curl, documents, exchange,
+    assets, bodies, compare, curl, documents, exchange, fields,
     filter::FilterError,
     findings,
     groups::{self, By},
@@ -28,6 +28,10 @@ use super::{
 
 /// Maximum rows of one answer.
 const MAX_ROWS: usize = 500;
+/// Maximum header fields that are columns; their rows have to be read.
+const MAX_FIELDS: usize = 16;
+/// Maximum rows of one answer with such columns.
+const MAX_READ: usize = 100;
 /// Maximum lines of one answer.
 const MAX_LINES: usize = 2000;
 /// Maximum bytes of text in one answer.
@@ -223,15 +227,25 @@ impl Host {
     fn rows(&self, query: &Query<'_>) -> Result<Value, FilterError> {
         let inspector = &*self.inspector;
         let from = query.number("from").unwrap_or(0);
-        let count = query.number("count").unwrap_or(60).min(MAX_ROWS);
+        let columns = query.text("columns").unwrap_or_default().to_ascii_lowercase();
+        let columns: Vec<&str> = columns.split(',').filter(|name| !name.is_empty()).take(MAX_FIELDS).collect();
+        let most = if columns.is_empty() { MAX_ROWS } else { MAX_READ };
+        let count = query.number("count").unwrap_or(60).min(most);
         let wanted = query.wanted()?;
         if query.text("anew").is_some() {
             self.lists.renew(&wanted);
         }
         let slice = self.lists.slice(inspector, &wanted, from, count)?;
-        let store = inspector.store();
-        let row = |n: &u32| store.row(*n, |text| inspector.clean(text));
+        let row = |n: &u32| {
+            let store = inspector.store();
+            let mut row = store.row(*n, |text| inspector.clean(text))?;
+            if !columns.is_empty() {
+                row["fields"] = fields::of(inspector, &store, store.summary(*n)?, &columns).into();
+            }
+            Some(row)
+        };
         let rows: Vec<Value> = slice.numbers.iter().filter_map(row).collect();
+        let store = inspector.store();
         Ok(json!({
             "run": inspector.run,
             "n": store.listed(),

@@ -20,6 +20,7 @@ assets! {
     "body.js"
     "callers.js"
     "compare.js"
+    "columns.js"
     "contract.js"
     "copy.js"
     "detail.js"

@@ -17,6 +17,7 @@ mod compare;
 mod curl;
 mod documents;
 mod exchange;
+mod fields;
 mod filter;
 mod findings;
 mod groups;
