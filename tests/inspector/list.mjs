@@ -178,8 +178,46 @@ export const tests = {
         Math.round(parseFloat(cell.firstElementChild.style.getPropertyValue("--from"))),
       ]),
     );
+    bars.sort((a, b) => a[1] - b[1]);
     assert.deepEqual(bars.slice(0, 2), [["after 0 ms", 0], ["after 1000 ms", 11]]);
     assert.equal(bars.at(-1)[1], 100);
+    await bench.clean(page);
+  },
+
+  "marked exchanges are saved as one HAR, copied as one script, and two are compared": async (bench) => {
+    const page = await bench.page(await files(bench));
+    await page.evaluate(() => Object.defineProperty(navigator, "clipboard", { value: undefined }));
+    await press(page, "j", "j", "Space", "j", "j", "Space");
+    assert.match(await text(page, ".marks output"), /2 marked/);
+    assert.equal(await page.locator("#row-3 .sign").getAttribute("aria-label"), "violates, marked");
+    const saving = page.waitForEvent("download");
+    await tabTo(page, "HAR");
+    await press(page, "Enter");
+    const saved = await saving;
+    assert.equal(saved.suggestedFilename(), "contrail-marked.har");
+    const har = bench.file("marked.har");
+    await saved.saveAs(har);
+    const { rows } = await (await bench.inspect(har)).api("exchanges");
+    assert.deepEqual(rows.map(({ operation }) => operation), ["getRateLimitPolicy", "redeliverEvent"]);
+    await page.locator(".marks button", { hasText: "curl" }).press("Enter");
+    await page.waitForSelector("dialog[open] textarea");
+    const script = await page.locator("dialog textarea").inputValue();
+    assert.equal(script.match(/^curl /gm)?.length, 2);
+    await press(page, "Escape");
+    assert.match((await page.locator(".marks a").getAttribute("href")) ?? "", /^#\/compare\/3\/1/);
+    await page.locator(".marks button", { hasText: "Unmark" }).press("Enter");
+    assert.ok(await page.locator(".marks").isHidden());
+    assert.equal(await page.locator("#row-3 .sign").getAttribute("aria-label"), "violates");
+    await bench.clean(page);
+  },
+
+  "the space bar marks nothing within an exchange, and Ctrl-click marks a row": async (bench) => {
+    const page = await bench.page(await files(bench), { hash: "#/exchanges?n=1" });
+    await press(page, "Enter", "Space");
+    assert.ok(await page.locator(".marks").isHidden());
+    await page.locator("#row-4").click({ modifiers: ["ControlOrMeta"] });
+    assert.match(await text(page, ".marks output"), /1 marked/);
+    assert.match(await hash(page), /n=1$/);
     await bench.clean(page);
   },
 

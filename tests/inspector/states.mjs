@@ -176,6 +176,7 @@ export const STATES = {
     return page;
   },
   keys: after(files, "", "?"),
+  marked: after(files, "#/exchanges?n=1", "Space", "j", "Space"),
   async columns(bench, how) {
     const page = await bench.page(await files(bench), how);
     await chooseColumns(page, ["verdict", "method", "started", "bar", "took", "header:content-type"]);

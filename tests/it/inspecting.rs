@@ -59,7 +59,8 @@ fn every_answer_is_guarded_and_carries_what_protects_the_page() {
         "/api/groups?by=path",
         "/api/exchanges/0",
         "/api/exchanges/0/request/lines",
-        "/api/exchanges/0/curl",
+        "/api/curl?n=0",
+        "/api/har?n=0",
         "/api/exchanges/at?n=1",
         "/api/exchanges/next",
         "/api/findings",
@@ -336,7 +337,7 @@ fn what_goes_through_a_proxy_appears_without_its_secrets_and_the_page_is_not_rea
         assert_eq!(run["mode"], *command);
         assert!(run["title"].as_str().unwrap().contains("http"), "{run}");
         let mut all = String::new();
-        for path in ["run", "exchanges", "findings", "misses", "exchanges/0", "exchanges/1", "exchanges/1/curl"] {
+        for path in ["run", "exchanges", "findings", "misses", "exchanges/0", "exchanges/1", "curl?n=1"] {
             all += &ask(page, &format!("/api/{path}")).to_string();
         }
         for n in 0..2 {

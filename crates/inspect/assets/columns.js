@@ -229,7 +229,7 @@ export class Menu {
     const chosen = columns().map(({ id }) => id);
     const others = COLUMNS.map(({ id }) => id).filter((id) => !chosen.includes(id));
     const field = /** @type {HTMLInputElement} */ (
-      el("input", { type: "text", id: "field-column", spellcheck: "false", autocomplete: "off", autocapitalize: "off" })
+      el("input", { type: "text", id: "field-column", "data-key": "field", spellcheck: "false", autocomplete: "off", autocapitalize: "off" })
     );
     const form = el(
       "form",

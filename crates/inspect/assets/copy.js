@@ -1,6 +1,7 @@
 // The clipboard, a dialog where the browser refuses it, and downloads.
 
-import { button, byId, el, fill } from "./dom.js";
+import * as api from "./api.js";
+import { button, byId, code, el, fill, prose } from "./dom.js";
 
 /** @type {number | undefined} */
 let fading;
@@ -65,4 +66,38 @@ export function download(name, text) {
 /** A button that copies, which shows beside what it copies. @param {string} text @param {string} what */
 export function copyButton(text, what) {
   return button("Copy", () => void copy(text, what), { class: "copy", "aria-label": `Copy ${what}` });
+}
+
+/** Saves exchanges as one HAR file. @param {number[]} numbers @param {string} name */
+export async function saveHar(numbers, name) {
+  try {
+    const answer = await api.open("har", { n: numbers.join(",") });
+    download(name, await answer.text());
+  } catch (error) {
+    if (error instanceof api.Refused && error.status === 404) announce("contrail gives no HAR of this here");
+    else if (!api.isSilent(error)) announce(api.sentenceOf(error));
+  }
+}
+
+/** Copies requests as commands of curl. @param {number[]} numbers */
+export async function copyCurl(numbers) {
+  try {
+    /** @type {Api.Curl} */
+    const curl = await api.get("curl", { n: numbers.join(",") });
+    const text = [...curl.variables, curl.command].join("\n");
+    if (curl.note || curl.variables.length > 0) {
+      const lines = [
+        curl.variables.length > 0 ? "Labels stand for secrets that contrail took out: set the variables first." : null,
+        curl.note,
+      ];
+      openDialog(
+        "Copy as curl",
+        ...lines.map((line) => (line ? el("p", {}, ...prose(line)) : null)),
+        code("The command", el("pre.raw.recorded", {}, text)),
+      );
+    }
+    await copy(text, "the curl command");
+  } catch (error) {
+    if (!api.isSilent(error)) announce(api.sentenceOf(error));
+  }
 }

@@ -3,7 +3,7 @@
 
 import * as api from "./api.js";
 import { BodyView } from "./body.js";
-import { announce, copy, download, openDialog } from "./copy.js";
+import { announce, copy, copyCurl, saveHar } from "./copy.js";
 import { badge, box, button, bytes, code, counted, duration, el, fill, instant } from "./dom.js";
 import { kindBadge, number, prose, recorded, shortened } from "./dom.js";
 import { link, term } from "./route.js";
@@ -472,40 +472,12 @@ export class Detail {
     if (this.operation) this.page.filter(term("op", this.operation));
   }
 
-  async curl() {
-    const exchange = this.#shown;
-    if (!exchange) return;
-    try {
-      /** @type {Api.Curl} */
-      const curl = await api.get(`exchanges/${exchange.n}/curl`);
-      const text = [...curl.variables, curl.command].join("\n");
-      if (curl.note || curl.variables.length > 0) {
-        const lines = [
-          curl.variables.length > 0 ? "Labels stand for secrets that contrail took out: set the variables first." : null,
-          curl.note,
-        ];
-        openDialog(
-          "Copy as curl",
-          ...lines.map((line) => (line ? el("p", {}, ...prose(line)) : null)),
-          code("The command", el("pre.raw.recorded", {}, text)),
-        );
-      }
-      await copy(text, "the curl command");
-    } catch (error) {
-      if (!api.isSilent(error)) announce(api.sentenceOf(error));
-    }
+  curl() {
+    if (this.#shown) void copyCurl([this.#shown.n]);
   }
 
-  async har() {
-    const exchange = this.#shown;
-    if (!exchange) return;
-    try {
-      const answer = await api.open(`exchanges/${exchange.n}/har`);
-      download(`contrail-${exchange.n}.har`, await answer.text());
-    } catch (error) {
-      if (error instanceof api.Refused && error.status === 404) announce("contrail gives no HAR of this exchange here");
-      else if (!api.isSilent(error)) announce(api.sentenceOf(error));
-    }
+  har() {
+    if (this.#shown) void saveHar([this.#shown.n], `contrail-${this.#shown.n}.har`);
   }
 }
 

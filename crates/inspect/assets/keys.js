@@ -22,6 +22,7 @@ const HELP = [
   ["d D", "compare with its partner; with the exchange that you open next"],
   ["j k c", "of a comparison: next, previous difference; copy what changed"],
   ["o", "all exchanges of the same operation"],
+  ["Space", "mark the open exchange; Ctrl-click marks another"],
   ["a", "pause the page, and go on"],
   ["[ ]", "less time, around the open exchange; more time"],
   ["x", "hide what is older than now"],

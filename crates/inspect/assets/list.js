@@ -21,6 +21,7 @@ const SEARCHING_MS = 250;
  * @property {(sort: string) => void} sort
  * @property {(answer: Api.Rows) => void} answered
  * @property {(error: unknown) => void} failed
+ * @property {(numbers: number[]) => void} marked these exchanges are marked now
  * @property {(term: string) => void} filter adds a term to the filter, or takes it out
  */
 
@@ -58,6 +59,8 @@ export class List {
     this.paused = false;
     /** @type {number | null} */
     this.selected = null;
+    /** The exchanges that the person marked. @type {Set<number>} */
+    this.marked = new Set();
     /** @type {number | null} */
     this.index = null;
     this.head = el("div.grid-head", { role: "row", "aria-rowindex": 1 });
@@ -332,6 +335,7 @@ export class List {
       element.dataset.verdict = "";
       element.ariaSelected = "false";
       delete element.dataset.finding;
+      element.removeAttribute("data-marked");
       cells.forEach((cell, i) => {
         cell.textContent = "";
         cell.ariaLabel = null;
@@ -344,7 +348,14 @@ export class List {
     element.id = `row-${row.n}`;
     element.dataset.verdict = row.verdict;
     element.ariaSelected = String(row.n === this.selected);
-    cells.forEach((cell, i) => this.#columns[i]?.put(cell, row, element));
+    cells.forEach((cell, i) => {
+      cell.ariaLabel = null;
+      this.#columns[i]?.put(cell, row, element);
+    });
+    const marked = this.marked.has(row.n);
+    element.toggleAttribute("data-marked", marked);
+    const [first] = cells;
+    if (marked && first) first.ariaLabel = `${first.ariaLabel ?? first.textContent}, marked`;
   }
 
   /** Bars of the rows on the screen, against the time of all of them. */
@@ -378,6 +389,7 @@ export class List {
     const column = this.#columns[Number(event.target.closest("[aria-colindex]")?.getAttribute("aria-colindex")) - 1];
     const term = event.altKey && held ? column?.term?.(held) : null;
     if (term) this.page.filter(term);
+    else if ((event.ctrlKey || event.metaKey) && held) this.toggleMark(held.n);
     else if (index >= 0) this.select(index);
   }
 
@@ -443,6 +455,21 @@ export class List {
   #select(n) {
     this.mark(n);
     this.page.open(n);
+  }
+
+  /** Marks an exchange, or takes its mark away. @param {number | null} [n] */
+  toggleMark(n = this.selected) {
+    if (n === null) return false;
+    if (!this.marked.delete(n)) this.marked.add(n);
+    this.window.refill();
+    this.page.marked([...this.marked].sort((a, b) => a - b));
+    return true;
+  }
+
+  unmark() {
+    this.marked.clear();
+    this.window.refill();
+    this.page.marked([]);
   }
 
   /** Shows which row is open. @param {number | null} n */

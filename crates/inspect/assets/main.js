@@ -8,7 +8,7 @@ import * as comparing from "./compare.js";
 import { Menu } from "./columns.js";
 import { Detail } from "./detail.js";
 import * as contract from "./contract.js";
-import { announce, copyButton } from "./copy.js";
+import { announce, copyButton, copyCurl, saveHar } from "./copy.js";
 import { button, byId, counted, el, fill, instant, number, prose, recorded, remember, remembered, stamp } from "./dom.js";
 import { Filter, STATES, termsOf } from "./filter.js";
 import * as findings from "./findings.js";
@@ -96,6 +96,7 @@ const list = new List(byId("list"), {
   },
   failed: (error) => failed(error),
   filter: (term) => filter.toggleTerm(term),
+  marked: drawMarked,
 });
 
 const timeline = new Timeline(byId("timeline"), byId("tools"), {
@@ -113,6 +114,23 @@ const groups = new Groups(byId("groups"), byId("tools"), {
 });
 
 new Menu(byId("tools"), () => list.relayout());
+
+const marks = el("span.marks", { hidden: true });
+byId("tools").append(button("Mark", () => list.toggleMark() || announce("Select an exchange first"), { "aria-keyshortcuts": "Space" }), marks);
+
+/** What a person does with the marked exchanges. @param {number[]} numbers */
+function drawMarked(numbers) {
+  const [left, right] = numbers;
+  marks.hidden = numbers.length === 0;
+  fill(
+    marks,
+    el("output", {}, `${number(numbers.length)} marked`),
+    button("HAR", () => void saveHar(numbers, "contrail-marked.har"), { "aria-label": "Save the marked exchanges as HAR" }),
+    button("curl", () => void copyCurl(numbers), { "aria-label": "Copy the marked requests as curl" }),
+    numbers.length === 2 ? el("a", { href: route.link("compare", `${right}/${left}`) }, "Compare") : null,
+    button("Unmark", () => list.unmark(), { "aria-label": "Unmark all" }),
+  );
+}
 
 const detail = new Detail(byId("detail"), {
   back,
@@ -632,6 +650,8 @@ function listenToKeys() {
     s: onOpen(() => detail.har()),
     y: onOpen(() => detail.reference()),
     o: onOpen(() => detail.sameOperation()),
+    // Within the exchange, the space bar scrolls.
+    " ": there(() => (detail.at.contains(document.activeElement) ? false : list.toggleMark())),
     a: togglePause,
     "[": there(() => void timeline.narrow()),
     "]": there(() => void timeline.widen()),

@@ -4,6 +4,7 @@ use std::{convert::Infallible, io, sync::Arc};
 
 use bytes::Bytes;
 use contrail_proxy::side::{Serving, SideListener};
+use contrail_redact::{JudgedExchange, Redacted};
 use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode, header};
 use http_body_util::{BodyExt as _, Full, combinators::UnsyncBoxBody};
 use hyper::body::Incoming;
@@ -17,7 +18,8 @@ use super::{
     groups::{self, By},
     guard::{Admitted, Guard, Refusal, harden},
     har,
-    inspector::Inspector,
+    inspector::{Inspector, size},
+    kept::Surroundings,
     lines::Lines,
     lists::{Lists, Sort, Wanted},
     message::{LaidOut, Shown, Side, marks},
@@ -32,6 +34,10 @@ const MAX_ROWS: usize = 500;
 const MAX_FIELDS: usize = 16;
 /// Maximum rows of one answer with such columns.
 const MAX_READ: usize = 100;
+/// Maximum exchanges of one file.
+const MAX_MARKED: usize = 100;
+/// Maximum bytes of their bodies.
+const MAX_MARKED_BYTES: usize = 64 << 20;
 /// Maximum lines of one answer.
 const MAX_LINES: usize = 2000;
 /// Maximum bytes of text in one answer.
@@ -208,14 +214,11 @@ impl Host {
                 Some(json!({"n": next.map(|(n, _)| n), "finding": next.map(|(_, finding)| finding)}))
             }
             ["exchanges", n] => number(n).and_then(|n| exchange::value(inspector, &self.laid_out, n)),
-            ["exchanges", n, "curl"] => {
-                let judged = number(n).and_then(|n| inspector.whole(n).ok());
-                judged.map(|(judged, _)| curl::value(&judged.exchange))
+            ["curl"] => {
+                let marked = marked(inspector, query)?;
+                Some(curl::value(marked.iter().map(|(judged, _)| &*judged.exchange)))
             }
-            ["exchanges", n, "har"] => {
-                let judged = number(n).and_then(|n| inspector.whole(n).ok());
-                judged.and_then(|(judged, beside)| har::value(&judged, beside.upstream))
-            }
+            ["har"] => har::value(marked(inspector, query)?),
             ["exchanges", n, side, view] => {
                 number(n).zip(Side::from_name(side)).and_then(|(n, side)| self.body(n, side, view, query))
             }
@@ -284,6 +287,31 @@ impl Host {
             Some(self.laid_out.lines(key, &Shown::of(&judged, side, &marks(&judged))?))
         })
     }
+}
+
+/// The exchanges that a request names.
+fn marked(
+    inspector: &Inspector,
+    query: &Query<'_>,
+) -> Result<Vec<(Redacted<JudgedExchange>, Surroundings)>, FilterError> {
+    let refused = |message: String| FilterError { at: 0, message };
+    let text = query.text("n").unwrap_or_default();
+    let numbers: Vec<&str> = text.split(',').collect();
+    if numbers.len() > MAX_MARKED {
+        return Err(refused(format!("contrail takes {MAX_MARKED} exchanges at once; unmark some")));
+    }
+    let mut bytes = 0;
+    let mut whole = Vec::new();
+    for number in numbers {
+        let found = number.parse().ok().and_then(|n| inspector.whole(n).ok());
+        let found = found.ok_or_else(|| refused(format!("the bytes of no. {number} are gone")))?;
+        bytes += size(&found.0);
+        if bytes > MAX_MARKED_BYTES {
+            return Err(refused("these exchanges are larger than 64 MiB; unmark some".to_owned()));
+        }
+        whole.push(found);
+    }
+    Ok(whole)
 }
 
 fn content(media_type: &'static str, body: impl Into<Bytes>) -> Response<Content> {

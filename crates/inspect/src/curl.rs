@@ -11,25 +11,40 @@ const OWN: [&str; 2] = ["host", "content-length"];
 /// Maximum bytes of a body that stands in the command; a system bounds the length of one word.
 const MAX_INLINE: usize = 64 << 10;
 
-/// The command, the variables that stand for what redaction replaced, and a note.
-pub(crate) fn value(exchange: &Exchange) -> Value {
+/// The commands, the variables that stand for what redaction replaced, and a note.
+pub(crate) fn value<'e>(exchanges: impl IntoIterator<Item = &'e Exchange>) -> Value {
+    let (mut labels, mut note) = (Labels::default(), None);
+    let commands: Vec<String> = exchanges
+        .into_iter()
+        .map(|exchange| {
+            if !exchange.request.body.is_whole() {
+                note = Some("the recording does not hold the whole body");
+            }
+            command(exchange, &mut labels)
+        })
+        .collect();
+    let variables: Vec<String> =
+        labels.0.iter().map(|(name, label)| format!("{name}=… # instead of {label}")).collect();
+    json!({"command": commands.join("\n\n"), "variables": variables, "note": note})
+}
+
+fn command(exchange: &Exchange, labels: &mut Labels) -> String {
     let request = &exchange.request;
-    let mut labels = Labels::default();
     let mut command = "curl --globoff --path-as-is".to_owned();
     let has_body = !request.body.content.is_empty();
     // A response to HEAD has no body to wait for; with one of its own, curl takes no `--head`.
     if request.method == http::Method::HEAD && !has_body {
         command += " --head";
     } else {
-        let _ = write!(command, " --request {}", quoted(request.method.as_str(), &mut labels));
+        let _ = write!(command, " --request {}", quoted(request.method.as_str(), labels));
     }
     let path = &*request.target.path_and_query;
     // What is no part of a URL goes out as it is.
     if path.starts_with('/') && path.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'#') {
-        let _ = write!(command, " {}", quoted(&request.target.to_string(), &mut labels));
+        let _ = write!(command, " {}", quoted(&request.target.to_string(), labels));
     } else {
         let origin = format!("{}/", request.target.origin());
-        let _ = write!(command, " --request-target {} {}", quoted(path, &mut labels), quoted(&origin, &mut labels));
+        let _ = write!(command, " --request-target {} {}", quoted(path, labels), quoted(&origin, labels));
     }
     for (name, value) in request.headers.iter() {
         if is_hop_by_hop(name) || OWN.contains(&name.as_str()) || has_body && name == "expect" {
@@ -38,7 +53,7 @@ pub(crate) fn value(exchange: &Exchange) -> Value {
         let text = String::from_utf8_lossy(value.as_bytes());
         // curl leaves out a field without a value unless it ends in a semicolon.
         let field = if text.is_empty() { format!("{name};") } else { format!("{name}: {text}") };
-        let _ = write!(command, " \\\n  --header {}", quoted(&field, &mut labels));
+        let _ = write!(command, " \\\n  --header {}", quoted(&field, labels));
     }
     // What curl adds on its own.
     for (name, is_added) in [("accept", true), ("user-agent", true), ("content-type", has_body)] {
@@ -46,14 +61,10 @@ pub(crate) fn value(exchange: &Exchange) -> Value {
             let _ = write!(command, " \\\n  --header '{name}:'");
         }
     }
-    let mut note = None;
-    if !request.body.is_whole() {
-        note = Some("the recording does not hold the whole body");
-    }
     if has_body {
         match std::str::from_utf8(&request.body.content) {
             Ok(text) if !text.contains('\0') && text.len() <= MAX_INLINE => {
-                let _ = write!(command, " \\\n  --data-raw {}", quoted(text, &mut labels));
+                let _ = write!(command, " \\\n  --data-raw {}", quoted(text, labels));
             }
             _ => {
                 let body = STANDARD.encode(&request.body.content);
@@ -64,9 +75,7 @@ pub(crate) fn value(exchange: &Exchange) -> Value {
     if !has_body && request.headers.contains("content-length") {
         command += " \\\n  --data-raw '' --header 'content-type:'";
     }
-    let variables: Vec<String> =
-        labels.0.iter().map(|(name, label)| format!("{name}=… # instead of {label}")).collect();
-    json!({"command": command, "variables": variables, "note": note})
+    command
 }
 
 /// Variables for labels, in the order of their appearance.
@@ -141,7 +150,7 @@ mod tests {
 
     /// The words that a shell gives to curl.
     fn words(exchange: &Exchange, before: &str) -> Vec<String> {
-        let command = value(exchange)["command"].as_str().unwrap().to_owned();
+        let command = value([exchange])["command"].as_str().unwrap().to_owned();
         let script = format!("curl() {{ printf '%s\\0' \"$@\"; }}\n{before}\n{command}\n");
         let output = Command::new("sh").args(["-c", &script]).output().unwrap();
         assert!(output.status.success(), "{script}");
@@ -173,7 +182,7 @@ mod tests {
                 "{\"a\":\"one\"}",
             ]
         );
-        let variables = value(&exchange)["variables"].clone();
+        let variables = value([&exchange])["variables"].clone();
         assert_eq!(variables, json!(["TOKEN_1=… # instead of !token-1!", "TOKEN_2=… # instead of !token-2!"]));
     }
 
@@ -181,7 +190,7 @@ mod tests {
     fn a_body_that_is_no_text_comes_from_base64() {
         let mut exchange = exchange("PUT", "/a", &[("content-type", "image/png")], "");
         exchange.request.body = Body::whole(vec![0, 255, b'\'']);
-        let command = value(&exchange)["command"].as_str().unwrap().to_owned();
+        let command = value([&exchange])["command"].as_str().unwrap().to_owned();
         assert!(command.starts_with("printf %s AP8n | base64 --decode | curl "), "{command}");
         assert!(command.ends_with("--data-binary @-"), "{command}");
     }

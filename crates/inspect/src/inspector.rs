@@ -476,7 +476,7 @@ impl Viewer for Intake {
 }
 
 /// Bytes of an exchange's bodies.
-fn size(judged: &JudgedExchange) -> usize {
+pub(crate) fn size(judged: &JudgedExchange) -> usize {
     let response = judged.exchange.response.as_ref().map_or(0, |response| response.body.content.len());
     judged.exchange.request.body.content.len() + response
 }
