@@ -50,6 +50,7 @@ export const tests = {
     await toggle("Only never touched");
     await page.waitForFunction(() => document.querySelectorAll(".operation-row").length < 6);
     await toggle("Only never touched");
+    await page.waitForFunction(() => document.querySelectorAll(".operation-row").length === 6);
     await page.locator(".map-head input").focus();
     await page.keyboard.type("RANK");
     await page.waitForFunction(() => document.querySelectorAll(".operation-row").length === 0);

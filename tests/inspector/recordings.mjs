@@ -300,7 +300,7 @@ export function hostile(port) {
   of({}, { content: { size: -1, mimeType: "application/octet-stream", encoding: "base64", text: "R0lGODlhLyo=" } });
   // Bodies whose kinds have views of their own.
   const typed = (type, text) => ({ headers: [{ name: "Content-Type", value: type }], content: { size: -1, mimeType: type, text } });
-  const lines = payloads(port).map((text) => text.toWellFormed().replace(/[\r\n]/g, " "));
+  const lines = payloads(port).map((text) => text.toWellFormed().replace(/[\r\n\ufffd]/g, " "));
   of({}, typed("text/event-stream", lines.map((text) => `event: ${text}\nid: ${text}\ndata: ${text}\n\n`).join("")));
   of({}, typed("application/x-www-form-urlencoded", lines.map((text) => `${encodeURIComponent(text)}=${encodeURIComponent(text)}`).join("&")));
   const part = (text) => `--b\r\nContent-Disposition: form-data; name="${text}"; filename="${text}"\r\nContent-Type: ${text}\r\n\r\n${text}\r\n`;

@@ -118,43 +118,39 @@ function sparkline(times, [from, to]) {
   return el(
     "span.sparkline",
     { role: "img", "aria-label": words, title: words },
-    times.map((count) => el("i", { "--share": String(count / most) })),
+    times.map((count, i) => (count > 0 ? el("i", { "--at": String(i / times.length), "--share": String(count / most) }) : null)),
   );
 }
 
-/** Examples and the suppression, asked for when the person opens them. @param {Api.Group} row */
+/** Examples and the suppression, made when the person opens them. @param {Api.Group} row */
 function more(row) {
-  const examples = el("ul.plain.examples", {}, el("li.dim", {}, "…"));
-  let asked = false;
-  const load = async () => {
-    if (asked) return;
-    asked = true;
-    try {
-      /** @type {Api.Examples} */
-      const found = await api.get("findings/examples", { q: row.query, rule: row.rule, at: row.at });
-      fill(examples, found.examples.map((one) => example(one, row)));
-      if (found.examples.length === 0) fill(examples, el("li.dim", {}, "Their bytes are no longer kept."));
-    } catch (error) {
-      asked = false;
-      if (!api.isSilent(error)) fill(examples, el("li.note", {}, api.sentenceOf(error)));
-    }
+  let made = false;
+  const open = () => {
+    if (made) return;
+    made = true;
+    const examples = el("ul.plain.examples", {}, el("li.dim", {}, "…"));
+    details.append(
+      el("p.dim", {}, "Exchanges that differ in what was seen:"),
+      examples,
+      el("p.dim", {}, "In ", recorded("contrail.toml"), ", with a reason and the last day filled in: ", copyButton(row.suppress, "the suppression")),
+      code("Suppression", el("pre.raw.recorded", {}, row.suppress)),
+    );
+    void load(examples, row);
   };
-  return el(
-    "details.more",
-    { ontoggle: () => void load() },
-    el("summary", {}, "Examples, and how to accept it"),
-    el("p.dim", {}, "Exchanges that differ in what was seen:"),
-    examples,
-    el(
-      "p.dim",
-      {},
-      "In ",
-      recorded("contrail.toml"),
-      ", with a reason and the last day filled in: ",
-      copyButton(row.suppress, "the suppression"),
-    ),
-    code("Suppression", el("pre.raw.recorded", {}, row.suppress)),
-  );
+  const details = el("details.more", { ontoggle: open }, el("summary", {}, "Examples, and how to accept it"));
+  return details;
+}
+
+/** @param {HTMLElement} at @param {Api.Group} row */
+async function load(at, row) {
+  try {
+    /** @type {Api.Examples} */
+    const found = await api.get("findings/examples", { q: row.query, rule: row.rule, at: row.at });
+    fill(at, found.examples.map((one) => example(one, row)));
+    if (found.examples.length === 0) fill(at, el("li.dim", {}, "Their bytes are no longer kept."));
+  } catch (error) {
+    if (!api.isSilent(error)) fill(at, el("li.note", {}, api.sentenceOf(error)));
+  }
 }
 
 /** @param {Api.Examples["examples"][number]} one @param {Api.Group} row */

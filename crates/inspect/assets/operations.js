@@ -20,9 +20,13 @@ const opened = new Set();
 /** @param {HTMLElement} at @param {AbortSignal} signal @param {() => void} again */
 export async function show(at, signal, again) {
   const rows = el("div.map");
+  /** @type {() => Promise<Api.Operations>} */
   const draw = async () => {
+    const asked = search;
     /** @type {Api.Operations} */
     const map = await api.get("operations", { search, never, gaps }, signal);
+    // An answer that is late must not be drawn over what the person typed since.
+    if (asked !== search) return draw();
     const most = Math.max(1, ...map.operations.map((one) => one.exchanges));
     fill(rows, map.operations.length === 0 ? el("p.dim", {}, "No operation is like this.") : map.operations.map((one) => operation(one, most, signal)));
     return map;

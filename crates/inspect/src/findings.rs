@@ -7,7 +7,7 @@ use std::{
 
 use contrail_exchange::{
     finding::{Finding, Kind, Rule, UNDOCUMENTED},
-    visible::is_hidden,
+    visible::{is_hidden, visible},
 };
 use contrail_report::{Group, shape, without_indices};
 use serde_json::{Value, json};
@@ -54,13 +54,15 @@ pub(crate) fn value(inspector: &Inspector) -> Value {
     let row = |(group, seen): (&&Group, &Seen)| {
         let cited = &group.sample.cited;
         let first = store.number(Some(&*cited.source), cited.entry);
+        let operation = group.operation.as_deref().map(|operation| inspector.redactor.text(operation));
+        let place = inspector.redactor.text(&group.place);
         let of = group.operation.as_deref().and_then(|operation| operations.get(operation)).copied();
         json!({
             "kind": group.rule.kind().name(),
             "rule": group.rule.id(),
             "summary": group.rule.summary(),
-            "operation": group.operation.as_deref().map(clean),
-            "at": clean(&group.place),
+            "operation": operation.as_ref().map(|operation| visible(operation)),
+            "at": visible(&place),
             "count": group.count,
             "of": of,
             "first": first,
@@ -71,7 +73,7 @@ pub(crate) fn value(inspector: &Inspector) -> Value {
             "state": collector.state(group).map(|state| clean(&state)),
             "message": clean(&group.message()),
             "query": query(group),
-            "suppress": suppression(inspector, group),
+            "suppress": suppression(group.rule, operation.as_ref().map_or(UNDOCUMENTED, |operation| operation), &place),
         })
     };
     let rows: Vec<Value> = groups.iter().zip(&seen).map(row).collect();
@@ -151,11 +153,10 @@ pub(crate) fn examples(
 }
 
 /// The table of `contrail.toml` that accepts a group's findings, once a reason and a date are filled in.
-fn suppression(inspector: &Inspector, group: &Group) -> String {
-    let text = |text: &str| toml(&inspector.redactor.text(text));
-    let operation = text(group.operation.as_deref().unwrap_or(UNDOCUMENTED));
-    let at = if group.place.is_empty() { String::new() } else { format!("at = {}\n", text(&group.place)) };
-    format!("[[suppress]]\nrule = \"{}\"\noperation = {operation}\n{at}reason = \"\"\nuntil = \"\"\n", group.rule.id())
+fn suppression(rule: Rule, operation: &str, place: &str) -> String {
+    let (rule, operation) = (rule.id(), toml(operation));
+    let at = if place.is_empty() { String::new() } else { format!("at = {}\n", toml(place)) };
+    format!("[[suppress]]\nrule = \"{rule}\"\noperation = {operation}\n{at}reason = \"\"\nuntil = \"\"\n")
 }
 
 /// A text as TOML has it, with what a page would not show as escapes.
