@@ -357,8 +357,13 @@ declare namespace Api {
 
   interface Findings {
     n: number;
+    /** Entries are still read. */
+    reading: boolean;
+    /** Groups of either kind, also those that are not listed. */
+    violations: number;
+    gaps: number;
     rows: Group[];
-    /** Further ones that are not listed. */
+    /** Findings at places that are in no group. */
     further: number;
     /** When the first exchange started, and the last. */
     span: [string, string] | null;

@@ -599,6 +599,7 @@ function callerBox(caller, filter) {
     ["Signature", caller.signature],
   ];
   const { same } = caller;
+  const opaque = caller.outcome === null && facts.every(([, value]) => value === null);
   const good = /^(valid|accepted)/.test(caller.outcome ?? "");
   const shown = box(
     [
@@ -611,6 +612,7 @@ function callerBox(caller, filter) {
       {},
       facts.map(([name, value]) => (value ? el("div", {}, el("dt", {}, name), el("dd", {}, recorded(value))) : null)),
     ),
+    opaque ? el("p.pad.dim", {}, "It states nothing that contrail can read: no client, no scope, no lifetime.") : null,
     caller.scopes.length > 0
       ? el(
           "ul.scopes",

@@ -15,7 +15,6 @@ export async function show(at, signal, again) {
   /** @type {Api.Findings} */
   const findings = await api.get("findings", {}, signal);
   const rows = findings.rows.toSorted((a, b) => compare(a, b));
-  const violations = rows.filter((row) => row.kind !== "gap");
   const sorts = /** @type {HTMLSelectElement} */ (
     el(
       "select",
@@ -28,23 +27,32 @@ export async function show(at, signal, again) {
       Object.entries(SORTS).map(([name, words]) => el("option", { value: name, selected: name === sort }, words)),
     )
   );
+  const cut = findings.violations + findings.gaps - rows.length;
   fill(
     at,
     el("h2", {}, "Findings"),
     rows.length === 0
-      ? el("p.dim", {}, "No finding: all exchanges conform to the document, as far as contrail checked.")
+      ? el("p.dim", {}, nothing(findings))
       : [
           el(
             "p.dim",
             {},
-            `${counted(violations.length, "violation")} and ${counted(rows.length - violations.length, "gap")}, `,
+            `${counted(findings.violations, "violation")} and ${counted(findings.gaps, "gap")}, `,
             `by rule, operation and place, in ${counted(findings.n, "exchange")}.`,
           ),
           el("label.sorts", {}, "Sort by ", sorts),
           el("ul.groups", {}, rows.map((row) => group(row, findings.span))),
-          findings.further > 0 ? el("p.dim", {}, `${counted(findings.further, "further place")}, not listed.`) : null,
+          cut > 0 ? el("p.dim", {}, `${counted(cut, "further place")}, not listed.`) : null,
+          findings.further > 0 ? el("p.dim", {}, `${counted(findings.further, "finding")} at further places, not listed.`) : null,
         ],
   );
+}
+
+/** @param {Api.Findings} findings */
+function nothing({ n, reading }) {
+  if (reading) return `No finding in the first ${counted(n, "exchange")}; contrail is still reading.`;
+  if (n === 0) return "No exchange, so no finding.";
+  return "No finding: all exchanges conform to the document, as far as contrail checked.";
 }
 
 /** @param {Api.Group} a @param {Api.Group} b */

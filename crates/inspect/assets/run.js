@@ -5,6 +5,9 @@ import { copyButton } from "./copy.js";
 import { badge, box, counted, el, fill, instant, number, prose, recorded, remember, remembered } from "./dom.js";
 import { link } from "./route.js";
 
+/** So many names of operations are shown at once. */
+const FEW = 6;
+
 /** @param {HTMLElement} at @param {AbortSignal} signal @param {() => void} again */
 export async function show(at, signal, again) {
   /** @type {Api.Run} */
@@ -72,7 +75,7 @@ export async function show(at, signal, again) {
                   {},
                   el("code", {}, one.aspect),
                   ` in ${counted(one.exchanges, "exchange")} `,
-                  el("span.dim", {}, Object.keys(one.operations).join(", ")),
+                  operations(Object.keys(one.operations)),
                 ),
               ),
             ),
@@ -80,7 +83,7 @@ export async function show(at, signal, again) {
       box(
         el("strong", {}, "Redacted"),
         redacted.length === 0
-          ? el("p.pad.dim", {}, "No value was replaced.")
+          ? el("p.pad.dim", {}, "contrail replaced no value in this run. A recording may hold labels of an earlier one.")
           : el("dl.facts-list", {}, redacted.map(([kind, count]) => fact(kind, number(count)))),
       ),
       run.notes.length > 0
@@ -93,6 +96,12 @@ export async function show(at, signal, again) {
       settings(again),
     ),
   );
+}
+
+/** Names of operations; many are folded. @param {string[]} names */
+function operations(names) {
+  const all = el("span.dim", {}, names.join(", "));
+  return names.length <= FEW ? all : el("details", {}, el("summary", {}, counted(names.length, "operation")), all);
 }
 
 /** @param {string} name @param {string | null} value */

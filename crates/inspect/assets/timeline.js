@@ -88,6 +88,7 @@ export class Timeline {
 
   #draw() {
     const { start = null, end = null, all = [], matches = [] } = this.#shown ?? {};
+    this.toggle.hidden = start === null;
     this.at.hidden = start === null || this.toggle.ariaPressed !== "true";
     if (start === null) return;
     const unit = (HEIGHT - 2 * LEAST) / Math.max(1, ...all);

@@ -43,8 +43,8 @@ pub(crate) fn value(inspector: &Inspector) -> Value {
     let collector = store.ended.as_ref().unwrap_or(&store.collector);
     let tally = store.collector.tally();
     let operations = tally.operations();
-    let groups = [Kind::Violation, Kind::Gap].into_iter().flat_map(|kind| tally.groups(kind));
-    let groups: Vec<&Group> = groups.take(MAX_ROWS).collect();
+    let [violations, gaps] = [Kind::Violation, Kind::Gap].map(|kind| tally.groups(kind).collect::<Vec<_>>());
+    let groups: Vec<&Group> = violations.iter().chain(&gaps).copied().take(MAX_ROWS).collect();
     let mut instants = store.summaries().filter_map(|summary| summary.started);
     let first = instants.next().map(|first| instants.fold((first, first), |(a, b), at| (a.min(at), b.max(at))));
     let span = first.filter(|(from, to)| from < to);
@@ -78,7 +78,15 @@ pub(crate) fn value(inspector: &Inspector) -> Value {
     };
     let rows: Vec<Value> = groups.iter().zip(&seen).map(row).collect();
     let span = span.map(|(from, to)| [rfc3339(from), rfc3339(to)]);
-    json!({"n": store.count(), "rows": rows, "further": tally.ungrouped, "span": span})
+    json!({
+        "n": store.count(),
+        "reading": store.reading.is_some(),
+        "violations": violations.len(),
+        "gaps": gaps.len(),
+        "rows": rows,
+        "further": tally.ungrouped,
+        "span": span,
+    })
 }
 
 /// When the findings of each group came, of the exchanges whose summaries are held.
