@@ -1,7 +1,7 @@
 // Every view and state: nothing wider than its window, and nothing that axe objects to, in both themes.
 
 import assert from "node:assert/strict";
-import { DESK, PHONE, axe } from "./bench.mjs";
+import { DESK, PHONE, axe, frames } from "./bench.mjs";
 import { STATES } from "./states.mjs";
 
 const NARROWEST = { width: 320, height: 640 };
@@ -42,6 +42,31 @@ async function narrow(page) {
   return [...found, ...over.map((element) => `wider than ${NARROWEST.width} pixels: ${element}`)];
 }
 
+/** Lines of text that are higher than what holds them. */
+function cut() {
+  const held = [...document.querySelectorAll(".row:not([hidden]), button, .line, #views a")];
+  const high = held.filter((element) => element.clientHeight > 0 && element.scrollHeight > element.clientHeight + 1);
+  return high.map((element) => `${element.tagName}.${element.className}: ${element.textContent?.slice(0, 40)}`);
+}
+
+/** The distances of WCAG 2.2, 1.4.12, at 200 %, in the colours of the system. @type {Check} */
+async function enlarged(page) {
+  const size = page.viewportSize();
+  await page.emulateMedia({ forcedColors: "active" });
+  await page.setViewportSize({ width: DESK.width / 2, height: DESK.height / 2 });
+  await page.evaluate(() => {
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync("* { line-height: 1.5 !important; letter-spacing: .12em !important; word-spacing: .16em !important }");
+    document.adoptedStyleSheets = [sheet];
+  });
+  await frames(page, 2);
+  const wrong = [...(await page.evaluate(wide)), ...(await page.evaluate(cut))];
+  await page.evaluate(() => (document.adoptedStyleSheets = []));
+  await page.emulateMedia({ forcedColors: null });
+  await page.setViewportSize(size);
+  return wrong;
+}
+
 export const tests = {
   "axe finds nothing wrong on a desk, light": (bench) => walk(bench, DESK, "light", axe),
   // The other theme changes colours and nothing else.
@@ -49,4 +74,6 @@ export const tests = {
     walk(bench, DESK, "dark", (page) => axe(page, ["color-contrast", "link-in-text-block"])),
   "axe finds nothing wrong on a phone, and nothing is wider than 320 pixels": (bench) =>
     walk(bench, PHONE, "light", narrow),
+  "nothing is cut or wider than the window at 200 %, with wide text and the colours of the system": (bench) =>
+    walk(bench, DESK, "light", enlarged),
 };
