@@ -247,11 +247,11 @@ fn a_finding_is_where_its_bytes_are() {
 #[test]
 fn a_token_that_has_one_of_the_alternative_scopes_lacks_no_other() {
     let folder = tempfile::tempdir().unwrap();
-    let document = r##"{"openapi":"3.1.0","info":{"title":"t","version":"1"},
+    let document = r#"{"openapi":"3.1.0","info":{"title":"t","version":"1"},
         "paths":{"/things":{"get":{"operationId":"listThings","responses":{"200":{"description":"d"}},
             "security":[{"oauth":["write:things"]},{"oauth":["read:things"]}]}}},
         "components":{"securitySchemes":{"oauth":{"type":"oauth2","flows":{"clientCredentials":
-            {"tokenUrl":"https://tenant.example/token","scopes":{"read:things":"","write:things":""}}}}}}}"##;
+            {"tokenUrl":"https://tenant.example/token","scopes":{"read:things":"","write:things":""}}}}}}}"#;
     fs::write(folder.path().join("openapi.json"), document).unwrap();
     let authorization = format!("Bearer {}", har::token("read:things", 4_102_444_800));
     let entry = har::get("/things", Some(&authorization), 200, "{}");
