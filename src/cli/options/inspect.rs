@@ -4,7 +4,10 @@ use std::{
     env,
     io::{self, IsTerminal as _},
     net::SocketAddr,
-    sync::{Arc, atomic::Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -205,6 +208,8 @@ impl InspectArgs {
     pub(in crate::cli) fn end(&self, page: Option<Arc<Page>>, collector: Collector, status: u8, next: Option<String>) {
         let Some(page) = page else { return };
         page.intake.flush();
+        // A page that shows the end may be why somebody asks for it: from then on no signal is missed.
+        let asked = end_asked();
         let exit = collector.run().exit.clone().unwrap_or_default();
         let sentences = exit.reasons.iter().map(Reason::in_words).collect();
         page.inspector.end(collector, End { status, sentences, next });
@@ -216,7 +221,7 @@ impl InspectArgs {
         if stays {
             let line = format!("the inspector stays open until you press Ctrl-C (status {status} is decided)");
             event(Format::Text, "inspector", page.address.as_str(), &line);
-            page.linger(self.inspect_linger == Linger::Always);
+            page.linger(&asked, self.inspect_linger == Linger::Always);
         } else if page.host.pages() > 0 {
             // Open pages get the end of the run with their next notice.
             std::thread::sleep(Page::NOTICE);
@@ -246,10 +251,9 @@ impl Page {
     const NOTICE: Duration = Duration::from_millis(300);
 
     /// Waits for a signal; unless `always`, also until no page has been open for a while.
-    fn linger(&self, always: bool) {
+    fn linger(&self, asked: &AtomicBool, always: bool) {
         const LOOK: Duration = Duration::from_millis(200);
         const PATIENCE: Duration = Duration::from_secs(10);
-        let asked = end_asked();
         let mut seen = Instant::now();
         while !asked.load(Ordering::Relaxed) && (always || seen.elapsed() < PATIENCE) {
             if self.host.pages() > 0 {
