@@ -225,7 +225,7 @@ fn requests_with_numbers_of_the_client_keep_their_recorded_order_when_these_are_
         let arguments = ["record", "--listen", "127.0.0.1:0", "--upstream", &upstream, "--out", "fx.har"];
         let record = Running::start(workspace.path(), arguments.iter().chain(options));
         for (number, id) in ids.iter().enumerate() {
-            origin.will_answer(format!("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n{number}"));
+            origin.will_answer(format!("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 1\r\n\r\n{number}"));
             ask(record.address, id);
         }
         let ran = record.finish();
@@ -240,7 +240,7 @@ fn requests_with_numbers_of_the_client_keep_their_recorded_order_when_these_are_
     };
     let ids = ["zz", "mm", "aa", "kk", "bb", "xx", "cc"];
     let har = record(&ids, &[]);
-    assert_eq!(har.matches("\"order\"").count(), ids.len());
+    assert_eq!(har.matches("\"order\"").count(), ids.len(), "{har}");
     assert_eq!(replayed(&["1", "2", "3", "4", "5", "6", "7"]), "0123456");
     assert_eq!(replayed(&["cc", "1", "2"]), "601", "an exact one first, and none twice");
     assert_eq!(record(&ids, &["--overwrite"]), har);
