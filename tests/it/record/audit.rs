@@ -80,7 +80,7 @@ fn every_report_of_verify_states_the_chain_of_a_trail_as_an_audit_does() {
     assert_line(&report("text"), "the chain of `trail` is intact: 1 entry, 0 lines after its last link, head HASH");
     assert_line(
         &report("html"),
-        "<p class=good>the chain of `trail` is intact: 1 entry, 0 lines after its last link, head HASH</p>",
+        "<p class=good>the chain of <code>trail</code> is intact: 1 entry, 0 lines after its last link, head HASH</p>",
     );
     let case = "<testcase classname=\"contrail.integrity\" name=\"the chain of trail is whole\" time=\"0.000\"";
     assert_line(&report("junit"), &format!("    {case}/>"));
@@ -92,7 +92,8 @@ fn every_report_of_verify_states_the_chain_of_a_trail_as_an_audit_does() {
     let broken = "the trail was altered at `trail/trail-00000001.journal`, line 2: this line was altered";
     assert_eq!((&altered, &altered[0]["broken"]), (&of("audit", "trail"), &json!(broken)));
     assert_line(&report("text"), &format!("ALTERED: {broken}"));
-    assert_line(&report("html"), &format!("<p class=bad>ALTERED: {broken}</p>"));
+    let marked = broken.replacen('`', "<code>", 1).replacen('`', "</code>", 1);
+    assert_line(&report("html"), &format!("<p class=bad>ALTERED: {marked}</p>"));
     let junit = report("junit");
     let failure = format!("{case}>\n      <failure type=\"integrity\" message=\"{broken}\"></failure>");
     assert!(junit.contains(&failure) && junit.contains("failures=\"1\""), "{junit}");
