@@ -43,7 +43,7 @@ pub(crate) fn value(inspector: &Inspector) -> Value {
     let collector = store.ended.as_ref().unwrap_or(&store.collector);
     let tally = store.collector.tally();
     let operations = tally.operations();
-    let [violations, gaps] = [Kind::Violation, Kind::Gap].map(|kind| tally.groups(kind).collect::<Vec<_>>());
+    let [violations, gaps] = [Kind::Violation, Kind::Gap].map(|kind| tally.groups(kind));
     let groups: Vec<&Group> = violations.iter().chain(&gaps).copied().take(MAX_ROWS).collect();
     let mut instants = store.summaries().filter_map(|summary| summary.started);
     let first = instants.next().map(|first| instants.fold((first, first), |(a, b), at| (a.min(at), b.max(at))));
