@@ -26,7 +26,9 @@ fn inspect(folder: &Path, arguments: &[&str]) -> Running {
 
 /// What `contrail` writes to standard error when it refuses to start.
 fn refused(folder: &Path, arguments: &[&str]) -> String {
-    let ran = contrail().current_dir(folder).arg("inspect").args(arguments).output().unwrap();
+    let mut command = contrail();
+    command.current_dir(folder).env("CONTRAIL_INSPECT_TOKEN", TOKEN).arg("inspect").args(arguments);
+    let ran = command.output().unwrap();
     assert_eq!(ran.status.code(), Some(2));
     String::from_utf8(ran.stderr).unwrap()
 }
