@@ -38,6 +38,7 @@ export const tests = {
       await timed(`exchange ${n}`, () => press(page, "j"));
       if (n % 4 === 0) await timed(`views of exchange ${n}`, () => press(page, "v"));
       if (n % 4 === 1) await timed(`tabs of exchange ${n}`, () => press(page, ["q", "w", "t", "r"][(n >> 2) % 4]));
+      if (n % 8 === 2) await timed(`comparison of exchange ${n}`, () => press(page, "d", "Escape"));
     }
     await timed("finding", () => press(page, "n", "n", "N"));
     for (const key of ["f", "o", "c", "m", "r"]) {

@@ -14,7 +14,7 @@ import * as states from "./states.mjs";
 import * as walks from "./walks.mjs";
 
 /** Suites that run one after the other, beside those of the other lane; the last lane is measured, so it runs alone. */
-const lanes = [[{ hostile }, { views, walks, list, compare, exchange, ends }], [process.env.SHOTS ? { screenshots } : {}], [process.env.PICTURE ? { picture } : {}], [{ large }]];
+const lanes = [[{ hostile, walks, ends }, { views, list, compare, exchange }], [process.env.SHOTS ? { screenshots } : {}], [process.env.PICTURE ? { picture } : {}], [{ large }]];
 const wanted = process.argv.slice(2);
 
 async function run(suites) {
