@@ -219,7 +219,7 @@ def a_store_that_was_stopped_has_everything_when_it_is_back(work):
         store.stop()
         traffic.send(proxy, 150)
         said = proxy.hears("cannot write to s3://trails/some/prefix: .*; segments wait in `buffer`")
-        assert "cannot connect to 127.0.0.1" in said[0] or "connection" in said[0], said
+        assert "cannot reach http://127.0.0.1" in said[0] or "connection" in said[0], said
         traffic.send(proxy, 50)
         # Killed while it waits, and started again while the store is still gone.
         proxy.kill()
