@@ -9,8 +9,9 @@ use serde_json::{Value, json};
 
 use super::{
     exchange::gone,
-    inspector::{Inspector, Store, Taken},
+    inspector::Inspector,
     names::Name,
+    store::{Store, Taken},
     summary::{Beside, State, Summary},
 };
 

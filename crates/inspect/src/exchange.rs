@@ -60,7 +60,7 @@ pub(crate) fn gone(inspector: &Inspector, why: Gone) -> &'static str {
 }
 
 /// What another machine finds the exchange by, and the command that shows it there.
-fn reference(inspector: &Inspector, summary: &Summary, store: &super::inspector::Store) -> (String, Option<String>) {
+fn reference(inspector: &Inspector, summary: &Summary, store: &super::store::Store) -> (String, Option<String>) {
     let name = |number| store.names.text(number).map_or("", |text| text);
     let source = name(summary.source);
     let mut text = format!("{source} entry {}", summary.entry);

@@ -2,10 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{
-    inspector::{Inspector, Store},
-    summary::Summary,
-};
+use super::{inspector::Inspector, store::Store, summary::Summary};
 
 /// Maximum characters of a cell.
 const MAX_TEXT: usize = 200;

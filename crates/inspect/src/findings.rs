@@ -14,9 +14,10 @@ use serde_json::{Value, json};
 
 use super::{
     filter::{FilterError, quoted},
-    inspector::{Inspector, Store},
+    inspector::Inspector,
     lists::{Lists, Wanted},
     names::Name,
+    store::Store,
     summary::{Summary, rfc3339},
 };
 

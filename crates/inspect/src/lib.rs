@@ -32,6 +32,7 @@ mod message;
 mod names;
 mod operations;
 mod passage;
+mod store;
 mod stream;
 mod summary;
 mod timeline;
@@ -41,5 +42,6 @@ mod views;
 pub use self::{
     api::{Host, serve},
     guard::{Guard, Token},
-    inspector::{Advice, End, Facts, Inspector, Intake, Reading, Settings, Taken, Variable},
+    inspector::{Advice, Facts, Inspector, Intake, Settings},
+    store::{End, Reading, Taken, Variable},
 };

@@ -11,7 +11,8 @@ use contrail_redact::JudgedExchange;
 
 use super::{
     filter::{Answer, Clock, Context, Filter, FilterError},
-    inspector::{Inspector, Store},
+    inspector::Inspector,
+    store::Store,
     summary::Summary,
 };
 

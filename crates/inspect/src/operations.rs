@@ -9,13 +9,7 @@ use contrail_report::{
 };
 use serde_json::{Map, Value, json};
 
-use super::{
-    filter::quoted,
-    findings::query,
-    inspector::{Inspector, Store},
-    summary::millis,
-    views::shown,
-};
+use super::{filter::quoted, findings::query, inspector::Inspector, store::Store, summary::millis, views::shown};
 
 /// Which operations are wanted.
 #[derive(Debug, Default)]

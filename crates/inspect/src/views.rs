@@ -4,11 +4,7 @@ use contrail_exchange::{Difference, Near, visible::visible};
 use contrail_report::{Integrity, Unused};
 use serde_json::{Value, json};
 
-use super::{
-    filter::quoted,
-    inspector::{End, Inspector},
-    stream::counts,
-};
+use super::{filter::quoted, inspector::Inspector, store::End, stream::counts};
 
 /// Maximum rows of a view.
 const MAX_ROWS: usize = 1000;
