@@ -3,7 +3,7 @@
 import * as api from "./api.js";
 import { code, counted, el, fill, number, recorded } from "./dom.js";
 import { link, place } from "./route.js";
-import { Window } from "./window.js";
+import { paged } from "./window.js";
 
 const LINES_AT_ONCE = 400;
 
@@ -11,17 +11,9 @@ const LINES_AT_ONCE = 400;
 export async function show(at, signal) {
   const { part, params } = place();
   const pointer = params.at ?? "";
-  /** @type {Map<number, Api.DocumentLine>} */
-  const lines = new Map();
-  const asked = new Set();
-  /** @param {number} page */
-  const load = async (page) => {
-    asked.add(page);
-    /** @type {Api.Document} */
-    const answer = await api.get(`documents/${encodeURIComponent(part)}`, { at: pointer, from: page * LINES_AT_ONCE, count: LINES_AT_ONCE }, signal);
-    answer.lines.forEach((line, i) => lines.set(answer.from + i, line));
-    return answer;
-  };
+  /** @param {number} from @returns {Promise<Api.Document>} */
+  const load = (from) =>
+    api.get(`documents/${encodeURIComponent(part)}`, { at: pointer, from, count: LINES_AT_ONCE }, signal);
   const first = await load(0);
   const spacer = el("div.spacer");
   const scroller = code("Document", spacer);
@@ -40,21 +32,16 @@ export async function show(at, signal) {
     ),
     scroller,
   );
-  const window = new Window(scroller, spacer, {
+  paged(scroller, spacer, first.size, {
+    atOnce: LINES_AT_ONCE,
+    first: first.lines,
+    load: async (from) => (await load(from)).lines,
     make: () => el("div.line", {}, el("span.no", { "aria-hidden": "true" }), el("span.text")),
-    put: (row, index) => {
-      const line = lines.get(index);
+    put: (row, line, index) => {
       const [no, text] = row.children;
       if (!no || !text) return;
       no.textContent = number(index + 1);
       fill(text, line?.to ? el("a", { href: link("contract", part, { at: line.to }) }, line.text) : (line?.text ?? ""));
     },
-    drawn: (from, last) => {
-      for (const page of [Math.floor(from / LINES_AT_ONCE), Math.floor(Math.max(from, last - 1) / LINES_AT_ONCE)]) {
-        if (!asked.has(page)) void load(page).then(() => window.refill()).catch(() => asked.delete(page));
-      }
-    },
   });
-  window.redraw();
-  window.resize(first.size);
 }

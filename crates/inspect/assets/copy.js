@@ -55,7 +55,7 @@ export function openDialog(title, ...children) {
 }
 
 /** Saves what the server gave. @param {string} name @param {string} text */
-export function download(name, text) {
+function download(name, text) {
   const url = URL.createObjectURL(new Blob([text], { type: "application/octet-stream" }));
   const anchor = el("a", { href: url, download: name });
   anchor.click();

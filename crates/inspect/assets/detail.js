@@ -4,11 +4,9 @@
 import * as api from "./api.js";
 import { BodyView } from "./body.js";
 import { announce, copy, copyCurl, saveHar } from "./copy.js";
-import { badge, box, button, bytes, code, counted, duration, el, fill, instant } from "./dom.js";
+import { GREY_MS, badge, box, button, bytes, code, counted, duration, el, fill, instant } from "./dom.js";
 import { kindBadge, number, prose, recorded, shortened } from "./dom.js";
 import { link, term } from "./route.js";
-
-const GREY_MS = 150;
 
 /** @typedef {"response" | "request" | "raw" | "token"} Tab */
 /** @type {[Tab, string, string][]} */
@@ -554,7 +552,7 @@ function distinct(passages) {
 }
 
 /** @param {Api.Passage} passage */
-export function passageBox(passage) {
+function passageBox(passage) {
   return box(
     [el("strong", {}, "Contract"), recorded(passage.document)],
     el(

@@ -2,6 +2,9 @@
 
 /** @typedef {Node | string | number | null | undefined | boolean} Child */
 
+/** What is answered sooner than this is drawn without a sign of waiting. */
+export const GREY_MS = 150;
+
 /**
  * An element. Names that begin with `on` are listeners, names that begin with `--` are custom properties.
  *

@@ -26,7 +26,7 @@ export const STATES = [
 ];
 
 /** @type {[string, string][]} the keys and what they take */
-export const KEYS = [
+const KEYS = [
   ["verdict:", "violates, gap, conforms, miss, unjudged"],
   ["op:", "an operation's id, or undocumented"],
   ["status:", "404, 4xx, >=400"],

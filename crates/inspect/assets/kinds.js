@@ -2,7 +2,7 @@
 // image, which is shown after a click.
 
 import { badge, button, bytes, code, counted, el, fill, number, recorded } from "./dom.js";
-import { Window } from "./window.js";
+import { paged } from "./window.js";
 
 const ROWS_AT_ONCE = 200;
 
@@ -13,17 +13,8 @@ export const KINDS = { events, form, parts, image };
 
 /** Rows of one height, asked for as they come on the screen. @param {HTMLElement} at @param {Get} get */
 async function events(at, get) {
-  /** @type {Map<number, Api.Item>} */
-  const items = new Map();
-  const asked = new Set();
-  /** @param {number} page */
-  const load = async (page) => {
-    asked.add(page);
-    /** @type {Api.BodyRows<Api.Item>} */
-    const answer = await get({ from: page * ROWS_AT_ONCE, count: ROWS_AT_ONCE });
-    for (const item of answer.rows) items.set(item.index, item);
-    return answer;
-  };
+  /** @param {number} from @returns {Promise<Api.BodyRows<Api.Item>>} */
+  const load = (from) => get({ from, count: ROWS_AT_ONCE });
   const first = await load(0);
   const spacer = el("div.spacer");
   const scroller = code("Items of the body", spacer);
@@ -33,17 +24,13 @@ async function events(at, get) {
     if (/^(Home|End|Page|Arrow)/.test(event.key)) event.stopPropagation();
   });
   fill(at, el("p.pad.dim", {}, counted(first.size, "item")), scroller);
-  const window = new Window(scroller, spacer, {
+  paged(scroller, spacer, first.size, {
+    atOnce: ROWS_AT_ONCE,
+    first: first.rows,
+    load: async (from) => (await load(from)).rows,
     make: () => el("div.event", {}),
-    put: (row, index) => putItem(row, items.get(index)),
-    drawn: (from, to) => {
-      for (const page of [Math.floor(from / ROWS_AT_ONCE), Math.floor(Math.max(from, to - 1) / ROWS_AT_ONCE)]) {
-        if (!asked.has(page)) void load(page).then(() => window.refill()).catch(() => asked.delete(page));
-      }
-    },
+    put: putItem,
   });
-  window.redraw();
-  window.resize(first.size);
 }
 
 /** @param {HTMLElement} row @param {Api.Item | undefined} item */
@@ -66,13 +53,17 @@ function verdict(word) {
   return word === "unchecked" ? el("span.dim", {}, word) : badge(word);
 }
 
+/** Names and values. @param {{ name: string, value: string }[]} list */
+const pairs = (list) =>
+  el("dl.headers", {}, list.map(({ name, value }) => el("div", {}, el("dt", {}, recorded(name)), el("dd", {}, recorded(value)))));
+
 /** @param {HTMLElement} at @param {Get} get */
 async function form(at, get) {
   /** @type {Api.BodyRows<{ name: string, value: string }>} */
   const { rows, size } = await get({ from: 0, count: 500 });
   fill(
     at,
-    el("dl.headers", {}, rows.map(({ name, value }) => el("div", {}, el("dt", {}, recorded(name)), el("dd", {}, recorded(value))))),
+    pairs(rows),
     size > rows.length ? el("p.pad.dim", {}, `${counted(size - rows.length, "further field")}: see the lines.`) : null,
   );
 }
@@ -94,7 +85,7 @@ async function parts(at, get) {
           recorded(part.name ?? `part ${i + 1}`),
           el("span.dim.recorded", {}, ` ${[part.file, part.type ?? "text/plain", bytes(part.size)].filter(Boolean).join(" · ")}`),
         ),
-        el("dl.headers", {}, part.headers.map(({ name, value }) => el("div", {}, el("dt", {}, recorded(name)), el("dd", {}, recorded(value))))),
+        pairs(part.headers),
         part.text === null
           ? el("p.pad.dim", {}, "This part is no text.")
           : code(`Part ${part.name ?? i + 1}`, part.text.split("\n").map((line, no) => el("div.line", {}, el("span.no", { "aria-hidden": "true" }, no + 1), el("span.text", {}, line)))),
@@ -114,7 +105,6 @@ async function image(at, get) {
   const answer = await get({});
   const { data } = answer;
   const facts = `${answer.type}, ${number(answer.width)} × ${number(answer.height)} pixels`;
-  const place = el("div.image");
   const show = () => {
     const blob = new Blob([Uint8Array.from(atob(data ?? ""), (char) => char.charCodeAt(0))], { type: answer.type });
     const url = URL.createObjectURL(blob);
@@ -123,19 +113,14 @@ async function image(at, get) {
     picture.setAttribute("src", url);
     fill(place, picture);
   };
+  const place = el("div.image", {}, el("p.pad", {}, button("Show the image", show)));
   fill(
     at,
     el("p.pad", {}, facts),
     data === null
       ? el("p.pad.note", {}, `It is not shown: ${answer.why}.`)
       : IMAGES.includes(answer.type)
-        ? fillWith(place, el("p.pad", {}, button("Show the image", show)))
+        ? place
         : null,
   );
-}
-
-/** @param {HTMLElement} place @param {HTMLElement} child */
-function fillWith(place, child) {
-  fill(place, child);
-  return place;
 }

@@ -3,7 +3,7 @@
 
 import * as api from "./api.js";
 import { columns, fieldsOf, grid } from "./columns.js";
-import { duration, el, number, remembered } from "./dom.js";
+import { GREY_MS, duration, el, number, remembered } from "./dom.js";
 import { Window } from "./window.js";
 
 /** Rows that are kept. */
@@ -12,7 +12,6 @@ const KEPT = 2_000;
 const BATCH = 100;
 /** While somebody drags the scroll bar, the rows under it are asked for when it rests this long. */
 const RESTS_MS = 60;
-const GREY_MS = 150;
 const SEARCHING_MS = 250;
 
 /**

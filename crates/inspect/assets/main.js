@@ -9,7 +9,7 @@ import { Menu } from "./columns.js";
 import { Detail } from "./detail.js";
 import * as contract from "./contract.js";
 import { announce, copyButton, copyCurl, saveHar } from "./copy.js";
-import { button, byId, counted, el, fill, instant, number, prose, recorded, remember, remembered, stamp } from "./dom.js";
+import { GREY_MS, button, byId, counted, el, fill, instant, number, prose, recorded, remember, remembered, stamp } from "./dom.js";
 import { Filter, STATES, termsOf } from "./filter.js";
 import * as findings from "./findings.js";
 import { Groups } from "./groups.js";
@@ -23,9 +23,9 @@ import { Stream } from "./stream.js";
 import { Timeline } from "./timeline.js";
 
 const ANNOUNCE_MS = 5_000;
-const GREY_MS = 150;
 
-/** @type {Record<string, { name: string, show: null | ((at: HTMLElement, signal: AbortSignal, again: () => void) => Promise<void>) }>} */
+/** Views; an inner one is reached from others, and has no link of its own.
+ * @type {Record<string, { name: string, show: null | ((at: HTMLElement, signal: AbortSignal, again: () => void) => Promise<void>), inner?: true }>} */
 const VIEWS = {
   exchanges: { name: "Exchanges", show: null },
   findings: { name: "Findings", show: findings.show },
@@ -33,8 +33,8 @@ const VIEWS = {
   callers: { name: "Callers", show: callers.show },
   misses: { name: "Misses", show: misses.show },
   run: { name: "Run", show: runs.show },
-  compare: { name: "Compare", show: comparing.show },
-  contract: { name: "Contract", show: contract.show },
+  compare: { name: "Compare", show: comparing.show, inner: true },
+  contract: { name: "Contract", show: contract.show, inner: true },
 };
 
 /** @type {Api.Run} */
@@ -227,7 +227,7 @@ const count = (tone, sign, value, word) =>
 function drawViews(current) {
   fill(
     byId("views"),
-    Object.entries(VIEWS).filter(([name]) => name !== "compare" && name !== "contract").map(([name, view]) => {
+    Object.entries(VIEWS).filter(([, view]) => !view.inner).map(([name, view]) => {
       const { q } = name === "exchanges" ? route.place().params : {};
       const missed = name === "misses" && head.counts.miss > 0 ? el("b.bad", {}, number(head.counts.miss)) : null;
       return el(

@@ -170,3 +170,42 @@ export class Window {
     return height > 0 ? height : this.#height;
   }
 }
+
+/**
+ * A window on rows that come by the page, as they come on the screen.
+ *
+ * @template T
+ * @param {HTMLElement} scroller @param {HTMLElement} spacer @param {number} size
+ * @param {object} pages
+ * @param {number} pages.atOnce rows of a page
+ * @param {T[]} pages.first the first page
+ * @param {(from: number) => Promise<T[]>} pages.load another one
+ * @param {() => HTMLElement} pages.make an empty row
+ * @param {(row: HTMLElement, item: T | undefined, index: number) => void} pages.put
+ */
+export function paged(scroller, spacer, size, { atOnce, first, load, make, put }) {
+  /** @type {Map<number, T>} */
+  const items = new Map(first.map((item, i) => [i, item]));
+  const asked = new Set([0]);
+  /** @param {number} page */
+  const ask = async (page) => {
+    if (asked.has(page)) return;
+    asked.add(page);
+    try {
+      (await load(page * atOnce)).forEach((item, i) => items.set(page * atOnce + i, item));
+      window.refill();
+    } catch {
+      asked.delete(page);
+    }
+  };
+  const window = new Window(scroller, spacer, {
+    make,
+    put: (row, index) => put(row, items.get(index), index),
+    drawn: (from, to) => {
+      void ask(Math.floor(from / atOnce));
+      void ask(Math.floor(Math.max(from, to - 1) / atOnce));
+    },
+  });
+  window.redraw();
+  window.resize(size);
+}
