@@ -20,7 +20,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::{
     ContractArgs, Failure, Format, Outcome,
-    messages::{self, error_chain, quoted},
+    messages::{error_chain, quoted},
     options::{
         SecretArgs, SelectionArgs,
         inspect::{PageArgs, over_ssh},
@@ -141,12 +141,12 @@ impl Args {
 
     fn facts(&self) -> Facts {
         let names: Vec<String> = self.recordings.iter().map(|path| path.display().to_string()).collect();
-        let quoted: Vec<String> = self.recordings.iter().map(|path| quoted(path)).collect();
-        let mut command = format!("contrail inspect {}{}", quoted.join(" "), self.contract.command_line());
+        let files: Vec<String> = self.recordings.iter().map(|path| quoted(path)).collect();
+        let mut command = format!("contrail inspect {}{}", files.join(" "), self.contract.command_line());
         let mut title = [names.join(", ")].into_iter().chain(self.selection.filters()).collect::<Vec<_>>().join(" ");
         let base = self.base.as_ref().map(|base| base.display().to_string());
         if let (Some(path), Some(base)) = (&self.base, &base) {
-            command = format!("{command} --base {}", messages::quoted(path));
+            command = format!("{command} --base {}", quoted(path));
             title = format!("{base} → {title}");
         }
         Facts { mode: "inspect", title, command: Some(command), base, ..Facts::default() }
@@ -199,15 +199,14 @@ impl Reader {
             Some(base) => self.read_both(base, named, &mut sink),
             None => self.read_one(named, &mut sink),
         };
-        match unread {
-            Ok(0) => {}
-            Ok(_) => self.failed_of("some entries could not be read; contrail printed the reasons"),
-            Err(error) => {
-                let what = error_chain(&*error);
-                warn(&what);
-                self.inspector.note(what);
-                self.failed_of("some entries could not be read; contrail printed the reasons");
-            }
+        let unread = unread.unwrap_or_else(|error| {
+            let what = error_chain(&*error);
+            warn(&what);
+            self.inspector.note(what);
+            1
+        });
+        if unread > 0 {
+            self.failed_of("some entries could not be read; contrail printed the reasons");
         }
         self.inspector.reading(None);
         while !self.followed.is_empty() {

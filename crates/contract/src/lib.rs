@@ -46,7 +46,7 @@ pub use model::Operation;
 pub use model::Security;
 pub use options::CheckOptions;
 pub use passage::{Passage, Subject};
-pub use refs::{below, follow, reference, target};
+pub use refs::{FRAGMENT, below, follow, reference, target};
 pub use route::{encoded_path, has_no_request};
 pub use unusable::UnusablePlace;
 pub use yaml::write as yaml_text;

@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::{ContractError, UnusablePlace, error::invalid};
 
-/// What a URI fragment cannot hold as it is, and the percent sign.
-const FRAGMENT: &AsciiSet = &CONTROLS
+/// What a URI fragment cannot hold as it is (RFC 3986, section 3.5), and the percent sign.
+pub const FRAGMENT: &AsciiSet = &CONTROLS
     .add(b' ')
     .add(b'"')
     .add(b'#')

@@ -34,7 +34,7 @@ struct Documented {
 /// The operations, and how much of the document was touched.
 pub(crate) fn value(inspector: &Inspector, selection: &Selection) -> Value {
     let store = inspector.store();
-    let coverage = store.audit.as_ref().map(contrail_report::audit::Audit::coverage);
+    let coverage = store.coverage();
     let documents = inspector.contract.documents().iter().flat_map(ContractDocument::operations);
     let documented =
         documents.map(|one| Documented { name: one.id, method: one.method, path: one.path, summary: one.summary });
@@ -44,7 +44,7 @@ pub(crate) fn value(inspector: &Inspector, selection: &Selection) -> Value {
         documented.chain([rest]).filter_map(|one| row(&store, coverage, &gaps, selection, &one)).collect();
     let parts: Map<String, Value> =
         Part::ALL.iter().filter_map(|part| Some((part.name().to_owned(), json!(coverage?.counts(*part))))).collect();
-    shown(json!({"n": store.count(), "parts": parts, "operations": rows}), &|text| inspector.clean(text))
+    shown(inspector, json!({"n": store.count(), "parts": parts, "operations": rows}))
 }
 
 /// An operation, if it is wanted.
@@ -101,7 +101,7 @@ fn gaps_of<'a>(gaps: &'a [&'a Group], name: &'a str) -> impl Iterator<Item = &'a
 /// The parts of an operation, each gap at the place where it would belong.
 pub(crate) fn parts(inspector: &Inspector, name: &str) -> Value {
     let store = inspector.store();
-    let coverage = store.audit.as_ref().map(contrail_report::audit::Audit::coverage);
+    let coverage = store.coverage();
     let outline = coverage.map_or_else(Vec::new, |coverage| coverage.outline(name));
     let mut rows: Vec<Vec<Value>> = outline.iter().map(|one| vec![part(one)]).collect();
     rows.insert(0, Vec::new());
@@ -117,7 +117,7 @@ pub(crate) fn parts(inspector: &Inspector, name: &str) -> Value {
         }));
     }
     let rows: Vec<Value> = rows.into_iter().flatten().collect();
-    shown(json!({"n": store.count(), "rows": rows}), &|text| inspector.clean(text))
+    shown(inspector, json!({"n": store.count(), "rows": rows}))
 }
 
 fn part(one: &Outlined<'_>) -> Value {

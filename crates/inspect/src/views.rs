@@ -1,4 +1,4 @@
-//! Views of many exchanges: the run, its findings, its misses. Their numbers are those of the reports.
+//! Views of many exchanges: the run, its callers, its misses. Their numbers are those of the reports.
 
 use contrail_exchange::{Difference, Near, visible::visible};
 use contrail_report::{Integrity, Unused};
@@ -95,16 +95,16 @@ pub(crate) fn callers(inspector: &Inspector) -> Value {
             call["firstNumber"] = number.into();
         }
     }
-    shown(json!({"n": store.count(), "callers": callers}), &|text| inspector.clean(text))
+    shown(inspector, json!({"n": store.count(), "callers": callers}))
 }
 
 /// A value with its texts as they may be shown.
-pub(crate) fn shown(value: Value, clean: &impl Fn(&str) -> String) -> Value {
+pub(crate) fn shown(inspector: &Inspector, value: Value) -> Value {
     match value {
-        Value::String(text) => clean(&text).into(),
-        Value::Array(items) => items.into_iter().map(|item| shown(item, clean)).collect(),
+        Value::String(text) => inspector.clean(&text).into(),
+        Value::Array(items) => items.into_iter().map(|item| shown(inspector, item)).collect(),
         Value::Object(members) => {
-            members.into_iter().map(|(name, member)| (visible(&name).into_owned(), shown(member, clean))).collect()
+            members.into_iter().map(|(name, member)| (visible(&name).into_owned(), shown(inspector, member))).collect()
         }
         other => other,
     }
@@ -134,7 +134,7 @@ pub(crate) fn misses(inspector: &Inspector) -> Value {
                 options.filter(|options| !options.is_empty())
             });
             json!({
-                "count": missed.count, "reason": missed.reason, "detail": clean(&missed.detail),
+                "count": missed.count, "reason": clean(&missed.reason), "detail": clean(&missed.detail),
                 "request": clean(&missed.request), "operation": missed.operation.as_deref().map(clean),
                 "nearest": missed.nearest.iter().map(near).collect::<Vec<_>>(),
                 "option": options.map(|options| clean(&options.join(" "))),

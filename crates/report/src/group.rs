@@ -2,11 +2,12 @@
 
 use std::{borrow::Cow, sync::Arc, time::SystemTime};
 
+use contrail_contract::FRAGMENT;
 use contrail_exchange::{
     finding::{Rule, UNDOCUMENTED},
     visible::visible,
 };
-use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
+use percent_encoding::{AsciiSet, utf8_percent_encode};
 
 use super::{
     Citation, Quote,
@@ -16,24 +17,8 @@ use super::{
 /// Maximum groups whose sample holds its request and response.
 pub(super) const MAX_QUOTED: usize = 200;
 
-/// What neither a fragment (RFC 3986, section 3.5) nor an attribute without quotes holds as it is.
-const FRAGMENT: &AsciiSet = &CONTROLS
-    .add(b' ')
-    .add(b'"')
-    .add(b'#')
-    .add(b'%')
-    .add(b'\'')
-    .add(b'<')
-    .add(b'=')
-    .add(b'>')
-    .add(b'[')
-    .add(b'\\')
-    .add(b']')
-    .add(b'^')
-    .add(b'`')
-    .add(b'{')
-    .add(b'|')
-    .add(b'}');
+/// What neither a fragment nor an attribute without quotes holds as it is.
+const ANCHOR: &AsciiSet = &FRAGMENT.add(b'\'').add(b'=');
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Key {
@@ -113,7 +98,7 @@ impl Group {
         if self.several {
             anchor.push_str("/several");
         }
-        utf8_percent_encode(anchor.trim_end_matches('/'), FRAGMENT).to_string()
+        utf8_percent_encode(anchor.trim_end_matches('/'), ANCHOR).to_string()
     }
 }
 

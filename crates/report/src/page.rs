@@ -369,7 +369,7 @@ fn misses(facts: &Facts<'_>) -> Option<Part> {
         let mut near = vec![text(&missed.detail)];
         near.extend(missed.near().flat_map(|near| [Piece::Break, Piece::Text(Tone::Dim, near)]));
         vec![
-            vec![Piece::Code(Tone::Bad, missed.reason.to_owned())],
+            vec![Piece::Code(Tone::Bad, missed.reason.to_string())],
             vec![code(&missed.request)],
             vec![text(missed.count.to_string())],
             near,

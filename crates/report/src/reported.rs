@@ -6,20 +6,16 @@ use std::{
     path::Path,
 };
 
-use contrail_exchange::Near;
 use serde::Deserialize;
 
 use super::{Missed, Run, Stale, Unused};
-
-/// Why a request was missed, as a word.
-const REASONS: [&str; 4] = ["unknown", "exhausted", "unfit", "empty"];
 
 /// What a JSON report states of a replay besides exchanges.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Reported {
     /// Only the report of a replay has them.
-    misses: Vec<ReportedMiss>,
+    misses: Vec<Missed>,
     #[serde(default)]
     denied: Vec<ReportedDenied>,
     unused: Option<Vec<Unused>>,
@@ -30,16 +26,6 @@ pub struct Reported {
     #[serde(default)]
     further_denied: u64,
     exit: Option<ReportedExit>,
-}
-
-#[derive(Debug, Deserialize)]
-struct ReportedMiss {
-    request: String,
-    operation: Option<String>,
-    reason: String,
-    count: u64,
-    detail: String,
-    nearest: Vec<Near>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -88,10 +74,7 @@ impl Reported {
     }
 
     pub(super) fn add_to(self, run: &mut Run) {
-        for ReportedMiss { request, operation, reason, count, detail, nearest } in self.misses {
-            let reason = REASONS.into_iter().find(|known| *known == reason).unwrap_or(REASONS[0]);
-            run.add_misses(Missed { request, operation, reason, count, detail, nearest });
-        }
+        self.misses.into_iter().for_each(|missed| run.add_misses(missed));
         for ReportedDenied { host, reason, count } in self.denied {
             run.deny(&host, &reason, count);
         }
@@ -114,10 +97,10 @@ mod tests {
     #[test]
     fn a_report_that_is_read_again_states_what_the_run_did() {
         let mut collector = Collector::new(Title::default(), Vec::new(), true);
-        let missed = |request: &str, reason, count| Missed {
+        let missed = |request: &str, reason: &'static str, count| Missed {
             request: request.to_owned(),
             operation: Some("getUser".to_owned()),
-            reason,
+            reason: reason.into(),
             count,
             detail: "nothing recorded".to_owned(),
             nearest: Vec::new(),

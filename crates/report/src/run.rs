@@ -1,7 +1,7 @@
 //! Results of a run of the proxy other than findings: misses, denied requests, unused recordings, and
 //! the proof of the fixture that it wrote.
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use contrail_exchange::{Difference, Near, plural::plural};
 use contrail_redact::Redactor;
@@ -16,7 +16,7 @@ const MAX_APART: usize = 1000;
 #[derive(Debug, Clone, Default)]
 #[allow(clippy::struct_excessive_bools)] // each gate is one of its own
 pub struct Run {
-    misses: BTreeMap<(String, &'static str), Missed>,
+    misses: BTreeMap<(String, Cow<'static, str>), Missed>,
     /// Misses beyond [`MAX_APART`] different requests.
     pub further_misses: u64,
     denied: BTreeMap<(String, String), u64>,
@@ -68,14 +68,14 @@ pub struct Miss {
 }
 
 /// A missed request, counted.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Missed {
     /// Method and target, without the origin.
     pub request: String,
     /// The documented operation, if there is one.
     pub operation: Option<String>,
     /// Why, as a word.
-    pub reason: &'static str,
+    pub reason: Cow<'static, str>,
     /// How often.
     pub count: u64,
     /// What happened and what to do, for people.
@@ -160,7 +160,7 @@ impl Run {
     pub(super) fn miss(&mut self, miss: &Miss, operation: Option<&str>) {
         let Miss { reason, request, detail, nearest } = miss.clone();
         let operation = operation.map(str::to_owned);
-        self.add_misses(Missed { request, operation, reason, count: 1, detail, nearest });
+        self.add_misses(Missed { request, operation, reason: reason.into(), count: 1, detail, nearest });
     }
 
     pub(super) fn deny(&mut self, host: &str, reason: &str, times: u64) {
@@ -177,10 +177,11 @@ impl Run {
     /// Adds missed requests of another run.
     pub(super) fn add_misses(&mut self, missed: Missed) {
         let room = self.misses.len() < MAX_APART;
-        match self.misses.get_mut(&(missed.request.clone(), missed.reason)) {
+        let key = (missed.request.clone(), missed.reason.clone());
+        match self.misses.get_mut(&key) {
             Some(held) => held.count += missed.count,
             None if room => {
-                self.misses.insert((missed.request.clone(), missed.reason), missed);
+                self.misses.insert(key, missed);
             }
             None => self.further_misses += missed.count,
         }

@@ -356,7 +356,7 @@ impl EntryTexts {
     }
 }
 
-/// Appends a line with its end, or what there is of it. As [`BufRead::read_until`], whose search looks
+/// Appends a line with its end, or what there is of it; how many bytes. As [`BufRead::read_until`], whose search looks
 /// at one word at a time.
 fn read_line(input: &mut dyn BufRead, out: &mut Vec<u8>) -> io::Result<usize> {
     let start = out.len();
