@@ -30,7 +30,6 @@ mod hostile;
 mod html_report;
 mod importing;
 mod inspecting;
-mod inspecting_files;
 mod invariant;
 mod json_output;
 mod learn;

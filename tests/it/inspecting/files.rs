@@ -8,14 +8,12 @@ use std::{
 
 use serde_json::Value;
 
-use crate::{
-    inspecting::{FIXTURES, TOKEN, ask, read_whole, until},
-    support::{
-        command::{contrail, run_in},
-        har,
-        process::Running,
-        wire::call,
-    },
+use super::{FIXTURES, TOKEN, ask, read_whole, until};
+use crate::support::{
+    command::{contrail, run_in},
+    har,
+    process::Running,
+    wire::call,
 };
 
 /// A page over these files of a folder.
