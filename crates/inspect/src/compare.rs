@@ -1,5 +1,5 @@
-//! Two exchanges side by side, and two recordings: which one an exchange is compared with, and what both have at each place. What differs
-//! is what `contrail diff` reports of the same pair.
+//! Two exchanges side by side, and two recordings: which one an exchange is compared with, and what both have at each
+//! place. What differs is what `contrail diff` reports of the same pair.
 
 use contrail_exchange::{Exchange, finding::UNDOCUMENTED};
 use contrail_recording::without_run;
@@ -53,10 +53,9 @@ enum Why {
 
 impl<'a> Call<'a> {
     fn of(summary: &'a Summary) -> Self {
-        let path = summary.path.split_once('?').map_or(&*summary.path, |(path, _)| path);
         Self {
             operation: summary.operation,
-            line: (summary.operation == 0).then_some((summary.method, path)),
+            line: (summary.operation == 0).then_some((summary.method, summary.divided().0)),
             class: summary.status / 100,
             client: summary.client,
             conforms: summary.verdict_name() == "conforms",

@@ -94,18 +94,17 @@ enum Is {
 }
 
 /// The words that `is:` takes.
-const IS: [(&str, Is); 10] = [
-    ("slow", Is::Slow),
-    ("cut", Is::Marked(Mark::Cut)),
-    ("redacted", Is::Marked(Mark::Redacted)),
-    ("retried", Is::Marked(Mark::Retried)),
-    ("left", Is::Marked(Mark::Left)),
-    ("by-contrail", Is::Marked(Mark::ByContrail)),
-    ("added", Is::State(State::Added)),
-    ("removed", Is::State(State::Removed)),
-    ("changed", Is::State(State::Changed)),
-    ("same", Is::State(State::Same)),
-];
+fn is_words() -> impl Iterator<Item = (&'static str, Is)> {
+    let own = [
+        ("slow", Is::Slow),
+        ("cut", Is::Marked(Mark::Cut)),
+        ("redacted", Is::Marked(Mark::Redacted)),
+        ("retried", Is::Marked(Mark::Retried)),
+        ("left", Is::Marked(Mark::Left)),
+        ("by-contrail", Is::Marked(Mark::ByContrail)),
+    ];
+    own.into_iter().chain(State::ALL.map(|(state, word)| (word, Is::State(state))))
+}
 
 /// Whether an exchange is selected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -322,8 +321,7 @@ impl Field {
     /// Whether one of an exchange's values is `wanted`.
     pub(crate) fn any(self, summary: &Summary, names: &Names, mut wanted: impl FnMut(&str) -> bool) -> bool {
         let name = |number| names.text(number).map_or("", |text| text);
-        let path = &*summary.path;
-        let (before, query) = path.split_once('?').unwrap_or((path, ""));
+        let (path, query) = summary.divided();
         match self {
             Self::Verdict => wanted(summary.verdict_name()),
             Self::Rule => summary.findings.iter().any(|seen| wanted(seen.rule.id())),
@@ -331,7 +329,7 @@ impl Field {
             Self::Kind => summary.findings.iter().any(|seen| wanted(seen.rule.kind().name())),
             Self::Operation => wanted(if summary.operation == 0 { UNDOCUMENTED } else { name(summary.operation) }),
             Self::Method => wanted(name(summary.method)),
-            Self::Path => wanted(before),
+            Self::Path => wanted(path),
             Self::Query => {
                 query.split('&').any(|pair| wanted(pair) || wanted(pair.split_once('=').map_or(pair, |(name, _)| name)))
             }
@@ -346,9 +344,14 @@ impl Field {
     }
 }
 
-/// The words of `is:` that hold for a summary by itself.
-pub(crate) fn marks(summary: &Summary) -> impl Iterator<Item = &'static str> {
-    IS.into_iter().filter(|(_, is)| matches!(is, Is::Marked(mark) if summary.is_marked(*mark))).map(|(word, _)| word)
+/// The words of `is:` that hold for an exchange, but for `slow`.
+pub(crate) fn marks(summary: &Summary, state: Option<State>) -> impl Iterator<Item = &'static str> {
+    let holds = move |is: &Is| match is {
+        Is::Slow => false,
+        Is::Marked(mark) => summary.is_marked(*mark),
+        Is::State(one) => state == Some(*one),
+    };
+    is_words().filter(move |(_, is)| holds(is)).map(|(word, _)| word)
 }
 
 /// A text as a value of a key.

@@ -46,9 +46,7 @@ pub(crate) fn value(inspector: &Inspector) -> Value {
     let operations = tally.operations();
     let [violations, gaps] = [Kind::Violation, Kind::Gap].map(|kind| tally.groups(kind));
     let groups: Vec<&Group> = violations.iter().chain(&gaps).copied().take(MAX_ROWS).collect();
-    let mut instants = store.summaries().filter_map(|summary| summary.started);
-    let first = instants.next().map(|first| instants.fold((first, first), |(a, b), at| (a.min(at), b.max(at))));
-    let span = first.filter(|(from, to)| from < to);
+    let span = store.span().filter(|(from, to)| from < to);
     let seen = seen(&store, &groups, span);
     let clean = |text: &str| inspector.clean(text);
     let started = |n: u32| store.summary(n).and_then(|summary| summary.started).and_then(rfc3339);
@@ -130,8 +128,7 @@ fn seen(store: &Store, groups: &[&Group], span: Option<(i64, i64)>) -> Vec<Seen>
 
 /// The place of an undocumented operation: its method and the shape of its path.
 fn place_of_undocumented(summary: &Summary, store: &Store) -> String {
-    let path = summary.path.split('?').next().unwrap_or_default();
-    format!("{} {}", store.names.text(summary.method).map_or("", |method| method), shape(path))
+    format!("{} {}", store.names.text(summary.method).map_or("", |method| method), shape(summary.divided().0))
 }
 
 /// Exchanges of a group that differ in what was seen.

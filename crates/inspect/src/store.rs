@@ -213,6 +213,18 @@ impl Store {
         Some(row)
     }
 
+    /// How often each part of the contract was touched; `None` before the first exchange.
+    pub(crate) fn coverage(&self) -> Option<&Coverage> {
+        self.audit.as_ref().map(Audit::coverage)
+    }
+
+    /// When the first of the exchanges that a list has started, and the last, in microseconds since the epoch.
+    pub(crate) fn span(&self) -> Option<(i64, i64)> {
+        let mut started = self.summaries().filter_map(|summary| summary.started);
+        let first = started.next()?;
+        Some(started.fold((first, first), |(from, to), at| (from.min(at), to.max(at))))
+    }
+
     /// How many of each verdict.
     pub(crate) fn verdicts(&self) -> [u64; VERDICTS.len()] {
         let mut all = [0; VERDICTS.len()];

@@ -162,6 +162,11 @@ impl Summary {
     /// Maximum bytes of a path that is held; a filter sees no more of it.
     const MAX_PATH: usize = 2 << 10;
 
+    /// Path and query apart; the query is empty where there is none.
+    pub(crate) fn divided(&self) -> (&str, &str) {
+        self.path.split_once('?').unwrap_or((&self.path, ""))
+    }
+
     pub(crate) fn new(judged: &JudgedExchange, about: About<'_>, place: Option<Place>, names: &mut Names) -> Self {
         let JudgedExchange { exchange, verdict, touched } = judged;
         let (request, response) = (&exchange.request, exchange.response.as_ref());

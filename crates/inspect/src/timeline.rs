@@ -24,15 +24,15 @@ struct Timeline {
 }
 
 impl Timeline {
-    /// Counts exchanges: microseconds since the epoch, verdict. `None` if there is none.
+    /// Counts exchanges: microseconds since the epoch, verdict.
     fn of(
-        all: impl Iterator<Item = i64> + Clone,
+        (start, end): (i64, i64),
+        all: impl Iterator<Item = i64>,
         matches: impl Iterator<Item = (i64, u8)>,
         buckets: usize,
-    ) -> Option<Self> {
-        let (start, end) = (all.clone().min()?, all.clone().max()?);
-        let span = i128::from(end) - i128::from(start) + 1;
+    ) -> Self {
         let buckets = buckets.clamp(1, MAX_BUCKETS);
+        let span = i128::from(end) - i128::from(start) + 1;
         let index = |at: i64| {
             let index = (i128::from(at) - i128::from(start)) * buckets as i128 / span;
             usize::try_from(index).unwrap_or(0).min(buckets - 1)
@@ -40,7 +40,7 @@ impl Timeline {
         let mut timeline = Self { start, end, all: vec![0; buckets], matches: vec![Default::default(); buckets] };
         all.for_each(|at| timeline.all[index(at)] += 1);
         matches.for_each(|(at, verdict)| timeline.matches[index(at)][usize::from(verdict)] += 1);
-        Some(timeline)
+        timeline
     }
 }
 
@@ -57,8 +57,8 @@ pub(crate) fn value(
             let summary = store.summary(*n)?;
             summary.started.map(|at| (at, summary.verdict))
         });
-        let started = || store.summaries().filter_map(|summary| summary.started);
-        let timeline = Timeline::of(started(), selected, buckets);
+        let started = store.summaries().filter_map(|summary| summary.started);
+        let timeline = store.span().map(|span| Timeline::of(span, started, selected, buckets));
         let timed = timeline.as_ref().map_or(0, |timeline| timeline.all.iter().map(|count| u64::from(*count)).sum());
         let (since, until) = list.filter.time();
         json!({
@@ -87,10 +87,11 @@ mod tests {
         ) {
             let all = exchanges.iter().map(|(at, ..)| *at);
             let selected = exchanges.iter().filter(|(.., is)| *is).map(|(at, verdict, _)| (*at, *verdict));
-            let Some(timeline) = Timeline::of(all.clone(), selected.clone(), buckets) else {
+            let Some(span) = all.clone().min().zip(all.clone().max()) else {
                 prop_assert!(exchanges.is_empty());
                 return Ok(());
             };
+            let timeline = Timeline::of(span, all.clone(), selected.clone(), buckets);
             let count = timeline.all.len();
             prop_assert_eq!(count, buckets.clamp(1, MAX_BUCKETS));
             // The naive way: a bucket holds what lies between its ends.
@@ -114,7 +115,8 @@ mod tests {
 
     #[test]
     fn the_longest_time_there_is_has_buckets() {
-        let timeline = Timeline::of([i64::MIN, i64::MAX].into_iter(), std::iter::empty(), 240).unwrap();
+        let span = (i64::MIN, i64::MAX);
+        let timeline = Timeline::of(span, [i64::MIN, i64::MAX].into_iter(), std::iter::empty(), 240);
         assert_eq!((timeline.all[0], timeline.all[239]), (1, 1));
     }
 }

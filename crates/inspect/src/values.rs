@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 use super::{
     filter::{self, Field},
     inspector::Inspector,
-    summary::State,
 };
 
 /// Maximum values of one answer.
@@ -38,7 +37,7 @@ pub(crate) fn of(inspector: &Inspector, key: &str, text: &str) -> Value {
                 });
             }
             ("status", None) if summary.status != 0 => count(&summary.status.to_string()),
-            ("is", None) => filter::marks(summary).chain(state.and_then(State::name)).for_each(&mut count),
+            ("is", None) => filter::marks(summary, state).for_each(&mut count),
             _ => {}
         }
     }

@@ -11,7 +11,7 @@ use jiff::{Timestamp, civil, tz::Offset};
 use regex::{RegexBuilder, bytes::RegexBuilder as BytesBuilder};
 
 use super::{
-    Clock, Field, Filter, FilterError, IS, Measure, Node, Term,
+    Clock, Field, Filter, FilterError, Measure, Node, Term, is_words,
     value::{Bound, Pattern, bytes, plain, seconds},
 };
 use crate::summary::VERDICTS;
@@ -238,9 +238,9 @@ impl<'a> Parser<'a> {
     }
 
     fn is(&self, values: &[Written]) -> Result<Term, FilterError> {
-        one_of(values, &IS.map(|(word, _)| word))?;
+        one_of(values, &is_words().map(|(word, _)| word).collect::<Vec<_>>())?;
         let is = match values {
-            [only] => IS.into_iter().find(|(word, _)| *word == only.text),
+            [only] => is_words().find(|(word, _)| *word == only.text),
             _ => None,
         };
         is.map(|(_, is)| Term::Is(is)).ok_or_else(|| error(self.at, "`is:` takes one word; write is:slow or is:cut"))
