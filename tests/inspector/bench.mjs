@@ -60,6 +60,13 @@ export class Server {
     throw new Error(`contrail ${args.join(" ")} opened no page: ${server.said}`);
   }
 
+  /** The page over files, read whole. */
+  static async inspect(...args) {
+    const server = await Server.start(["inspect", ...args, "--listen", "127.0.0.1:0"]);
+    await server.whole();
+    return server;
+  }
+
   constructor(child, token) {
     this.child = child;
     this.token = token;
@@ -196,8 +203,8 @@ export class Bench {
 
   /** The page over files, read whole. */
   async inspect(...args) {
-    const server = await this.serve("inspect", ...args, "--listen", "127.0.0.1:0");
-    await server.whole();
+    const server = await Server.inspect(...args);
+    this.servers.push(server);
     return server;
   }
 

@@ -12,50 +12,30 @@ function share(name, start) {
   return shared.get(name);
 }
 
+/** A page over files that several states share.
+ * @param {string} name @param {(bench: import("./bench.mjs").Bench) => string[]} args */
+const over = (name, args) => (bench) => share(name, () => Server.inspect(...args(bench)));
+
 /** The page over an ordinary recording. */
-export const files = (bench) =>
-  share("files", async () => {
-    const har = bench.file("ordinary.har", recordings.ordinary());
-    const server = await Server.start(["inspect", har, "--listen", "127.0.0.1:0"]);
-    await server.whole();
-    return server;
-  });
+export const files = over("files", (bench) => [bench.file("ordinary.har", recordings.ordinary())]);
 
 /** The page over pairs of exchanges. */
-export const pairs = (bench) =>
-  share("pairs", async () => {
-    const har = bench.file("pairs.har", recordings.pairs());
-    const server = await Server.start(["inspect", har, "--listen", "127.0.0.1:0"]);
-    await server.whole();
-    return server;
-  });
+export const pairs = over("pairs", (bench) => [bench.file("pairs.har", recordings.pairs())]);
 
 /** The page over a recording and its base. */
-export const beside = (bench) =>
-  share("beside", async () => {
-    const [old, now] = recordings.versions();
-    const base = bench.file("old.har", old);
-    const server = await Server.start(["inspect", bench.file("new.har", now), "--base", base, "--listen", "127.0.0.1:0"]);
-    await server.whole();
-    return server;
-  });
+export const beside = over("beside", (bench) => {
+  const [old, now] = recordings.versions();
+  return [bench.file("new.har", now), "--base", bench.file("old.har", old)];
+});
 
 /** The page over bodies of each kind. */
-export const kinds = (bench) =>
-  share("kinds", async () => {
-    const [har, contract] = [bench.file("kinds.har", recordings.kinds()), bench.file("kinds.json", recordings.kindsContract())];
-    const server = await Server.start(["inspect", har, "--contract", contract, "--listen", "127.0.0.1:0"]);
-    await server.whole();
-    return server;
-  });
+export const kinds = over("kinds", (bench) => [
+  bench.file("kinds.har", recordings.kinds()),
+  "--contract",
+  bench.file("kinds.json", recordings.kindsContract()),
+]);
 
-const nothing = (bench) =>
-  share("nothing", async () => {
-    const har = bench.file("nothing.har", recordings.har([]));
-    const server = await Server.start(["inspect", har, "--listen", "127.0.0.1:0"]);
-    await server.whole();
-    return server;
-  });
+const nothing = over("nothing", (bench) => [bench.file("nothing.har", recordings.har([]))]);
 
 /** A live run. Its upstream does not answer, which no state asks for. */
 const live = () =>
@@ -207,8 +187,7 @@ export const STATES = {
   },
   async disconnected(bench, how) {
     const har = bench.file("ordinary.har", recordings.ordinary());
-    const server = await Server.start(["inspect", har, "--listen", "127.0.0.1:0"]);
-    await server.whole();
+    const server = await Server.inspect(har);
     const page = await bench.page(server, { ...how, hash: "#/exchanges?n=1" });
     await server.stop("SIGKILL");
     await page.waitForSelector(".band.bad");
