@@ -14,7 +14,7 @@ use contrail_sandbox::{Seed, Tenant};
 
 use super::{Failure, Format, Outcome, messages::quoted, printer::line};
 
-/// Create, print or rotate the local certificate authority, with trust help per runtime
+/// Create, print or rotate the local certificate authority
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Action [default: print]

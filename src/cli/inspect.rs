@@ -35,7 +35,7 @@ use super::{
 };
 use crate::config::Sources;
 
-/// Show recordings in the browser, each finding with its bytes and the contract's passage
+/// Show recordings in the browser, with the contract's passages
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// HAR files of any tool, fixtures, journals, trails, or folders of them; `-` reads standard input; JSON reports of

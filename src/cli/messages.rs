@@ -11,6 +11,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use contrail_exchange::visible::visible;
 use contrail_proxy::upstream::masked;
 
+use super::help::synonym;
 use crate::config::Sources;
 
 /// A path as a shell takes it.
@@ -72,8 +73,10 @@ pub(super) fn usage_error(error: &clap::Error, command: Option<&str>, sources: &
             Some(format!("missing {}", strings(error, ContextKind::InvalidArg).join(" and ")))
         }
         ErrorKind::UnknownArgument => unknown_argument(error),
-        ErrorKind::InvalidSubcommand => string(error, ContextKind::InvalidSubcommand)
-            .map(|name| format!("unknown command `{name}`{}", did_you_mean(error, ContextKind::SuggestedSubcommand))),
+        ErrorKind::InvalidSubcommand => string(error, ContextKind::InvalidSubcommand).map(|name| match synonym(name) {
+            Some(ours) => format!("unknown command `{name}`; {ours}"),
+            None => format!("unknown command `{name}`{}", did_you_mean(error, ContextKind::SuggestedSubcommand)),
+        }),
         _ => None,
     };
     let wrong = wrong.unwrap_or_else(|| first_paragraph(&error.to_string()));
@@ -132,6 +135,7 @@ fn unknown_argument(error: &clap::Error) -> Option<String> {
         none if none.is_empty() && is_document && !argument.starts_with('-') => {
             format!("; a contract is named by `--contract {}`", quoted(argument.as_ref()))
         }
+        _ if ["--version", "-V"].contains(&argument) => "; `contrail --version` prints it".to_owned(),
         suggested => suggested,
     };
     Some(format!("{what} `{argument}`{remedy}"))
@@ -205,6 +209,14 @@ mod tests {
             (
                 &["contract", "a b.yaml"],
                 "unexpected argument `a b.yaml`; a contract is named by `--contract 'a b.yaml'`; see `contrail contract --help`",
+            ),
+            (
+                &["validate"],
+                "unknown command `validate`; `contrail verify` checks recordings, `contrail contract --check` a contract; see `contrail --help`",
+            ),
+            (
+                &["verify", "--version"],
+                "unknown option `--version`; `contrail --version` prints it; see `contrail verify --help`",
             ),
             (&["recrod"], "unknown command `recrod`; did you mean `record`? see `contrail --help`"),
             (

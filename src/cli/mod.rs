@@ -27,6 +27,7 @@ pub mod diff;
 mod environment;
 pub mod explain;
 pub mod export;
+mod help;
 pub mod import;
 pub mod inspect;
 mod kinds;

@@ -17,7 +17,7 @@ use super::{
     sources,
 };
 
-/// Pack a recording (folder, journal, trail) into one self-contained HAR file
+/// Pack a recording (folder, journal, trail) into one HAR file
 #[derive(Debug, clap::Args)]
 pub struct PackArgs {
     /// Fixture, journal or trail; a PATH includes its PATH.journal

@@ -14,7 +14,7 @@ use contrail_fleet::RemoteUrl;
 use contrail_proxy::upstream::masked;
 
 use super::{
-    Failure, Outcome, audit, ca, contract, coverage, demo, diff, explain, export, import, inspect, learn,
+    Failure, Outcome, audit, ca, contract, coverage, demo, diff, explain, export, help, import, inspect, learn,
     messages::{complain, usage_error},
     options::{
         Network,
@@ -63,7 +63,16 @@ enum Command {
 #[must_use]
 pub fn command() -> clap::Command {
     use clap::CommandFactory as _;
-    config::with_variables(policy::described(Cli::command()), |name| env::var_os(name))
+    let command = help::with_examples(policy::described(Cli::command()).version(&*version().leak()));
+    config::with_variables(command, |name| env::var_os(name))
+}
+
+/// `0.1.0 (285ae0e4 2026-11-28) +jemalloc -fleet`: the commit is known of a release that was built in a clone.
+fn version() -> String {
+    let sign = |is_built| if is_built { '+' } else { '-' };
+    let commit = option_env!("CONTRAIL_COMMIT").map(|commit| format!(" ({commit})")).unwrap_or_default();
+    let (jemalloc, fleet) = (sign(cfg!(feature = "jemalloc")), sign(cfg!(feature = "fleet")));
+    format!("{}{commit} {jemalloc}jemalloc {fleet}fleet", env!("CARGO_PKG_VERSION"))
 }
 
 /// The command line, completed by variables and by `contrail.toml`, and where its values came from; otherwise the exit
@@ -84,7 +93,7 @@ pub(super) fn parse() -> Result<(Cli, Sources), ExitCode> {
     let Completed { arguments, sources, suppressions, .. } = completed;
     let ends_in_dashes = arguments.last().is_some_and(|last| last == "--");
     let name = arguments.get(1).and_then(|name| command.find_subcommand(name)).map(|sub| sub.get_name().to_owned());
-    let mut command = command;
+    let mut command = if help::is_short(&arguments) { help::shortened(command) } else { command };
     let matches = command.try_get_matches_from_mut(arguments);
     let mistaken = matches.as_ref().ok().and_then(|matches| paths::mistaken(&command, matches, &sources));
     let mut cli = matches.and_then(|matches| Cli::from_arg_matches(&matches)).map_err(|error| {

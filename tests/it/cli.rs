@@ -65,8 +65,11 @@ fn a_usage_error_is_status_2_and_goes_to_standard_error_only() {
 }
 
 #[test]
-fn the_version_is_printed() {
-    assert_eq!(run(["--version"]).stdout, format!("contrail {}\n", env!("CARGO_PKG_VERSION")));
+fn the_version_is_printed_with_the_features_of_the_build() {
+    let printed = run(["--version"]).stdout;
+    assert!(printed.starts_with(&format!("contrail {} ", env!("CARGO_PKG_VERSION"))), "{printed}");
+    let fleet = if cfg!(feature = "fleet") { "+fleet" } else { "-fleet" };
+    assert!(printed.ends_with(&format!("{fleet}\n")), "{printed}");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use contrail_recording::private_folder;
 
 use crate::cli::{ContractArgs, Failure};
 
-/// Run record, verify and replay end to end offline, against the sandbox tenant
+/// Run record, verify and replay end to end, offline
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Output folder, empty or new [default: a new temporary folder]

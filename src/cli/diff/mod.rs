@@ -25,7 +25,7 @@ use super::{
 
 use crate::config::Sources;
 
-/// Compare two recordings, or two contracts (--contract OLD --contract NEW) and what they make of recordings
+/// Compare two recordings, or recordings under two contracts
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The old and the new recording to compare: fixtures, journals, HAR files of any tool, or folders of them; with

@@ -22,7 +22,7 @@ use show::{list, one};
 
 use super::{ContractArgs, Failure, Format, Outcome, printer::Printer};
 
-/// Explain a rule: its meaning, its source in the contract or an RFC, and what to do
+/// Explain a rule: its meaning, its source, and what to do
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Rule (`request.body`) or name from `unchecked` (`required-scope`) [default: list all]

@@ -15,7 +15,7 @@ mod folder;
 #[cfg(feature = "fleet")]
 mod tables;
 
-/// Write exchanges, findings and tokens' facts as Parquet tables for query engines
+/// Write recordings as Parquet tables (needs the feature `fleet`)
 #[derive(Debug, clap::Args)]
 #[cfg_attr(not(feature = "fleet"), allow(dead_code))] // the options are those of every build
 pub struct Args {

@@ -2,6 +2,7 @@
 
 use std::{ffi::OsString, sync::Arc, time::Duration};
 
+use clap::builder::Resettable;
 use contrail_proxy::{Audience, Settings, upstream::live};
 
 use super::{
@@ -109,7 +110,7 @@ pub struct ProxyArgs {
     #[arg(skip)]
     pub for_command: Vec<(&'static str, String)>,
     /// Command to run behind the proxy; its exit status takes precedence over contrail's own
-    #[arg(last = true, value_name = "CMD")]
+    #[arg(last = true, value_name = "CMD", help_heading = Resettable::Reset)]
     pub command: Vec<OsString>,
 }
 

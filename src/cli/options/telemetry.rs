@@ -12,7 +12,7 @@ use crate::cli::messages::lacking;
 #[command(next_help_heading = "Telemetry")]
 pub struct TelemetryArgs {
     /// Send traces and metrics to this receiver of OpenTelemetry's protocol (OTLP over HTTP), such as
-    /// `http://localhost:4318`
+    /// `http://localhost:4318`; needs the feature `fleet`
     #[arg(long, value_name = "URL")]
     pub otlp: Option<ReceiverUrl>,
     /// Maximum size of spans that wait for it, at least 1KiB; beyond it, spans are dropped

@@ -32,7 +32,7 @@ use crate::cli::{
 #[command(next_help_heading = "Audit trail")]
 pub struct TrailArgs {
     /// Keep the journal as an audit trail, segments with a hash chain, in this folder, or beyond this machine:
-    /// `s3://BUCKET/PREFIX`, `gs://…`, `az://…`, `file:///FOLDER` or `nats://HOST/STREAM`
+    /// `s3://BUCKET/PREFIX`, `gs://…`, `az://…`, `file:///FOLDER` or `nats://HOST/STREAM` (needs the feature `fleet`)
     #[arg(long, value_name = "DIR|URL", value_parser = OsStringValueParser::new().try_map(TrailTarget::parse))]
     pub trail: Option<TrailTarget>,
     /// Folder where a trail beyond this machine waits for its upload, one for each proxy [default: one of the URL's own
