@@ -27,7 +27,7 @@ use contrail_exchange::{
     label,
     token::{self, TokenCache},
 };
-use contrail_recording::{self as recording, Identity, Journal, JournalContext, Recording};
+use contrail_recording::{self as recording, Identity, IgnoreSet, Journal, JournalContext, Recording};
 use contrail_redact::{JudgedExchange, Redactor};
 use contrail_replay::{Builder, Names, Replay, Settings};
 use http::{HeaderName, HeaderValue, Method, Version};
@@ -279,7 +279,7 @@ pub fn target(data: &[u8]) {
     let Some(text) = path_and_query(rest, &method) else { return };
     let exchange = exchange(method, &text, "", Bytes::new());
     let _ = STYLED.check(&exchange, &CheckOptions::default());
-    let _ = Identity::of(&exchange.request);
+    let _ = Identity::of(&exchange.request, &IgnoreSet::default());
     through(exchange, &Redactor::default());
 }
 
@@ -295,7 +295,7 @@ pub fn form(data: &[u8]) {
     let target = ["/oauth/token", "/api/v2/actions/actions/a/test", "/form"][usize::from(first / 4 % 3)];
     let exchange = exchange(Method::POST, target, media, Bytes::copy_from_slice(rest));
     let _ = STYLED.check(&exchange, &CheckOptions::default());
-    let _ = Identity::of(&exchange.request);
+    let _ = Identity::of(&exchange.request, &IgnoreSet::default());
     through(exchange, &Redactor::default());
 }
 
@@ -478,7 +478,7 @@ fn all_entries(name: &str, data: &[u8]) {
     for entry in recording {
         match entry {
             Ok(entry) => {
-                let _ = Identity::of(&entry.exchange.request);
+                let _ = Identity::of(&entry.exchange.request, &IgnoreSet::default());
                 through(entry.exchange, &redactor);
             }
             Err(error) => assert!(!error.to_string().is_empty()),

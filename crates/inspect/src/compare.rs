@@ -112,7 +112,7 @@ impl Inspector {
     /// what the new one has no more. Exchanges are paired as `contrail diff` pairs them.
     pub fn add_both(&self, old: &[Taken], new: &[Taken]) {
         let item = |(at, taken): (usize, &Taken)| {
-            Item::new(at, taken.judged.verdict.operation.as_deref(), (*taken.judged).clone(), &self.redactor)
+            Item::new(at, taken.judged.verdict.operation.as_deref(), (*taken.judged).clone(), &[], &self.redactor)
         };
         let items = |all: &[Taken]| all.iter().enumerate().map(item).collect();
         let number = |index: usize| u32::try_from(index).ok();
@@ -120,7 +120,7 @@ impl Inspector {
         let mut of_old = vec![Beside { state: State::Removed, partner: None }; old.len()];
         let mut of_new = vec![Beside { state: State::Added, partner: None }; new.len()];
         for (a, b) in &pairs.both {
-            let is_same = differences(a, b, &|_, _| false).is_empty();
+            let is_same = differences(a, b).is_empty();
             let state = if is_same { State::Same } else { State::Changed };
             of_new[b.entry] = Beside { state, partner: number(new.len() + a.entry) };
             of_old[a.entry] = Beside { state: State::Old, partner: number(b.entry) };

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use contrail_exchange::{TenantFacts, token::NoKey};
-use contrail_recording::Entry;
+use contrail_recording::{Entry, Ignore};
 
 use super::{
-    Ignore, Names, OperationOf, Prepared, RedactFailure, RedactRequest, index::Index, prepared::Rules,
-    recordings::Replay, sequence::Exhausted, token_endpoint::TokenEndpoint,
+    Names, OperationOf, Prepared, RedactFailure, RedactRequest, index::Index, prepared::Rules, recordings::Replay,
+    sequence::Exhausted, token_endpoint::TokenEndpoint,
 };
 
 /// How recordings are served.

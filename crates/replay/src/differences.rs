@@ -6,12 +6,16 @@ use contrail_exchange::{
     Difference,
     json::{self, Care, Change, Kind, Node, push_pointer},
 };
-use contrail_recording::fixture::request_parts::{Content, Field, Pair, Parts, Value};
-
-use super::{
-    ignore::{IgnoreSet, tokens},
-    mask::{Mask, kind_name},
+use contrail_recording::{
+    IgnoreSet,
+    fixture::{
+        drawn::is_drawn,
+        ignore::tokens,
+        request_parts::{Content, Field, Pair, Parts, Value},
+    },
 };
+
+use super::mask::{Mask, kind_name};
 
 /// Longest value shown, in characters.
 const MAX_SHOWN: usize = 200;
@@ -22,8 +26,10 @@ pub(super) fn differences(yours: &Parts, fixture: &Parts, mask: &Mask, ignored: 
     if yours.method != fixture.method {
         out.push(difference("method", Some(yours.method.as_str()), Some(fixture.method.as_str()), None));
     }
-    if !same_path(&yours.path, &fixture.path, &mask.segments) {
-        out.push(difference("path", Some(&yours.path), Some(&fixture.path), None));
+    let paths = (ignored.path(&yours.path), ignored.path(&fixture.path));
+    if path_distance(&paths.0, &paths.1, &mask.segments) > 0 {
+        let option = drawn_segment(&paths.0, &paths.1, &mask.segments).map(|at| format!("--ignore path:{at}"));
+        out.push(difference("path", Some(&yours.path), Some(&fixture.path), option));
     }
     query(&yours.query, &fixture.query, mask, ignored, &mut out);
     if !mask.any_body && !ignored.body {
@@ -47,8 +53,14 @@ pub(super) fn path_distance(yours: &str, fixture: &str, masked: &[usize]) -> usi
     distance
 }
 
-fn same_path(yours: &str, fixture: &str, masked: &[usize]) -> bool {
-    path_distance(yours, fixture, masked) == 0
+/// The segment in which two paths differ, if it is the only one and looks drawn by the client.
+fn drawn_segment(yours: &str, fixture: &str, masked: &[usize]) -> Option<usize> {
+    if path_distance(yours, fixture, masked) != 1 {
+        return None;
+    }
+    let mut segments = yours.split('/').zip(fixture.split('/')).enumerate();
+    let (at, (one, other)) = segments.find(|(at, (one, other))| one != other && !masked.contains(at))?;
+    (is_drawn(one) && is_drawn(other)).then_some(at)
 }
 
 fn difference(

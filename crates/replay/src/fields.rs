@@ -36,18 +36,21 @@ const OF_THE_CLIENT: &[&str] = &[
 ];
 
 /// Those of a recorded request on which its answer may depend: all but what differs between clients, connections and
-/// runs, and what the answer names in `Vary` (RFC 9110, section 12.5.5). Labels and conditions are compared elsewhere.
-pub(super) fn recorded(keys: &Keys, request: &Request, response: Option<&Response>, labelled: &[HeaderName]) -> Fields {
+/// runs, and what the answer names in `Vary` (RFC 9110, section 12.5.5), less what is `left_out`. Labels and conditions are compared
+/// elsewhere.
+pub(super) fn recorded(
+    keys: &Keys,
+    request: &Request,
+    response: Option<&Response>,
+    left_out: &dyn Fn(&HeaderName) -> bool,
+) -> Fields {
     let vary = response.map(|response| &response.headers).into_iter().flat_map(|headers| headers.get_all("vary"));
     let vary: Vec<&str> = vary.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(',')).collect();
     let varies = |name: &HeaderName| vary.iter().any(|one| one.trim().eq_ignore_ascii_case(name.as_str()));
     of(keys, &request.headers, |name| {
         let text = name.as_str();
-        let is_noise = is_hop_by_hop(name)
-            || is_per_run(name)
-            || text.starts_with("if-")
-            || text == "range"
-            || labelled.contains(name);
+        let is_noise =
+            is_hop_by_hop(name) || is_per_run(name) || text.starts_with("if-") || text == "range" || left_out(name);
         let is_of_client = OF_THE_CLIENT.contains(&text) || text.starts_with("sec-");
         !is_noise && (!is_of_client || varies(name))
     })

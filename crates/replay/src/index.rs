@@ -11,13 +11,12 @@ use std::{
 
 use ahash::{AHashMap, AHashSet};
 use contrail_exchange::{Credential, Difference, Headers, Request};
-use contrail_recording::{Entry, fixture::request_parts::Parts};
+use contrail_recording::{Entry, IgnoreSet, fixture::request_parts::Parts};
 
 use super::{
     caller::{CallerCache, CallerId, Callers, number_of},
     conditions::Conditions,
     fields::{self, Fields},
-    ignore::IgnoreSet,
     labels::{LabelReader, LabelTable, LiveValue},
     mask::{Key, Mask},
     prepared::{Prepared, Rules},
@@ -342,6 +341,12 @@ impl Index {
         &self.held[entry as usize].asked
     }
 
+    /// Method and raw path of a recorded request.
+    pub(super) fn asked_line(&self, entry: u32) -> (&str, &str) {
+        let (method, target) = self.asked(entry).split_once(' ').unwrap_or_default();
+        (method, target.split_once('?').map_or(target, |(path, _)| path))
+    }
+
     /// The bucket that answers `parts`: the most specific one whose mask it fits. `None` where two sites have one.
     /// `raw` is the request before redaction, whose labels count.
     /// With it, the number of the recorded requests that are the same with what is ignored, too; 0 if none is.
@@ -362,8 +367,8 @@ impl Index {
                 if !sets.any(|set| self.labels.get(*set).fit(&live)) {
                     return None;
                 }
-                let whole = IgnoreSet::default();
-                let exact = (*ignored != whole).then(|| self.rules.keys.request(line_key, parts, mask, &whole));
+                let is_reduced = *ignored != IgnoreSet::default();
+                let exact = is_reduced.then(|| self.rules.keys.exact(line_key, parts, mask, ignored));
                 Some((bucket, exact.and_then(|key| self.exact_keys.get(&key).copied()).unwrap_or(0)))
             })
         })
@@ -431,12 +436,12 @@ impl Index {
 
     fn lines_at<'a>(&'a self, site: &'a str, parts: &'a Parts) -> impl Iterator<Item = Key> + 'a {
         let method = parts.method.as_str();
-        let line = move |segments: &[usize]| self.rules.keys.line(site, method, &parts.path, segments);
         let shapes = (!self.path_masks.is_empty())
             .then(|| self.path_masks.get(&(method.to_owned(), parts.path.split('/').count())))
             .flatten();
-        let masked = shapes.into_iter().flatten().map(move |segments| line(segments));
-        std::iter::once_with(move || line(&[])).chain(masked)
+        let masks = std::iter::once(&[][..]).chain(shapes.into_iter().flatten().map(Vec::as_slice));
+        let path = self.rules.path(method, &parts.path);
+        masks.map(move |segments| self.rules.keys.line(site, method, &path, segments))
     }
 
     /// How the sites of a request and of a recorded one differ.
@@ -469,9 +474,7 @@ impl Index {
         let lines = self.by_operation.get_or_init(|| {
             let mut lines: AHashMap<Option<Arc<str>>, Vec<usize>> = AHashMap::new();
             for (place, line) in self.lines.iter().enumerate() {
-                let asked = self.asked(line.entries[0]);
-                let (method, target) = asked.split_once(' ').unwrap_or_default();
-                let path = target.split_once('?').map_or(target, |(path, _)| path);
+                let (method, path) = self.asked_line(line.entries[0]);
                 lines.entry(self.operation(method, path)).or_default().push(place);
             }
             lines

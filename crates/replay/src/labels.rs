@@ -17,13 +17,16 @@ use contrail_exchange::{
     json::{Node, push_pointer},
     media,
 };
-use contrail_recording::fixture::request_parts::{Content, Field, Parts, Value};
+use contrail_recording::{
+    IgnoreSet,
+    fixture::{
+        ignore::tokens,
+        request_parts::{Content, Field, Parts, Value},
+    },
+};
 use http::{HeaderName, header};
 
-use super::{
-    ignore::{IgnoreSet, tokens},
-    mask::{Keys, Mask},
-};
+use super::mask::{Keys, Mask};
 
 /// Where in a request a value stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -127,7 +130,8 @@ impl Labels {
         is_own: bool,
     ) -> Self {
         let mut held = HashSet::new();
-        header_values(clean.iter(), &mut |place, value| {
+        let counts = |(name, _): &(&HeaderName, &http::HeaderValue)| !ignored.headers.contains(*name);
+        header_values(clean.iter().filter(counts), &mut |place, value| {
             if has_label(value) {
                 held.insert(keys.hash(&place));
             }
@@ -331,7 +335,8 @@ fn header_values<'a>(
 
 /// The values at the places of a mask, those that are ignored aside.
 fn values(parts: &Parts, mask: &Mask, ignored: &IgnoreSet, each: &mut dyn FnMut(Place<'_>, Cow<'_, str>)) {
-    for (at, segment) in parts.path.split('/').enumerate().filter(|(at, _)| mask.segments.contains(at)) {
+    let counts = |at: &usize| mask.segments.contains(at) && !ignored.leaves_out_segment(*at);
+    for (at, segment) in parts.path.split('/').enumerate().filter(|(at, _)| counts(at)) {
         each(Place::Segment(at), percent_encoding::percent_decode_str(segment).decode_utf8_lossy());
     }
     for pair in parts.query.iter().filter(|pair| mask.query.contains(&pair.name)) {

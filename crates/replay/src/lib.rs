@@ -16,7 +16,6 @@ mod conditions;
 mod differences;
 mod fields;
 mod grant;
-mod ignore;
 mod index;
 mod labels;
 mod mask;
@@ -35,7 +34,6 @@ mod tests;
 
 pub use self::{
     builder::{Builder, Preparer, Settings},
-    ignore::{BadIgnore, Ignore, IgnoreSet, Ignored},
     missing::ReplayOr,
     prepared::{OperationOf, Prepared, RedactFailure, RedactRequest},
     recordings::{RecordedExchange, Replay, Served, Unproven},

@@ -15,12 +15,15 @@ use contrail_exchange::{
     json::{self, Kind, Node},
     label,
 };
-use contrail_recording::fixture::request_parts::{Content, Field, Pair, Parts, Value};
-
-use super::{
-    conditions::Conditions,
-    ignore::{IgnoreSet, tokens},
+use contrail_recording::{
+    IgnoreSet,
+    fixture::{
+        ignore::tokens,
+        request_parts::{Content, Field, Pair, Parts, Value},
+    },
 };
+
+use super::conditions::Conditions;
 
 /// The places of a recorded request that are not there, so that any value matches.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -174,6 +177,15 @@ impl Keys {
             canonical_body(&parts.body, mask, ignored, &mut |piece| sink.text(piece), &mut canonical);
         }
         sink.key()
+    }
+
+    /// The key of a request with what is ignored; `line` is the one without it.
+    pub(super) fn exact(&self, line: Key, parts: &Parts, mask: &Mask, ignored: &IgnoreSet) -> Key {
+        let line = match ignored.leaves_out_segments() {
+            true => self.line(&parts.site, parts.method.as_str(), &parts.path, &mask.segments),
+            false => line,
+        };
+        self.request(line, parts, mask, &IgnoreSet::default())
     }
 
     /// A keyed hash of anything.

@@ -4,11 +4,16 @@ use std::{cmp::Reverse, mem::discriminant};
 
 use contrail_exchange::{Difference, Near, Request};
 use contrail_proxy::upstream::{Miss, Reason};
-use contrail_recording::fixture::request_parts::{Content, Parts};
+use contrail_recording::{
+    Ignore, IgnoreSet,
+    fixture::{
+        drawn::is_drawn,
+        request_parts::{Content, Parts},
+    },
+};
 
 use super::{
     differences,
-    ignore::{Ignore, IgnoreSet},
     index::Index,
     mask::{Key, Mask},
     prepared::asked,
@@ -65,6 +70,7 @@ fn nearest(index: &Index, parts: &Parts, raw: &Parts) -> Vec<Near> {
     }
     let near = near.into_iter().map(|(_, entry, mut differences)| {
         keep_what_never_decides(index, entry, &mut differences);
+        narrow(index, entry, parts, &mut differences);
         self::near(index, entry, differences)
     });
     near.collect()
@@ -90,14 +96,28 @@ fn keep_what_never_decides(index: &Index, entry: u32, differences: &mut [Differe
             index.rules.ignored_with(method, path, &others)
         })
         .collect();
-    let line = index.rules.keys.line(&recorded.site, method, path, &mask.segments);
-    let entries = index.lines_of(&recorded).filter_map(|key| index.line(key)).flat_map(|line| &line.entries);
+    let key = |set: &IgnoreSet, parts: &Parts| {
+        let line = index.rules.keys.line(&parts.site, parts.method.as_str(), &set.path(&parts.path), &mask.segments);
+        index.rules.keys.request(line, parts, &mask, set)
+    };
+    let is_like = |entry: &u32| {
+        let (other, path) = index.asked_line(*entry);
+        other == method && sets[0].path(path) == sets[0].path(&recorded.path)
+    };
+    let entries: Vec<u32> = if sets[0].leaves_out_segments() {
+        let lines =
+            index.lines_near(None).take(MAX_LINES).filter(|(_, line)| line.entries.first().is_some_and(is_like));
+        lines.flat_map(|(_, line)| line.entries.iter().copied()).take(MAX_ELSEWHERE).collect()
+    } else {
+        let lines = index.lines_of(&recorded).filter_map(|key| index.line(key));
+        lines.flat_map(|line| line.entries.iter().copied()).take(MAX_ELSEWHERE).collect()
+    };
     let like: Vec<(Vec<Key>, u64)> = entries
-        .take(MAX_ELSEWHERE)
+        .iter()
         .filter_map(|number| {
             let parts = index.rules.parts_of(&index.request(*number));
             let response = index.entry(*number).exchange.response.as_ref()?;
-            let keys = sets.iter().map(|set| index.rules.keys.request(line, &parts, &mask, set));
+            let keys = sets.iter().map(|set| key(set, &parts));
             Some((keys.collect(), index.rules.keys.hash(&(response.status, &response.body.content))))
         })
         .collect();
@@ -123,6 +143,38 @@ fn keep_what_never_decides(index: &Index, entry: u32, differences: &mut [Differe
     }
 }
 
+/// Limits the rules that would make an entry match to requests like it: those of its documented operation, else of its
+/// method and path, with `*` for ids.
+fn narrow(index: &Index, entry: u32, yours: &Parts, differences: &mut [Difference]) {
+    let (method, path) = index.asked_line(entry);
+    let scope = index.operation(method, path).map_or_else(
+        || {
+            let is_id =
+                |text: &str| is_drawn(text) || text.bytes().any(|byte| byte.is_ascii_digit()) && !is_version(text);
+            let mut yours = yours.path.split('/');
+            let segment = |text| if yours.next() != Some(text) || is_id(text) { "*" } else { text };
+            format!("{method} {}", path.split('/').map(segment).collect::<Vec<_>>().join("/"))
+        },
+        |operation| operation.to_string(),
+    );
+    for option in differences.iter_mut().filter_map(|one| one.option.as_mut()) {
+        if let Some(rule) = option.strip_prefix("--ignore ") {
+            *option = format!("--ignore {}", in_shell(&format!("{scope}={rule}")));
+        }
+    }
+}
+
+/// `v1`, `v2.1`
+fn is_version(text: &str) -> bool {
+    text.strip_prefix('v').is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.'))
+}
+
+/// A word as a shell takes it.
+fn in_shell(text: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+:@%=,~".contains(&byte);
+    if text.bytes().all(is_plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
+}
+
 /// The recorded exchanges that are compared with a request in full, and how far their lines are from it.
 fn candidates(index: &Index, parts: &Parts) -> Vec<(Distance, u32)> {
     let same = index.lines_of(parts).filter_map(|key| index.line(key)).flat_map(|line| &line.entries);
@@ -135,9 +187,7 @@ fn candidates(index: &Index, parts: &Parts) -> Vec<(Distance, u32)> {
         .lines_near(operation.as_ref())
         .take(MAX_LINES)
         .filter_map(|(other, line)| {
-            let asked = index.asked(*line.entries.first()?);
-            let (method, target) = asked.split_once(' ').unwrap_or_default();
-            let path = target.split_once('?').map_or(target, |(path, _)| path);
+            let (method, path) = index.asked_line(*line.entries.first()?);
             let other_method = usize::from(parts.method != method) * 3;
             let distance = differences::path_distance(&parts.path, path, &[]) * 2 + other_method;
             let common = path.bytes().zip(parts.path.bytes()).take_while(|(left, right)| left == right).count();

@@ -1,9 +1,9 @@
 //! An entry worked out before it is taken in: all that needs no entry before it, so that many threads do it.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use contrail_exchange::{Credential, Request, TenantFacts};
-use contrail_recording::{self as recording, fixture::request_parts::Parts};
+use contrail_recording::{self as recording, Ignore, IgnoreSet, Ignored, fixture::request_parts::Parts};
 use http::{HeaderName, HeaderValue};
 
 use super::{
@@ -11,7 +11,6 @@ use super::{
     conditions::Conditions,
     fields::{self, Fields},
     grant::Learned,
-    ignore::{Ignore, IgnoreSet},
     labels::Labels,
     mask::{Key, Keys, Mask},
     serve::{self, Answer},
@@ -64,6 +63,8 @@ pub struct Prepared {
 /// What requests are compared by; the same for all of them.
 pub(super) struct Rules {
     ignore: Vec<Ignore>,
+    /// One of them leaves out segments of paths.
+    of_paths: bool,
     pub(super) names: Names,
     pub(super) operation_of: OperationOf,
     pub(super) tenant: Arc<dyn TenantFacts>,
@@ -77,7 +78,8 @@ impl Rules {
     pub(super) fn new(settings: Settings) -> Self {
         let Settings { ignore, names, operation_of, tenant, has_label, redact, redact_failure, .. } = settings;
         let keys = Keys::default();
-        Self { ignore, names, operation_of, tenant, has_label, redact, redact_failure, keys }
+        let of_paths = ignore.iter().any(|rule| matches!(rule.what, Ignored::Segment(_)));
+        Self { ignore, of_paths, names, operation_of, tenant, has_label, redact, redact_failure, keys }
     }
 
     /// What is left out when requests of this method and path are compared.
@@ -85,13 +87,18 @@ impl Rules {
         if self.ignore.is_empty() {
             return IgnoreSet::default();
         }
-        IgnoreSet::of(&self.ignore, (self.operation_of)(method, path).as_deref())
+        IgnoreSet::of(&self.ignore, (self.operation_of)(method, path).as_deref(), method, path)
     }
 
     /// The same with further rules.
     pub(super) fn ignored_with(&self, method: &str, path: &str, further: &[Ignore]) -> IgnoreSet {
         let rules = [&self.ignore[..], further].concat();
-        IgnoreSet::of(&rules, (self.operation_of)(method, path).as_deref())
+        IgnoreSet::of(&rules, (self.operation_of)(method, path).as_deref(), method, path)
+    }
+
+    /// The path without what is left out of it.
+    pub(super) fn path<'a>(&self, method: &str, path: &'a str) -> Cow<'a, str> {
+        if self.of_paths { self.ignored(method, path).path(path) } else { path.into() }
     }
 
     /// The request taken apart; its site is empty if it is the tenant's by name.
@@ -111,16 +118,17 @@ impl Rules {
         let parts = self.parts_of(request);
         let mask = Mask::of(request, &parts, &*self.has_label);
         let method = parts.method.as_str();
-        let line = self.keys.line(&parts.site, method, &parts.path, &mask.segments);
         let ignored = self.ignored(method, &parts.path);
+        let line = self.keys.line(&parts.site, method, &ignored.path(&parts.path), &mask.segments);
         let raw = (redact && !mask.is_exact()).then(|| self.parts_of(&exchange.request));
         let raw = (&exchange.request.headers, raw.as_ref().unwrap_or(&parts));
         let labels = Labels::of(&self.keys, &*self.has_label, raw, (&request.headers, &mask, &ignored), !redact);
         let has_label = |value: &HeaderValue| value.to_str().is_ok_and(|value| (self.has_label)(value));
         let label_headers = request.headers.iter().filter(|(_, value)| has_label(value)).map(|(name, _)| name.clone());
         let label_headers: Vec<_> = label_headers.collect();
-        let exact =
-            (ignored != IgnoreSet::default()).then(|| self.keys.request(line, &parts, &mask, &IgnoreSet::default()));
+        let left_out = |name: &HeaderName| label_headers.contains(name) || ignored.headers.contains(name);
+        let fields = fields::recorded(&self.keys, &exchange.request, exchange.response.as_ref(), &left_out);
+        let exact = (ignored != IgnoreSet::default()).then(|| self.keys.exact(line, &parts, &mask, &ignored));
         let failure = exchange.transport.incomplete.as_deref();
         // Another tool's words for it may hold secrets.
         let clean_failure = failure.filter(|_| entry.note.is_none()).map(|failure| (self.redact_failure)(failure));
@@ -138,7 +146,7 @@ impl Rules {
             ignored,
             credential: request.credential.clone(),
             labels,
-            fields: fields::recorded(&self.keys, &exchange.request, exchange.response.as_ref(), &label_headers),
+            fields,
             label_headers,
             exact,
             order: entry.note.as_ref().and_then(|note| note.order),

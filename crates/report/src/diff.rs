@@ -15,7 +15,7 @@ use std::{
 };
 
 use contrail_exchange::{Response, plural::plural, visible::visible};
-use contrail_recording::{Identity, without_run};
+use contrail_recording::{Identity, Ignore, IgnoreSet, without_run};
 use contrail_redact::{JudgedExchange, Redacted, Redactor};
 use serde::Serialize;
 use serde_json::json;
@@ -37,18 +37,31 @@ pub struct Item {
     pub operation: String,
     /// The exchange; its verdict does not matter.
     pub exchange: Redacted<JudgedExchange>,
+    /// What of it does not count.
+    ignored: IgnoreSet,
 }
 
 impl Item {
     /// An exchange without what distinguishes one run from another, redacted. Its operation is the documented one, if
-    /// there is one.
-    pub fn new(entry: usize, operation: Option<&str>, mut exchange: JudgedExchange, redactor: &Redactor) -> Self {
+    /// there is one. What `rules` leave out of it does not count.
+    pub fn new(
+        entry: usize,
+        operation: Option<&str>,
+        mut exchange: JudgedExchange,
+        rules: &[Ignore],
+        redactor: &Redactor,
+    ) -> Self {
         without_run(&mut exchange.exchange);
         let request = &exchange.exchange.request;
-        let undocumented = || format!("{} {}", request.method, request.target.path());
+        let ignored = IgnoreSet::of(rules, operation, request.method.as_str(), request.target.path());
+        let undocumented = || format!("{} {}", request.method, ignored.path(request.target.path()));
         let operation = operation.map_or_else(undocumented, str::to_owned);
         let exchange = redactor.redact(exchange);
-        Self { entry, operation: redactor.text(&operation).into_inner(), exchange }
+        Self { entry, operation: redactor.text(&operation).into_inner(), exchange, ignored }
+    }
+
+    fn identity(&self) -> Identity {
+        Identity::of(&self.exchange.exchange.request, &self.ignored)
     }
 }
 
@@ -116,12 +129,11 @@ pub fn pair(a: Vec<Item>, b: Vec<Item>) -> Pairs {
     let mut by_request: HashMap<Identity, Queue> = HashMap::new();
     let mut both = Vec::new();
     for (order, item) in b.into_iter().enumerate() {
-        let identity = Identity::of(&item.exchange.exchange.request);
-        by_request.entry(identity).or_default().push_back((order, item));
+        by_request.entry(item.identity()).or_default().push_back((order, item));
     }
     let mut left: BTreeMap<(String, u16), [Queue; 2]> = BTreeMap::new();
     for (order, item) in a.into_iter().enumerate() {
-        match by_request.get_mut(&Identity::of(&item.exchange.exchange.request)).and_then(VecDeque::pop_front) {
+        match by_request.get_mut(&item.identity()).and_then(VecDeque::pop_front) {
             Some((_, other)) => both.push((order, item, other)),
             None => left.entry(key(&item)).or_default()[0].push_back((order, item)),
         }
@@ -146,13 +158,13 @@ pub fn pair(a: Vec<Item>, b: Vec<Item>) -> Pairs {
     pairs
 }
 
-/// Where a pair differs. `ignored` says which places (of an operation, in reference tokens) of bodies do not count.
-pub fn differences(a: &Item, b: &Item, ignored: &dyn Fn(&str, &[String]) -> bool) -> Vec<Place> {
-    places::differences(&a.exchange.exchange, &b.exchange.exchange, &|place| ignored(&a.operation, place))
+/// Where a pair differs.
+pub fn differences(a: &Item, b: &Item) -> Vec<Place> {
+    places::differences(&a.exchange.exchange, &b.exchange.exchange, &a.ignored)
 }
 
 /// Compares two recordings.
-pub fn compare(a: Vec<Item>, b: Vec<Item>, ignored: &dyn Fn(&str, &[String]) -> bool) -> Comparison {
+pub fn compare(a: Vec<Item>, b: Vec<Item>) -> Comparison {
     let mut comparison = Comparison::default();
     let Pairs { both, only_a, only_b } = pair(a, b);
     for item in only_a {
@@ -162,7 +174,7 @@ pub fn compare(a: Vec<Item>, b: Vec<Item>, ignored: &dyn Fn(&str, &[String]) -> 
         comparison.of(&item).only_b.push(Named::of(&item));
     }
     for (item, other) in both {
-        let differences = differences(&item, &other, ignored);
+        let differences = differences(&item, &other);
         let operation = comparison.of(&item);
         if differences.is_empty() {
             operation.same += 1;

@@ -10,9 +10,8 @@ use std::{
 
 use contrail_contract::Contract;
 use contrail_exchange::finding::Verdict;
-use contrail_recording as recording;
+use contrail_recording::{self as recording, Ignore, Scope};
 use contrail_redact::{JudgedExchange, Redactor};
-use contrail_replay::{Ignore, IgnoreSet};
 use contrail_report::diff::{self as compared, Item};
 
 use super::{
@@ -35,9 +34,10 @@ pub struct Args {
     /// The command line names the old contract and the new one.
     #[arg(skip)]
     pub(super) contracts: bool,
-    /// Ignore this part of bodies: `pointer:/a/b` (`*` for any one member or item) or `body`, optionally after
-    /// `OPERATION=`; repeatable
-    #[arg(long, value_name = "[OPERATION=]WHAT")]
+    /// Ignore this part of requests, and of response bodies and headers: `query:NAME`, `pointer:/a/b` (`*` for any one
+    /// member or item), `path:N` (N-th segment, from 1), `header:NAME` or `body`, optionally after `OPERATION=` or
+    /// `METHOD /path/*=`; repeatable
+    #[arg(long, value_name = "[SCOPE=]WHAT")]
     pub(super) ignore: Vec<Ignore>,
     #[command(flatten)]
     pub(super) output: OutputArgs,
@@ -70,7 +70,7 @@ fn diff(args: &Args, a: &Path, b: &Path) -> Result<Outcome, Failure> {
     let redactor = Redactor::new(plan(&contract, &[])?);
     sources::warn_of_journals(&args.recordings);
     let altered = trails::altered(&args.recordings)?;
-    let (old, new) = (read(a, &contract, &redactor)?, read(b, &contract, &redactor)?);
+    let (old, new) = (read(a, args, &contract, &redactor)?, read(b, args, &contract, &redactor)?);
     if old.is_empty() && new.is_empty() {
         return Err(format!("neither `{}` nor `{}` holds an exchange", a.display(), b.display()).into());
     }
@@ -78,12 +78,14 @@ fn diff(args: &Args, a: &Path, b: &Path) -> Result<Outcome, Failure> {
     if one.is_ok_and(|one| other.is_ok_and(|other| one == other)) {
         warn("A and B are the same recording");
     }
-    let ignored = |operation: &str, place: &[String]| {
-        !args.ignore.is_empty() && IgnoreSet::of(&args.ignore, Some(operation)).leaves_out_place(place)
-    };
-    for scope in args.ignore.iter().filter_map(|rule| rule.operation.as_ref()) {
-        let is_known = |item: &Item| item.operation == *scope;
-        if !old.iter().chain(&new).any(is_known) && !contract.operations().any(|operation| *operation.id == **scope) {
+    for scope in args.ignore.iter().filter_map(|rule| rule.scope.as_ref()) {
+        let is_known = |item: &Item| {
+            let request = &item.exchange.exchange.request;
+            scope.holds(Some(&item.operation), request.method.as_str(), request.target.path())
+        };
+        let is_documented = |name: &String| contract.operations().any(|operation| *operation.id == **name);
+        let is_operation = matches!(scope, Scope::Operation(name) if is_documented(name));
+        if !is_operation && !old.iter().chain(&new).any(is_known) {
             return Err(format!(
                 "--ignore {scope}: neither the contract nor a recording has such an operation; `contrail contract` \
                  lists them, and METHOD PATH names a request that is not documented"
@@ -91,13 +93,13 @@ fn diff(args: &Args, a: &Path, b: &Path) -> Result<Outcome, Failure> {
             .into());
         }
     }
-    let comparison = compared::compare(old, new, &ignored);
+    let comparison = compared::compare(old, new);
     let (a, b) = (a.display().to_string(), b.display().to_string());
     report_files::write_all(&wanted, |kind, to, _| comparison.write(kind, [&a, &b], to))?;
     Ok(Outcome { findings: comparison.differs() || !altered.is_empty(), ..Outcome::CLEAN })
 }
 
-fn read(named: &Path, contract: &Arc<Contract>, redactor: &Redactor) -> Result<Vec<Item>, Failure> {
+fn read(named: &Path, args: &Args, contract: &Arc<Contract>, redactor: &Redactor) -> Result<Vec<Item>, Failure> {
     let mut items = Vec::new();
     for source in recording::sources(named)? {
         let mut recording = recording::open(&source)?;
@@ -105,7 +107,7 @@ fn read(named: &Path, contract: &Arc<Contract>, redactor: &Redactor) -> Result<V
             let entry = entry?;
             let operation = contract.operation_of(&entry.exchange.request);
             let exchange = JudgedExchange::new(entry.exchange, Verdict::default());
-            items.push(Item::new(entry.index, operation, exchange, redactor));
+            items.push(Item::new(entry.index, operation, exchange, &args.ignore, redactor));
         }
         survey::report_torn(&source, recording.head().torn);
     }

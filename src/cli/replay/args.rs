@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use contrail_proxy::entry::forward::Tunnel;
-use contrail_replay::{Exhausted, Ignore};
+use contrail_recording::Ignore;
+use contrail_replay::Exhausted;
 
 use crate::cli::{
     messages::lacking,
@@ -20,9 +21,10 @@ pub struct Args {
     /// others miss]
     #[arg(long, value_enum)]
     pub(super) exhausted: Option<Exhausted>,
-    /// Ignore this part of requests in the comparison: `query:NAME`, `pointer:/a/b` (`*` for any one member or item) or
-    /// `body`, optionally after `OPERATION=`; repeatable
-    #[arg(long, value_name = "[OPERATION=]WHAT")]
+    /// Ignore this part of requests in the comparison: `query:NAME`, `pointer:/a/b` (`*` for any one member or item),
+    /// `path:N` (N-th segment, from 1), `header:NAME` or `body`, optionally after `OPERATION=` or `METHOD /path/*=`;
+    /// repeatable
+    #[arg(long, value_name = "[SCOPE=]WHAT")]
     pub(super) ignore: Vec<Ignore>,
     /// Judge authentication too [default: unchecked, since CI has no real token]
     #[arg(long)]

@@ -8,6 +8,7 @@ mod gates;
 mod messages;
 mod missing;
 mod recorded;
+mod scopes;
 mod terms;
 
 use std::{
@@ -59,9 +60,9 @@ fn replay(args: &Args) -> Result<Outcome, Failure> {
     let monitoring = Monitoring::of(&args.proxy, &args.missing.upstream)?;
     let bound = args.proxy.inspect.bind()?;
     let terms = Arc::new(Pending { args: args.judge.clone(), made: OnceLock::new() });
-    if args.ignore.iter().any(|rule| rule.operation.is_some()) {
-        let scopes = args.ignore.iter().filter_map(|rule| rule.operation.as_ref());
-        known_operations(&terms.get()?.contract, "--ignore", scopes)?;
+    let operations = scopes::operations(&args.ignore);
+    if !operations.is_empty() {
+        known_operations(&terms.get()?.contract, "--ignore", operations)?;
     }
     let options = args.judge.options(CheckOptions { auth: args.check_auth, ..CheckOptions::default() });
     // Without --record-missing it only says what the tenant is called; replay alone never asks one.
@@ -86,6 +87,7 @@ fn replay(args: &Args) -> Result<Outcome, Failure> {
     // An error of the terms is reported first, whichever came first.
     let Terms { contract, redactor, tokens } = terms?;
     let replay = Arc::new(loaded?);
+    scopes::recorded(&args.ignore, &replay)?;
     let page = args.proxy.inspect.open(bound, &args.judge, &contract, &redactor, facts(args))?;
     let pipeline = args.judge.pipeline(Setup {
         options: options.clone(),

@@ -112,6 +112,7 @@ const MISTAKES: &[Mistake] = &[
     ),
     slip("31-only-unknown-operation", "watch --upstream sandbox --only getRateLimitPolicies"),
     slip("31-ignore-unknown-operation", "replay x.har --ignore nosuchoperation=pointer:/id"),
+    slip("31-ignore-what", "replay x.har --ignore path:id"),
     slip("32-redact-what", "watch --upstream sandbox --redact foo:bar"),
     slip("33-size-with-a-wrong-unit", "watch --upstream sandbox --max-body 10apples"),
     slip("33-time-with-a-wrong-unit", "watch --upstream sandbox --drain soon"),

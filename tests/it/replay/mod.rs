@@ -171,18 +171,24 @@ fn a_miss_is_421_with_every_difference_to_the_nearest_recorded_request_and_exit_
     assert_eq!(
         near["differences"],
         json!([
-            {"place": "query parameter `take`", "your request": "5", "fixture": "50", "option": "--ignore query:take"},
-            {"place": "body at `/a`", "your request": "2", "fixture": "1", "option": "--ignore pointer:/a"},
+            {"place": "query parameter `take`", "your request": "5", "fixture": "50",
+                "option": "--ignore 'POST /api/v2/x=query:take'"},
+            {"place": "body at `/a`", "your request": "2", "fixture": "1",
+                "option": "--ignore 'POST /api/v2/x=pointer:/a'"},
         ])
     );
     let ran = replay.finish();
     assert_eq!(ran.status, 3, "{}", ran.stderr);
     assert_output("replay/a_miss_is_421_with_every_difference_to_the_nearest_recorded_request_and_exit_status_3", &ran);
 
-    let options = ["a.har", "--ignore", "query:take", "--ignore", "pointer:/a"];
+    let options = ["a.har", "--ignore", "POST /api/v2/x=query:take", "--ignore", "pointer:/a"];
     let replay = workspace.replay(&options);
     assert_eq!(send(replay.address, "/api/v2/x?take=5", r#"{"a":2,"b":true}"#).status(), 200);
     assert_eq!(replay.finish().status, 0);
+
+    let ran = run_in(workspace.path(), ["replay", "a.har", "--ignore", "POST /api/v2/y=body"]);
+    assert_eq!(ran.status, 2, "{}", ran.stderr);
+    assert_eq!(ran.stderr, "contrail: --ignore POST /api/v2/y: no recorded request has this method and path\n");
 }
 
 #[test]
@@ -204,8 +210,8 @@ fn a_miss_shows_no_secret_of_the_request_and_none_of_the_fixture() {
     assert_eq!(
         miss.json()["detail"],
         "`POST /api/v2/x?access_token=!token-3!` was not recorded. The nearest is a.har entry 0 (`POST \
-         /api/v2/x?access_token=!token-1!`); it would match with `--ignore pointer:/a`. Otherwise record this request \
-         with `contrail record --append`."
+         /api/v2/x?access_token=!token-1!`); it would match with `--ignore 'POST /api/v2/x=pointer:/a'`. Otherwise \
+         record this request with `contrail record --append`."
     );
 }
 

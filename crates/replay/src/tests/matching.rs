@@ -226,6 +226,27 @@ fn ignored_places_do_not_count_there_or_not() {
     let other = json("/actions/1?take=5", r#"{"items":[{"id":"y","n":2}],"n":2}"#);
     assert!(ask(&ignoring(&rules, [says(recorded(), "{}")]), &other).is_err());
     assert!(ask(&ignoring(&["query:nonce", "body"], [says(recorded(), "{}")]), &other).is_ok());
+    let lines = ["POST /actions/*=query:nonce", "POST /actions/1=pointer:/at", "pointer:/items/*/id"];
+    assert!(ask(&ignoring(&lines, [says(recorded(), "{}")]), &live).is_ok());
+    let lines = ["POST /actions/*=query:nonce", "GET /actions/1=pointer:/at", "pointer:/items/*/id"];
+    assert!(ask(&ignoring(&lines, [says(recorded(), "{}")]), &live).is_err());
+}
+
+#[test]
+fn a_segment_of_the_path_that_is_ignored_matches_any_and_its_own_entry_comes_first() {
+    let thing = |id: &str| request("PUT", &format!("/things/{id}"));
+    let entries = || [says(thing("a"), "one"), says(thing("b"), "two"), says(request("PUT", "/users/a"), "user")];
+    let replay = ignoring(&["PUT /things/*=path:2"], entries());
+    for (id, answer) in [("b", "two"), ("x", "one"), ("y", "miss: exhausted")] {
+        assert_eq!(body(&replay, &thing(id)), answer);
+    }
+    assert_eq!(body(&replay, &request("PUT", "/users/b")), "miss: unknown");
+    assert_eq!(body(&replay, &request("PUT", "/things/x/y")), "miss: unknown");
+    // Beside a label in another segment.
+    let of_user = |user: &str, id: &str| request("GET", &format!("/u/{user}/{id}"));
+    let replay = ignoring(&["path:3"], [says(of_user("LABEL-1", "a"), "one"), says(of_user("LABEL-2", "b"), "two")]);
+    assert_eq!(body(&replay, &of_user("LABEL-2", "x")), "two");
+    assert_eq!(body(&replay, &of_user("LABEL-1", "y")), "one");
 }
 
 #[test]

@@ -230,16 +230,17 @@ fn a_miss_names_every_difference_the_right_way_round_with_the_option_that_helps(
     assert_eq!(
         rows,
         [
-            ["query parameter `new`", "n", "-", "--ignore query:new"],
-            ["query parameter `q`", "-", "1", "--ignore query:q"],
-            ["query parameter `take`", "5", "50", "--ignore query:take"],
-            ["body at `/a`", "\"1\"", "1", "--ignore pointer:/a"],
-            ["body at `/b/c/1`", "3", "2", "--ignore pointer:/b/c/1"],
-            ["body at `/b/c/2`", "4", "-", "--ignore pointer:/b/c/2"],
-            ["body at `/gone`", "-", "true", "--ignore pointer:/gone"],
+            ["query parameter `new`", "n", "-", "--ignore 'POST /x=query:new'"],
+            ["query parameter `q`", "-", "1", "--ignore 'POST /x=query:q'"],
+            ["query parameter `take`", "5", "50", "--ignore 'POST /x=query:take'"],
+            ["body at `/a`", "\"1\"", "1", "--ignore 'POST /x=pointer:/a'"],
+            ["body at `/b/c/1`", "3", "2", "--ignore 'POST /x=pointer:/b/c/1'"],
+            ["body at `/b/c/2`", "4", "-", "--ignore 'POST /x=pointer:/b/c/2'"],
+            ["body at `/gone`", "-", "true", "--ignore 'POST /x=pointer:/gone'"],
         ]
     );
-    let rules: Vec<&str> = rows.iter().filter_map(|row| row[3].strip_prefix("--ignore ")).collect();
+    let rules: Vec<&str> =
+        rows.iter().filter_map(|row| row[3].strip_prefix("--ignore '")?.strip_suffix('\'')).collect();
     let live = json("/x?take=5&new=n", r#"{"a":"1","b":{"c":[1,3,4]}}"#);
     let recorded = json("/x?take=50&q=1", r#"{"a":1,"b":{"c":[1,2]},"gone":true}"#);
     assert!(ask(&ignoring(&rules, [says(recorded, "{}")]), &live).is_ok(), "the options do make it match");
@@ -409,10 +410,10 @@ fn a_recording_with_secrets_in_it_is_matched_as_if_they_were_redacted_and_a_miss
     let expected = concat!(
         r#"{"type":"urn:contrail:replay-miss","title":"No recorded exchange matches this request.","status":421,"#,
         r#""detail":"`POST /x` was not recorded. The nearest is other.har entry 0 (`POST /x`); it would match with "#,
-        r#"`--ignore pointer:/a`. Otherwise record this request with `contrail record --append`.","#,
+        r#"`--ignore 'POST /x=pointer:/a'`. Otherwise record this request with `contrail record --append`.","#,
         r#""reason":"unknown","request":"POST /x","nearest":[{"entry":"other.har entry 0","request":"POST /x","#,
         r#""status":200,"differences":[{"place":"body at `/a`","your request":"2","fixture":"1","#,
-        r#""option":"--ignore pointer:/a"}]}]}"#
+        r#""option":"--ignore 'POST /x=pointer:/a'"}]}]}"#
     );
     assert_eq!(serde_json::from_str::<serde_json::Value>(&shown).unwrap().to_string(), expected);
     assert!(ask(r#"{"secret":"hunter3","a":1}"#).is_ok());

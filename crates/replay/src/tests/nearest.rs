@@ -82,7 +82,10 @@ fn a_body_of_the_same_kind_comes_before_one_of_another_however_much_differs() {
     let replay = replay(recorded.map(|request| says(request, "{}")));
     let miss = ask(&replay, &json("/x", r#"{"id":7,"at":8,"keep":3}"#)).unwrap_err();
     assert_eq!(miss.nearest[0].entry, "a.har entry 0");
-    assert!(miss.detail().contains("it would match with `--ignore pointer:/id --ignore pointer:/at`"), "{miss:?}");
+    assert!(
+        miss.detail().contains("it would match with `--ignore 'POST /x=pointer:/id' --ignore 'POST /x=pointer:/at'`"),
+        "{miss:?}"
+    );
 }
 
 #[test]
@@ -94,14 +97,38 @@ fn what_decides_between_recorded_answers_is_not_advised_to_be_ignored() {
     assert_eq!(miss.nearest[0].differences[0].option, None);
     assert!(miss.detail().contains("was not recorded") && !miss.detail().contains("--ignore"), "{}", miss.detail());
     let miss = ask(&replay, &page(2, 3)).unwrap_err();
-    assert!(miss.detail().contains("it would match with `--ignore query:n`"), "{}", miss.detail());
+    assert!(miss.detail().contains("it would match with `--ignore 'GET /items=query:n'`"), "{}", miss.detail());
     let miss = ask(&replay, &page(3, 3)).unwrap_err();
     let options =
         |near: &contrail_exchange::Near| near.differences.iter().map(|one| one.option.clone()).collect::<Vec<_>>();
-    assert_eq!(options(&miss.nearest[0]), [Some("--ignore query:n".to_owned()), None]);
+    assert_eq!(options(&miss.nearest[0]), [Some("--ignore 'GET /items=query:n'".to_owned()), None]);
     let order = |id: u32| json("/orders", &format!(r#"{{"order":{id}}}"#));
     let replay = self::replay([says(order(1), "first"), says(order(2), "second")]);
     assert!(!ask(&replay, &order(3)).unwrap_err().detail().contains("--ignore"));
+}
+
+#[test]
+fn a_rule_is_advised_for_requests_like_the_missed_one_only() {
+    let advised = |recorded: Request, live: Request| {
+        let miss = ask(&replay([says(recorded.clone(), "{}")]), &live).unwrap_err();
+        let option = miss.nearest[0].differences[0].option.clone().unwrap();
+        let rule = option.strip_prefix("--ignore ").unwrap().trim_matches('\'').to_owned();
+        assert!(ask(&ignoring(&[&rule], [says(recorded, "{}")]), &live).is_ok(), "{rule}");
+        rule
+    };
+    assert_eq!(advised(json("/actions", r#"{"id":1}"#), json("/actions", r#"{"id":2}"#)), "testAction=pointer:/id");
+    let at = |id: &str, n: u32| json(&format!("/v1/users/{id}/pay"), &format!(r#"{{"n":{n}}}"#));
+    assert_eq!(advised(at("u17", 1), at("u17", 2)), "POST /v1/users/*/pay=pointer:/n");
+    let thing = |id: &str| request("PUT", &format!("/things/{id}/x"));
+    let ids = ["6f3d2f4e-1c55-4c1a-8a55-0d4b8f3a9e01", "2d1b9a77-91f0-4a35-9b53-c6b2a1f4d702"];
+    assert_eq!(advised(thing(ids[0]), thing(ids[1])), "PUT /things/*/x=path:2");
+}
+
+#[test]
+fn an_id_in_the_path_that_decides_between_recorded_answers_is_not_advised_to_be_ignored() {
+    let thing = |id: u32| request("GET", &format!("/things/6f3d2f4e-1c55-4c1a-8a55-0d4b8f3a9e{id:02}"));
+    let replay = replay([says(thing(1), "one"), says(thing(2), "two")]);
+    assert_eq!(ask(&replay, &thing(3)).unwrap_err().nearest[0].differences[0].option, None);
 }
 
 #[test]
@@ -117,7 +144,7 @@ fn a_binary_part_of_the_same_size_differs_from_some_byte_on() {
     let [one] = &miss.nearest[0].differences[..] else { panic!("{miss:?}") };
     assert_eq!(one.place, "part `f` (from byte 2 on)");
     assert_eq!(one.yours.as_deref(), Some("3 bytes (file `a.bin`)"));
-    assert_eq!(one.option.as_deref(), Some("--ignore pointer:/f"));
+    assert_eq!(one.option.as_deref(), Some("--ignore 'POST /x=pointer:/f'"));
 }
 
 #[test]

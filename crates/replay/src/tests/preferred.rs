@@ -73,6 +73,14 @@ fn a_request_that_is_recorded_as_it_came_gets_its_own_answer_though_a_part_is_ig
 }
 
 #[test]
+fn a_header_field_that_is_ignored_decides_nothing() {
+    let with = |value: &str| Request { headers: headers(&[("x-nonce", value)]), ..request("POST", "/x") };
+    let entries = || [says(with("1"), "one"), says(with("LABEL-2"), "two")];
+    assert_eq!(body(&replay(entries()), &with("LABEL-2")), "two");
+    assert_eq!(body(&ignoring(&["header:X-Nonce"], entries()), &with("LABEL-2")), "one");
+}
+
+#[test]
 fn entries_that_differ_in_an_ignored_part_come_in_the_order_that_the_recording_states() {
     let entry = |number: &str, order: u32| {
         let mut entry = says(numbered(number), &order.to_string());

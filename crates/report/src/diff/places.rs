@@ -8,7 +8,7 @@ use contrail_exchange::{
     json::{self as document, Care, Change, Document, Kind, Node},
     label,
 };
-use contrail_recording::{Identity, fixture::request_parts::pairs};
+use contrail_recording::{Identity, IgnoreSet, fixture::request_parts::pairs};
 use contrail_redact::{JudgedExchange, Redacted};
 use serde::Serialize;
 
@@ -51,16 +51,17 @@ pub struct SideBySide {
     pub further: usize,
 }
 
-/// Every place at which two exchanges differ, but for those of bodies that `skip` names.
-pub(super) fn differences(a: &Exchange, b: &Exchange, skip: &dyn Fn(&[String]) -> bool) -> Vec<Place> {
-    Walk { skip, whole: false, found: Vec::new(), held: [0; 2] }.exchanges(a, b).places
+/// Every place at which two exchanges differ, but for those that are ignored.
+pub(super) fn differences(a: &Exchange, b: &Exchange, ignored: &IgnoreSet) -> Vec<Place> {
+    Walk { ignored, whole: false, found: Vec::new(), held: [0; 2] }.exchanges(a, b).places
 }
 
 /// Two exchanges side by side. What differs is what a comparison of their recordings reports, and fields of requests
 /// in any case.
 #[must_use]
 pub fn side_by_side(a: &Redacted<JudgedExchange>, b: &Redacted<JudgedExchange>) -> SideBySide {
-    Walk { skip: &|_| false, whole: true, found: Vec::new(), held: [0; 2] }.exchanges(&a.exchange, &b.exchange)
+    Walk { ignored: &IgnoreSet::default(), whole: true, found: Vec::new(), held: [0; 2] }
+        .exchanges(&a.exchange, &b.exchange)
 }
 
 /// How much of a body is there, in words.
@@ -82,7 +83,7 @@ fn same(a: Option<&str>, b: Option<&str>) -> bool {
 }
 
 struct Walk<'a> {
-    skip: &'a dyn Fn(&[String]) -> bool,
+    ignored: &'a IgnoreSet,
     /// What is the same is listed, too.
     whole: bool,
     found: Vec<Place>,
@@ -93,9 +94,11 @@ struct Walk<'a> {
 impl Walk<'_> {
     fn exchanges(mut self, a: &Exchange, b: &Exchange) -> SideBySide {
         self.scalar("method", "", Some(a.request.method.as_str()), Some(b.request.method.as_str()));
-        self.scalar("path", "", Some(a.request.target.path()), Some(b.request.target.path()));
+        let path = |exchange: &'_ Exchange| self.ignored.path(exchange.request.target.path()).into_owned();
+        let paths = [path(a), path(b)];
+        self.scalar("path", "", Some(&paths[0]), Some(&paths[1]));
         self.query(&a.request.target, &b.request.target);
-        let is_same_request = Identity::of(&a.request) == Identity::of(&b.request);
+        let is_same_request = Identity::of(&a.request, self.ignored) == Identity::of(&b.request, self.ignored);
         if self.whole || !is_same_request {
             self.body("request body", &a.request.body, &b.request.body);
         }
@@ -160,7 +163,7 @@ impl Walk<'_> {
                 names.entry(pair.name).or_default()[side].push(value);
             }
         }
-        for (name, values) in names {
+        for (name, values) in names.into_iter().filter(|(name, _)| !self.ignored.leaves_out_parameter(name)) {
             let [a, b] = values.map(|values| (!values.is_empty()).then(|| values.join(", ")));
             self.scalar("query", &String::from_utf8_lossy(&name), a.as_deref(), b.as_deref());
         }
@@ -172,7 +175,7 @@ impl Walk<'_> {
         names.dedup();
         for name in names {
             // The body's own differences show it better.
-            if name == "content-length" {
+            if name == "content-length" || self.ignored.headers.iter().any(|ignored| ignored == name) {
                 continue;
             }
             let joined = |headers: &Headers| {
@@ -185,6 +188,9 @@ impl Walk<'_> {
     }
 
     fn body(&mut self, part: &'static str, a: &Body, b: &Body) {
+        if self.ignored.body {
+            return;
+        }
         if a.presence != b.presence {
             self.scalar(part, "", Some(&describe(a)), Some(&describe(b)));
             return;
@@ -205,9 +211,9 @@ impl Walk<'_> {
     }
 
     fn json(&mut self, part: &'static str, one: &Document, other: &Document, redacted: &dyn Fn(&str) -> bool) {
-        let skip = self.skip;
+        let ignored = self.ignored;
         let care = |place: &[String]| match place {
-            _ if skip(place) => Care::Nothing,
+            _ if ignored.leaves_out_place(place) => Care::Nothing,
             _ if redacted(&pointer(place)) => Care::Type,
             _ => Care::Value,
         };
