@@ -29,6 +29,7 @@ mod help;
 mod hostile;
 mod html_report;
 mod importing;
+mod importing_cassettes;
 mod inspecting;
 mod invariant;
 mod json_output;

@@ -49,4 +49,4 @@ pub use passage::{Passage, Subject};
 pub use refs::{FRAGMENT, below, follow, reference, target};
 pub use route::{encoded_path, has_no_request};
 pub use unusable::UnusablePlace;
-pub use yaml::write as yaml_text;
+pub use yaml::{BINARY as YAML_BINARY, read_verbatim as yaml_verbatim, write as yaml_text};

@@ -21,7 +21,23 @@ const MAX_COPIED_BYTES: usize = 64 * 1024 * 1024;
 ///
 /// What is wrong, with line and column.
 pub(super) fn read(text: &str) -> Result<Value, String> {
-    let mut builder = Builder::default();
+    built(text, Builder::default())
+}
+
+/// The member of the object that stands for a binary scalar, in base64 ([`read_verbatim`]).
+pub const BINARY: &str = "!!binary";
+
+/// Reads one document whose scalars are texts as they stand there, null aside: a recorded body `1e5` or `no` is that
+/// text in every version of YAML. A binary scalar is an object with the one member [`BINARY`].
+///
+/// # Errors
+///
+/// As [`read`].
+pub fn read_verbatim(text: &str) -> Result<Value, String> {
+    built(text, Builder { verbatim: true, ..Builder::default() })
+}
+
+fn built(text: &str, mut builder: Builder) -> Result<Value, String> {
     for event in Parser::new_from_str(text) {
         let (event, span) = event.map_err(|error| {
             let (what, at) = (error.info(), error.marker());
@@ -39,6 +55,7 @@ struct Builder {
     open: Vec<Open>,
     anchors: HashMap<usize, (Value, Size)>,
     done: Option<Value>,
+    verbatim: bool,
     size: Size,
     /// Of that, what is copied, and the copies that anchors keep.
     copies: Size,
@@ -128,9 +145,16 @@ impl Builder {
             Event::Scalar(text, style, anchor, tag) => {
                 let resolved = match tag.as_ref().and_then(|tag| tag.core_suffix()) {
                     Some(kind) => kind != "str",
-                    None => style == ScalarStyle::Plain && tag.is_none_or(|tag| tag.handle() != "!"),
+                    None => style == ScalarStyle::Plain && tag.as_ref().is_none_or(|tag| tag.handle() != "!"),
                 };
-                let value = if resolved { plain(&text) } else { Value::String(text.clone().into_owned()) };
+                let plain = resolved.then(|| plain(&text)).filter(|plain| !self.verbatim || plain.is_null());
+                let value = match plain {
+                    _ if self.verbatim && tag.as_ref().is_some_and(|tag| tag.suffix() == "binary") => {
+                        serde_json::json!({ BINARY: &*text })
+                    }
+                    Some(plain) => plain,
+                    None => Value::String(text.clone().into_owned()),
+                };
                 let mut size = Size { values: 1, bytes: text.len() };
                 let Some(mapping) = self.without_key() else {
                     self.size += size;
@@ -427,6 +451,13 @@ mod tests {
 
     fn json(text: &str) -> String {
         read(text).unwrap().to_string()
+    }
+
+    #[test]
+    fn scalars_stay_as_they_stand_where_they_are_read_verbatim() {
+        let read = read_verbatim("a: 1e5\nb: no\nc: ~\nd: '~'\ne: !!binary |\n  AP/+\nf: 007\n").unwrap();
+        let expected = r#"{"a":"1e5","b":"no","c":null,"d":"~","e":{"!!binary":"AP/+\n"},"f":"007"}"#;
+        assert_eq!(read.to_string(), expected);
     }
 
     #[test]

@@ -38,7 +38,10 @@ pub use fixture::options::{Check, FoldOptions, FoldSource, Prove, Take};
 pub use fixture::renew::Renew;
 pub use fixture::stamp::{edited_bodies, restamp};
 pub use fixture::transient::{Keep, UnknownKeep};
-pub use fixture::{names::is_single_file, place::FixturePath};
+pub use fixture::{
+    names::is_single_file,
+    place::{FixturePath, is_file_ending},
+};
 pub use journal::account::Renewal;
 pub use journal::chain::ChainHead;
 pub use journal::check::{Broken, Checked, check_chain};
@@ -61,7 +64,8 @@ pub use read::{
     Recording,
     entry_texts::{Head, ReadTo, unsearchable},
     form::is_journal,
-    is_recording_name, open, open_again, open_to_judge, open_up_to, sources,
+    is_recording_name, open, open_again, open_text, open_to_judge, open_up_to, sources,
+    tool::Tool,
 };
 
 /// The version of contrail's own members in a file (`_contrail.version`).

@@ -27,11 +27,21 @@ pub(super) fn stored(
         let bytes = headers.and_then(|headers| one_per_character(&text, headers));
         return Ok(Some(bytes.map_or_else(|| Bytes::copy_from_slice(text.as_bytes()), Bytes::from)));
     }
+    // Polly has a JSON array there, of the chunks of a coded body.
+    let chunks = text.starts_with('[').then(|| serde_json::from_str::<Vec<String>>(&text).ok()).flatten();
+    if let Some(chunks) = chunks {
+        let chunks = chunks.iter().map(|chunk| from_base64(chunk));
+        return chunks.collect::<Result<Vec<_>, _>>().map(|chunks| Some(chunks.concat().into()));
+    }
+    from_base64(&text).map(|bytes| Some(bytes.into()))
+}
+
+fn from_base64(text: &str) -> Result<Vec<u8>, EntryFault> {
     let text: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace() && *byte != b'=').collect();
     let decoded = base64::engine::general_purpose::STANDARD_NO_PAD
         .decode(&text)
         .or_else(|_| base64::engine::general_purpose::URL_SAFE_NO_PAD.decode(&text));
-    decoded.map(|bytes| Some(bytes.into())).map_err(|_| "a body marked as base64 is not base64".into())
+    decoded.map_err(|_| "a body marked as base64 is not base64".into())
 }
 
 /// The bytes of a text that holds one per character, as Firefox and mitmproxy save request bodies that are not UTF-8.

@@ -11,6 +11,7 @@ use contrail_exchange::json::{Document, SyntaxError};
 use super::{
     form::{self, is_journal, other_form},
     scan::{ScanError, Scanner},
+    tool::Tool,
 };
 use crate::{
     ReadError, ReadFault,
@@ -165,7 +166,8 @@ impl EntryTexts {
             input.consume(mark);
             return Ok(Input::Journal(input, 0, mark as u64));
         }
-        let not_har = |reason: &str| ReadFault::NotHar { reason: reason.to_owned() };
+        let tool = Tool::beginning(input.fill_buf().map_err(ReadFault::Io)?);
+        let not_har = |reason: &str| ReadFault::NotHar { reason: tool.map_or_else(|| reason.to_owned(), Tool::way) };
         let mut scanner = Scanner::new(input);
         scanner.skip_mark().map_err(|error| self.scan_fault(error))?;
         match scanner.peek().map_err(|error| self.scan_fault(error))? {

@@ -9,9 +9,10 @@ pub(super) mod parallel;
 pub(super) mod reader;
 mod recording;
 pub(super) mod scan;
+pub(super) mod tool;
 pub(super) mod trails;
 mod walk;
 
-pub use recording::{Recording, open, open_again, open_to_judge, open_up_to};
+pub use recording::{Recording, open, open_again, open_text, open_to_judge, open_up_to};
 pub use walk::is_recording_name;
 pub use walk::sources;

@@ -8,6 +8,7 @@ use std::{
     sync::Arc,
 };
 
+use bytes::Bytes;
 use contrail_exchange::token::TokenCache;
 
 use super::{
@@ -62,6 +63,18 @@ pub fn open_to_judge(path: &Path, length: Option<u64>) -> Result<Recording, Read
     if !recording.head().by_contrail {
         recording.reader.shared.strips_authorization = strips_authorization(opened.begin(length)?);
     }
+    Ok(recording)
+}
+
+/// As [`open_to_judge`], for another tool's file that was converted in memory: `har` in the place of the file `path`.
+///
+/// # Errors
+///
+/// As [`open`].
+pub fn open_text(path: &Path, har: &Bytes) -> Result<Recording, ReadError> {
+    let begin = || Recording::new(path.display().to_string(), Box::new(io::Cursor::new(har.clone())), None);
+    let mut recording = begin()?;
+    recording.reader.shared.strips_authorization = strips_authorization(begin()?);
     Ok(recording)
 }
 

@@ -1,0 +1,88 @@
+//! The cassettes of go-vcr, vcrpy, VCR of Ruby and their like: one family, whose members differ in names only.
+
+use contrail_contract::YAML_BINARY;
+use serde_json::Value;
+
+use super::cassette::{Cassette, Losses, Message, Seen, base64, headers, status, text};
+
+/// Reads a cassette. `None` if it has no list of interactions. `origin` is that of requests whose host was filtered out.
+pub(super) fn read(document: &Value, origin: &str) -> Option<Cassette> {
+    let list = ["interactions", "http_interactions"].into_iter().find_map(|name| document.get(name));
+    let list = list.unwrap_or(document);
+    let mut cassette = Cassette::default();
+    // Nothing was recorded: `interactions: []`, and null in some tools.
+    if list.is_null() {
+        return Some(cassette);
+    }
+    for interaction in list.as_array()? {
+        let seen = exchange(interaction, origin, &mut cassette.losses);
+        cassette.add(seen);
+    }
+    Some(cassette)
+}
+
+fn exchange(interaction: &Value, origin: &str, losses: &mut Losses) -> Result<Seen, &'static str> {
+    let (request, response) = (&interaction["request"], &interaction["response"]);
+    let url = [&request["uri"], &request["url"]].into_iter().find_map(text).ok_or("without a URL")?;
+    let url = match url.strip_prefix('<').and_then(|rest| rest.split_once('>')) {
+        None => url,
+        // `<API_HOST>/path`: its tests put the host in there.
+        Some((_, rest)) => {
+            losses.part("host placeholder");
+            let rest = rest.trim_start_matches('>');
+            format!("{origin}{}{rest}", if rest.starts_with(['/', ':']) { "" } else { "/" }).into()
+        }
+    };
+    let method = text(&request["method"]).ok_or("without a method")?;
+    // go-vcr has `code: 200` beside `status: 200 OK`, the old vcrpy for httpx `status_code`.
+    let code = [&response["status"]["code"], &response["code"], &response["status_code"], &response["status"]];
+    let status = code.into_iter().find_map(status).ok_or("without a status")?;
+    let mut sent = Message { headers: headers(&request["headers"]), body: body(&request["body"]) };
+    // php-vcr has forms and files beside the body.
+    if ["post_fields", "post_files"].into_iter().any(|name| request.get(name).is_some()) {
+        sent.body = None;
+    }
+    if sent.body.is_none() {
+        losses.part("request body");
+    }
+    // The old go-vcr has a form without the body that it was read from.
+    if let (Some(form), Some([])) = (request["form"].as_object().filter(|form| !form.is_empty()), sent.body.as_deref())
+        && !matches!(&*method, "GET" | "HEAD")
+    {
+        let pairs = form.iter().flat_map(|(name, values)| {
+            values.as_array().into_iter().flatten().filter_map(move |value| Some((name, text(value)?)))
+        });
+        sent.body = Some(form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish().into_bytes());
+    }
+    let content = [&response["body"], &response["content"]].into_iter().find(|body| !body.is_null());
+    let received = content.map_or(Some(Vec::new()), body).ok_or("with a response body of unknown form")?;
+    if text(&response["duration"]).is_some_and(|duration| !duration.is_empty() && duration != "0s") {
+        losses.part("duration");
+    }
+    let version = [&response["proto"], &response["http_version"], &response["status"]["http_version"]];
+    Ok(Seen {
+        // Ruby has them in small letters, and of old as symbols.
+        method: method.trim_start_matches(':').to_uppercase(),
+        url: url.into_owned(),
+        sent,
+        status,
+        version: version.into_iter().find_map(text).unwrap_or_default().into_owned(),
+        received: Message { headers: headers(&response["headers"]), body: Some(received) },
+    })
+}
+
+/// The bytes of a body: a text, a binary scalar, or an object that holds one of them. `None` if it is none of these.
+fn body(value: &Value) -> Option<Vec<u8>> {
+    match value {
+        Value::Null => Some(Vec::new()),
+        Value::Object(members) => {
+            let binary = members.get(YAML_BINARY).or_else(|| members.get("base64_string"));
+            match (binary, members.get("string")) {
+                (Some(binary), _) => base64(binary.as_str()?),
+                (None, Some(string)) => body(string),
+                (None, None) => None,
+            }
+        }
+        value => text(value).map(|text| text.into_owned().into_bytes()),
+    }
+}
