@@ -22,6 +22,10 @@ impl Observer for Pipeline {
         HoldPolicy { heads: self.durable, ..self.enforce.holds() }
     }
 
+    fn shows_recorded(&self) -> bool {
+        self.viewer.is_some()
+    }
+
     fn refuses(&self, request: &Request) -> Option<Problem> {
         if !self.durable {
             return None;

@@ -1,11 +1,12 @@
 //! Processing a batch: judge, redact, count, encode.
 
 use std::{
+    mem::take,
     panic::{AssertUnwindSafe, catch_unwind},
     time::{Duration, Instant},
 };
 
-use contrail_exchange::{Body, Exchange, Headers, finding::Verdict};
+use contrail_exchange::{Exchange, finding::Verdict};
 use contrail_proxy::{
     Committed, Completed, Observer as _, held_back,
     metrics::{Exchanges, Observed},
@@ -222,14 +223,15 @@ impl Pipeline {
             if !passes {
                 judged.exchange.transport.given = Some(held_back(&judged.exchange.request.method).as_u16());
             }
-            if let Some(response) = judged.exchange.response.as_mut()
-                && meta.response_redacted
-                && self.viewer.is_none()
-            {
-                // Only its status is shown, and it goes to no journal.
-                (response.headers, response.body) = (Headers::new(), Body::default());
+            // Nothing is to be looked for in it; only the live page shows more of it than its status.
+            let recorded = match judged.exchange.response.as_mut() {
+                Some(response) if meta.response_redacted => (take(&mut response.headers), take(&mut response.body)),
+                _ => Default::default(),
+            };
+            let (mut redacted, attestation) = self.judge.redact(&self.redactor, judged, &meta, is_recorded)?;
+            if meta.response_redacted && self.viewer.is_some() {
+                redacted.set_recorded(recorded);
             }
-            let (redacted, attestation) = self.judge.redact(&self.redactor, judged, &meta, is_recorded)?;
             let touched = self.touched(&redacted);
             Some(Ready { judged: redacted, attestation, panicked, touched })
         });
@@ -320,7 +322,7 @@ impl Pipeline {
                 && let Some(Ready { judged, panicked, .. }) = of.take()
             {
                 let conclusion = conclusion(&judged.verdict, panicked, meta);
-                let remarks = std::mem::take(&mut meta.remarks);
+                let remarks = take(&mut meta.remarks);
                 viewer.exchange(Viewed { judged, entry, took: *took, conclusion, miss, remarks });
             }
         }

@@ -61,6 +61,11 @@ pub trait Observer: Send + Sync + fmt::Debug {
         HoldPolicy::default()
     }
 
+    /// Whether it shows responses that are recorded already. Else their header fields are not kept.
+    fn shows_recorded(&self) -> bool {
+        false
+    }
+
     /// Refuses a request before it is forwarded; the problem is what the client gets. The refusal is recorded as an
     /// exchange.
     fn refuses(&self, _request: &Request) -> Option<Problem> {

@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 
-use contrail_exchange::{Exchange, finding::Verdict};
+use contrail_exchange::{Body, Exchange, Headers, finding::Verdict};
 
 /// A value from which the secrets are gone. Nothing outside this room can make one.
 #[derive(Debug, Clone)]
@@ -20,6 +20,15 @@ impl<T> Redacted<T> {
     /// The value, no longer proven clean by its type.
     pub fn into_inner(self) -> T {
         self.0
+    }
+}
+
+impl Redacted<JudgedExchange> {
+    /// Gives the response the header fields and the body of a recording from which contrail took the secrets.
+    pub fn set_recorded(&mut self, (headers, body): (Headers, Body)) {
+        if let Some(response) = &mut self.0.exchange.response {
+            (response.headers, response.body) = (headers, body);
+        }
     }
 }
 

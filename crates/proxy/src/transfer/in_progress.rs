@@ -103,8 +103,8 @@ impl InProgress {
     /// Notes the response's head.
     pub(crate) fn head(&mut self, status: u16, version: http::Version, headers: &http::HeaderMap) {
         self.head_at = Some(Instant::now());
-        // A recorded response is shown by its status only.
-        let headers = if self.meta.response_redacted { Headers::new() } else { Headers::from(headers) };
+        let unseen = self.meta.response_redacted && !self.proxy.observer.shows_recorded();
+        let headers = if unseen { Headers::new() } else { Headers::from(headers) };
         if let Some(begun) = &mut self.begun {
             begun.response = Some(Response { status, version, headers, body: Body::default() });
         }
