@@ -142,14 +142,15 @@ impl Args {
     fn facts(&self) -> Facts {
         let names: Vec<String> = self.recordings.iter().map(|path| path.display().to_string()).collect();
         let files: Vec<String> = self.recordings.iter().map(|path| quoted(path)).collect();
-        let mut command = format!("contrail inspect {}{}", files.join(" "), self.contract.command_line());
+        let arguments = format!("{}{}", files.join(" "), self.contract.command_line());
+        let (mut command, learn) = (format!("contrail inspect {arguments}"), format!("contrail learn {arguments}"));
         let mut title = [names.join(", ")].into_iter().chain(self.selection.filters()).collect::<Vec<_>>().join(" ");
         let base = self.base.as_ref().map(|base| base.display().to_string());
         if let (Some(path), Some(base)) = (&self.base, &base) {
             command = format!("{command} --base {}", quoted(path));
             title = format!("{base} → {title}");
         }
-        Facts { mode: "inspect", title, command: Some(command), base, ..Facts::default() }
+        Facts { mode: "inspect", title, command: Some(command), learn: Some(learn), base, ..Facts::default() }
     }
 
     /// The page's place to begin with, behind the token. Reports have nothing but misses.

@@ -185,7 +185,7 @@ impl ProxyArgs {
             prepared.prepare();
         });
         if let Some(page) = &self.page {
-            page.introduce(format, &lines, environment.as_ref().map_or_else(Vec::new, Environment::addresses));
+            page.introduce(format, &proxy, &lines, environment.as_ref().map_or_else(Vec::new, Environment::addresses));
         }
         let reload = Arc::new(Reload {
             files: listeners.files.take(),

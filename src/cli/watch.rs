@@ -82,6 +82,10 @@ fn watch(args: &Args) -> Result<Outcome, Failure> {
         title: format!("watching {}", ready.origin),
         upstream: ready.origin.clone(),
         command: args.trail.folder().map(|folder| format!("contrail inspect {}", quoted(&folder))),
+        learn: args
+            .trail
+            .folder()
+            .map(|folder| format!("contrail learn {}{}", quoted(&folder), args.judge.contract.command_line())),
         ..Facts::default()
     };
     let page = args.proxy.inspect.open(bound, &args.judge, &contract, &redactor, facts)?;

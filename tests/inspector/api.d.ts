@@ -19,7 +19,7 @@ declare namespace Api {
   interface Head {
     n: number;
     counts: Counts;
-    in_progress?: number;
+    in_progress?: number; // only in a notice
     reading: Reading | null;
     run: string;
     /** Exchanges of smaller numbers have left the memory. */
@@ -168,7 +168,8 @@ declare namespace Api {
     summary: string;
     means: string;
     source: string;
-    known?: string;
+    /** Why it does not set the exit status. */
+    known: string | null;
   }
 
   interface Caller {
@@ -367,6 +368,8 @@ declare namespace Api {
     further: number;
     /** When the first exchange started, and the last. */
     span: [string, string] | null;
+    /** The command that prints an overlay of what these recordings show. */
+    learn: string | null;
   }
 
   interface Difference {
@@ -432,6 +435,7 @@ declare namespace Api {
     method: string;
     path: string;
     summary: string;
+    tags: string[];
     exchanges: number;
     conforms: number;
     gap: number;

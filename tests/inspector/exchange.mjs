@@ -18,6 +18,8 @@ export const tests = {
     await page.keyboard.press("Enter");
     await page.waitForSelector(".examples a");
     assert.match(await text(page, "details.more[open] pre"), /^\[\[suppress\]\]\nrule = "[\w.]+"\noperation = /);
+    await page.locator(".group.is-gap details.more > summary").first().click();
+    assert.match(await text(page, ".group.is-gap details.more[open]"), /an overlay.*contrail learn [^ ]+\.har/s);
     await page.locator(".examples a").first().focus();
     await page.keyboard.press("Enter");
     await settled(page);
@@ -57,6 +59,14 @@ export const tests = {
     await page.locator(".map-head input").fill("owner");
     await page.waitForFunction(() => document.querySelectorAll(".operation-row").length === 1);
     assert.match(await text(page, ".map"), /getThing/);
+    await page.locator(".map-head input").fill("");
+    await toggle("By tag");
+    await page.waitForSelector(".map h3");
+    assert.deepEqual(await page.locator(".map h3").allInnerTexts(), ["things 1", "no tag 5"]);
+    assert.match(await text(page, ".map h3 + .operation-row"), /getThing/);
+    await page.evaluate(() => (location.hash = "#/exchanges?q=tag:things"));
+    await settled(page);
+    assert.match(await text(page, "#found"), /^1 of/);
     await bench.clean(page);
   },
 

@@ -233,6 +233,7 @@ export function kindsContract() {
       "/things/{id}": {
         get: {
           operationId: "getThing",
+          tags: ["things"],
           summary: "One thing",
           parameters: [{ name: "id", in: "path", required: true, schema: { type: "string" } }],
           ...answer("application/json", { schema: thing }),

@@ -43,6 +43,8 @@ pub struct Operation {
     pub path: String,
     /// `summary` of the document.
     pub summary: String,
+    /// `tags` of the document.
+    pub tags: Vec<String>,
     /// The passage that it comes from.
     pub source: String,
     /// Its lifecycle stage, where the document shows one.
@@ -176,6 +178,10 @@ impl ContractDocument {
                 method: operation.method.to_string(),
                 path: operation.path.to_string(),
                 summary: text(get("summary")),
+                tags: {
+                    let tags = get("tags").and_then(Value::as_array).into_iter().flatten();
+                    tags.filter_map(Value::as_str).map(str::to_owned).collect()
+                },
                 source: text(get("x-contrail-source")),
                 lifecycle: get("x-contrail-lifecycle").and_then(Value::as_str).map(str::to_owned),
                 scopes: {

@@ -41,7 +41,7 @@ export async function show(at, signal, again) {
             `by rule, operation and place, in ${counted(findings.n, "exchange")}.`,
           ),
           el("label.sorts", {}, "Sort by ", sorts),
-          el("ul.groups", {}, rows.map((row) => group(row, findings.span))),
+          el("ul.groups", {}, rows.map((row) => group(row, findings))),
           cut > 0 ? el("p.dim", {}, `${counted(cut, "further place")}, not listed.`) : null,
           findings.further > 0 ? el("p.dim", {}, `${counted(findings.further, "finding")} at further places, not listed.`) : null,
         ],
@@ -64,8 +64,8 @@ function compare(a, b) {
   return Number(a.kind === "gap") - Number(b.kind === "gap") || b.count - a.count;
 }
 
-/** @param {Api.Group} row @param {Api.Findings["span"]} span */
-function group(row, span) {
+/** @param {Api.Group} row @param {Api.Findings} all */
+function group(row, { span, learn }) {
   const share = row.of ? Math.min(1, row.count / row.of) : null;
   const accepted = row.state !== null && !row.state.startsWith("new");
   /** @param {number | null} n @param {string | null} at @param {string} word */
@@ -112,7 +112,7 @@ function group(row, span) {
       row.times && span ? sparkline(row.times, span) : null,
       row.state ? el("i.mark", {}, row.state) : null,
     ),
-    more(row),
+    more(row, learn),
   );
 }
 
@@ -130,8 +130,9 @@ function sparkline(times, [from, to]) {
   );
 }
 
-/** Examples and the suppression, made when the person opens them. @param {Api.Group} row */
-function more(row) {
+/** Examples, what `learn` makes of a gap, and the suppression; made when the person opens them.
+ * @param {Api.Group} row @param {string | null} learn */
+function more(row, learn) {
   let made = false;
   const open = () => {
     if (made) return;
@@ -140,6 +141,9 @@ function more(row) {
     details.append(
       el("p.dim", {}, "Exchanges that differ in what was seen:"),
       examples,
+      ...(row.kind === "gap" && learn
+        ? [el("p.dim", {}, "As an overlay, what recordings show of it: ", recorded(learn), " ", copyButton(learn, "the command"))]
+        : []),
       el("p.dim", {}, "In ", recorded("contrail.toml"), ", with a reason and the last day filled in: ", copyButton(row.suppress, "the suppression")),
       code("Suppression", el("pre.raw.recorded", {}, row.suppress)),
     );

@@ -12,6 +12,7 @@ const KINDS = { statuses: "response", parameters: "", "media-types": "body", fie
 let search = "";
 let never = false;
 let gaps = false;
+let byTag = false;
 /** The switch that was pressed last. */
 let pressed = "";
 /** Operations that the person opened. @type {Set<string>} */
@@ -28,7 +29,19 @@ export async function show(at, signal, again) {
     // An answer that is late must not be drawn over what the person typed since.
     if (asked !== search) return draw();
     const most = Math.max(1, ...map.operations.map((one) => one.exchanges));
-    fill(rows, map.operations.length === 0 ? el("p.dim", {}, "No operation is like this.") : map.operations.map((one) => operation(one, most, signal)));
+    /** @param {Api.Operation[]} some */
+    const listed = (some) => some.map((one) => operation(one, most, signal));
+    const tags = [...new Set(map.operations.flatMap(({ tags }) => tags))].map((tag) => ({
+      tag,
+      some: map.operations.filter(({ tags }) => tags.includes(tag)),
+    }));
+    const others = map.operations.filter(({ tags }) => tags.length === 0);
+    if (others.length > 0) tags.push({ tag: "no tag", some: others });
+    fill(
+      rows,
+      map.operations.length === 0 ? el("p.dim", {}, "No operation is like this.") : null,
+      byTag ? tags.flatMap(({ tag, some }) => [el("h3", {}, recorded(tag), " ", el("span.dim", {}, number(some.length))), ...listed(some)]) : listed(map.operations),
+    );
     return map;
   };
   const map = await draw();
@@ -62,6 +75,7 @@ export async function show(at, signal, again) {
       field,
       toggle("Only never touched", never, () => (never = !never)),
       toggle("Only gaps", gaps, () => (gaps = !gaps)),
+      map.operations.some(({ tags }) => tags.length > 0) || byTag ? toggle("By tag", byTag, () => (byTag = !byTag)) : null,
     ),
     rows,
   );

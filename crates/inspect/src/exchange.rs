@@ -93,13 +93,17 @@ fn detail(
         let lines = lines(side, &shown);
         Some((shown, lines))
     });
+    let store = inspector.store();
+    let collector = store.ended.as_ref().unwrap_or(&store.collector);
     let finding = |(index, (finding, marks)): (usize, (&Finding, &Marks<'_>))| {
         let mut value = finding_value(inspector, exchange, verdict, finding, marks);
+        value["known"] = collector.exemption(judged, finding).map(|reason| inspector.clean(&reason)).into();
         let about = messages.iter().flatten().find(|(shown, _)| shown.is_about(index));
         add_place(about, index, &mut value);
         value
     };
     let findings: Vec<Value> = verdict.findings.iter().zip(&marks).enumerate().map(finding).collect();
+    drop(store);
     let [request, response] =
         messages.each_ref().map(|message| message.as_ref().map(|(shown, lines)| shown.value(lines.count())));
     let reasons: Vec<Value> = reasons_of(verdict.unchecked, &verdict.reasons)

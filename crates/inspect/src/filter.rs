@@ -63,6 +63,7 @@ pub(crate) enum Field {
     At,
     Kind,
     Operation,
+    Tag,
     Method,
     Path,
     Query,
@@ -295,12 +296,13 @@ impl Term {
 
 impl Field {
     /// The keys that select by a text, as people write them.
-    const KEYS: [(&'static str, Self); 15] = [
+    const KEYS: [(&'static str, Self); 16] = [
         ("verdict", Self::Verdict),
         ("rule", Self::Rule),
         ("at", Self::At),
         ("kind", Self::Kind),
         ("op", Self::Operation),
+        ("tag", Self::Tag),
         ("method", Self::Method),
         ("path", Self::Path),
         ("query", Self::Query),
@@ -328,6 +330,7 @@ impl Field {
             Self::At => summary.findings.iter().any(|seen| wanted(name(seen.at))),
             Self::Kind => summary.findings.iter().any(|seen| wanted(seen.rule.kind().name())),
             Self::Operation => wanted(if summary.operation == 0 { UNDOCUMENTED } else { name(summary.operation) }),
+            Self::Tag => names.tags(summary.operation).iter().any(|tag| wanted(tag)),
             Self::Method => wanted(name(summary.method)),
             Self::Path => wanted(path),
             Self::Query => {

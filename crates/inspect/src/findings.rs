@@ -84,6 +84,7 @@ pub(crate) fn value(inspector: &Inspector) -> Value {
         "gaps": gaps.len(),
         "rows": rows,
         "further": tally.ungrouped,
+        "learn": inspector.facts.learn,
         "span": span,
     })
 }

@@ -4,14 +4,14 @@ use std::{
     io,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
-        Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
+        Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
         atomic::{AtomicU64, AtomicUsize, Ordering},
         mpsc::{Receiver, Sender, channel},
     },
     thread,
 };
 
-use contrail_contract::Contract;
+use contrail_contract::{Contract, ContractDocument};
 use contrail_exchange::{finding::Rule, visible::visible};
 use contrail_pipeline::{Viewed, Viewer};
 use contrail_proxy::upstream::Denied;
@@ -43,6 +43,8 @@ pub struct Facts {
     pub upstream: String,
     /// A command that shows one of its exchanges again: `contrail inspect fixtures/checkout`.
     pub command: Option<String>,
+    /// A command that prints what these exchanges show of what the contract does not.
+    pub learn: Option<String>,
     /// Options that have another value than their default, and where each comes from. Values may be secrets.
     pub options: Vec<(String, String)>,
     /// The recording that exchanges are compared with.
@@ -102,6 +104,8 @@ pub struct Inspector {
     waiting: Waiting,
     /// The source of what goes through a proxy.
     live: Arc<str>,
+    /// How many exchanges are in progress.
+    in_progress: OnceLock<Box<dyn Fn() -> u64 + Send + Sync>>,
 }
 
 impl std::fmt::Debug for Inspector {
@@ -196,15 +200,20 @@ impl Inspector {
     pub fn new(settings: Settings) -> io::Result<Arc<Self>> {
         let Settings { contract, redactor, collector, buffer, advice, facts } = settings;
         let context = JournalContext { upstream: facts.upstream.as_str().into(), contract: "".into() };
+        let mut store = Store::new(Kept::new(buffer)?, context, collector);
+        for operation in contract.documents().iter().flat_map(ContractDocument::operations) {
+            store.names.tag(&operation.id, operation.tags);
+        }
         Ok(Arc::new(Self {
             contract,
             redactor,
             run: super::guard::random_name(),
             started: jiff::Timestamp::now(),
             advice,
-            store: RwLock::new(Store::new(Kept::new(buffer)?, context, collector)),
+            store: RwLock::new(store),
             waiting: Waiting::default(),
             live: LIVE.into(),
+            in_progress: OnceLock::new(),
             facts,
         }))
     }
@@ -248,9 +257,15 @@ impl Inspector {
         self.change(|store| store.add(taken, beside, &self.contract, known));
     }
 
-    /// The run listens here, and a client finds it by these variables.
-    pub fn listens(&self, listeners: Vec<String>, variables: Vec<Variable>) {
+    /// The run listens here, a client finds it by these variables, and so many exchanges are in progress.
+    pub fn listens(
+        &self,
+        listeners: Vec<String>,
+        variables: Vec<Variable>,
+        in_progress: impl Fn() -> u64 + Send + Sync + 'static,
+    ) {
         self.change(|store| (store.listeners, store.variables) = (listeners, variables));
+        let _ = self.in_progress.set(Box::new(in_progress));
     }
 
     /// A sentence that a reader has to know.
@@ -288,6 +303,11 @@ impl Inspector {
     /// Exchanges of which nothing is shown, since too many waited.
     pub(crate) fn dropped(&self) -> u64 {
         self.waiting.dropped.load(Ordering::Relaxed)
+    }
+
+    /// Exchanges that have begun and not ended.
+    pub(crate) fn in_progress(&self) -> u64 {
+        self.in_progress.get().map_or(0, |count| count())
     }
 
     pub(crate) fn advice(&self, rule: Rule) -> Advice {

@@ -10,6 +10,8 @@ pub(crate) type Name = u32;
 pub(crate) struct Names {
     texts: Vec<Arc<str>>,
     numbers: HashMap<Arc<str>, Name>,
+    /// Tags of operations.
+    tags: HashMap<Name, Vec<String>>,
 }
 
 impl Names {
@@ -27,6 +29,17 @@ impl Names {
         let text: Arc<str> = text.into();
         self.texts.push(Arc::clone(&text));
         *self.numbers.entry(text).or_insert(number)
+    }
+
+    /// Notes the tags of an operation.
+    pub(crate) fn tag(&mut self, operation: &str, tags: Vec<String>) {
+        let number = self.number(operation);
+        self.tags.insert(number, tags);
+    }
+
+    /// The tags of an operation.
+    pub(crate) fn tags(&self, operation: Name) -> &[String] {
+        self.tags.get(&operation).map_or(&[], Vec::as_slice)
     }
 
     /// The number of a text, if it has one.
@@ -47,7 +60,7 @@ impl Names {
 
 impl Default for Names {
     fn default() -> Self {
-        Self { texts: vec!["".into()], numbers: HashMap::from([("".into(), 0)]) }
+        Self { texts: vec!["".into()], numbers: HashMap::from([("".into(), 0)]), tags: HashMap::new() }
     }
 }
 

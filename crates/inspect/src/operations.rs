@@ -1,7 +1,7 @@
 //! The contract as a map: operations with what became of their exchanges, and every part of one of them with how often
 //! it was touched. The numbers are those of `contrail coverage`.
 
-use contrail_contract::ContractDocument;
+use contrail_contract::{ContractDocument, outline::Operation};
 use contrail_exchange::finding::{Kind, UNDOCUMENTED};
 use contrail_report::{
     Group,
@@ -14,7 +14,7 @@ use super::{filter::quoted, findings::query, inspector::Inspector, store::Store,
 /// Which operations are wanted.
 #[derive(Debug, Default)]
 pub(crate) struct Selection {
-    /// In lower case: path, id, summary or a field holds it.
+    /// In lower case: path, id, summary, a tag or a field holds it.
     pub(crate) text: String,
     /// Those of which something was never touched.
     pub(crate) never: bool,
@@ -29,6 +29,7 @@ struct Documented {
     method: String,
     path: String,
     summary: String,
+    tags: Vec<String>,
 }
 
 /// The operations, and how much of the document was touched.
@@ -36,8 +37,13 @@ pub(crate) fn value(inspector: &Inspector, selection: &Selection) -> Value {
     let store = inspector.store();
     let coverage = store.coverage();
     let documents = inspector.contract.documents().iter().flat_map(ContractDocument::operations);
-    let documented =
-        documents.map(|one| Documented { name: one.id, method: one.method, path: one.path, summary: one.summary });
+    let documented = documents.map(|Operation { id: name, method, path, summary, tags, .. }| Documented {
+        name,
+        method,
+        path,
+        summary,
+        tags,
+    });
     let gaps: Vec<&Group> = store.collector.tally().groups(Kind::Gap);
     let rest = Documented { name: UNDOCUMENTED.to_owned(), ..Documented::default() };
     let rows: Vec<Value> =
@@ -55,7 +61,7 @@ fn row(
     selection: &Selection,
     one: &Documented,
 ) -> Option<Value> {
-    let Documented { name, method, path, summary } = one;
+    let Documented { name, method, path, summary, tags } = one;
     let is_documented = name != UNDOCUMENTED;
     // Exchanges of no operation have no name.
     let number = if is_documented { store.names.find(name) } else { Some(0) };
@@ -65,7 +71,7 @@ fn row(
     }
     let outline = coverage.map_or_else(Vec::new, |coverage| coverage.outline(name));
     let is_it = |text: &str| text.to_lowercase().contains(&selection.text);
-    let holds = || [name, method, path, summary].into_iter().any(|text| is_it(text));
+    let holds = || [name, method, path, summary].into_iter().chain(tags).any(|text| is_it(text));
     if !holds() && !outline.iter().any(|part| is_it(part.item.name)) {
         return None;
     }
@@ -83,7 +89,7 @@ fn row(
         .map(|(status, count)| (status.to_string(), (*count).into()))
         .collect();
     Some(json!({
-        "name": name, "method": method, "path": path, "summary": summary,
+        "name": name, "method": method, "path": path, "summary": summary, "tags": tags,
         "exchanges": exchanges,
         "conforms": verdict(0), "gap": verdict(1), "violates": verdict(2), "miss": verdict(3),
         "touched": touched, "of": outline.len(), "gaps": gaps,

@@ -127,6 +127,7 @@ fn head(inspector: &Inspector) -> Value {
         "counts": counts(&store.verdicts()),
         "reading": store.reading.map(|reading| json!({"read": reading.read, "of": reading.of})),
         "dropped": inspector.dropped(),
+        "in_progress": inspector.in_progress(),
     })
 }
 

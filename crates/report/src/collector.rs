@@ -3,7 +3,7 @@
 use std::{io, sync::Arc};
 
 use contrail_contract::Contract;
-use contrail_exchange::finding::Rule;
+use contrail_exchange::finding::{Finding, Rule};
 use contrail_redact::{JudgedExchange, Redacted, Redactor};
 
 use super::{
@@ -102,6 +102,13 @@ impl Collector {
     pub fn state(&self, group: &Group) -> Option<String> {
         let exemption = self.exemptions.of(group).map(Exemption::reason);
         exemption.or_else(|| self.exemptions.known(group).map(|_| "new: not in the baseline".to_owned()))
+    }
+
+    /// Why this finding of an exchange does not set the exit status, if it does not.
+    #[must_use]
+    pub fn exemption(&self, judged: &JudgedExchange, finding: &Finding) -> Option<String> {
+        let group = self.tally.group_of(judged, finding)?;
+        self.exemptions.of(group).map(Exemption::reason)
     }
 
     /// Names a recording that the report is about.

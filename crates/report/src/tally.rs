@@ -246,6 +246,15 @@ impl Tally {
         &mut self.operations[at].1
     }
 
+    /// The group of a finding of this exchange.
+    pub(super) fn group_of(&self, judged: &JudgedExchange, finding: &Finding) -> Option<&Group> {
+        let places = [false, true].map(|outside| place_of(outside, judged, finding));
+        let is_it = |group: &&Group| {
+            group.rule == finding.rule && group.operation == judged.verdict.operation && places.contains(&group.place)
+        };
+        self.groups.values().find(is_it)
+    }
+
     fn group(
         &mut self,
         place: ExchangeRef<'_>,
@@ -261,13 +270,7 @@ impl Tally {
         let mut key = Key {
             rule: finding.rule,
             operation: judged.verdict.operation.clone(),
-            place: if place.outside && finding.rule == Rule::OperationUndocumented {
-                OUTSIDE.to_owned()
-            } else if judged.verdict.operation.is_none() && finding.rule == Rule::OperationUndocumented {
-                format!("{} {}", request.method, shape(request.target.path()))
-            } else {
-                without_indices(&finding.at)
-            },
+            place: place_of(place.outside, judged, finding),
             unenforced,
             several: finding.fits_several(),
         };
@@ -426,5 +429,17 @@ impl Tally {
     fn per_operation(&self, count: impl Fn(&Counts) -> u64) -> BTreeMap<&str, u64> {
         let counts = self.operations.iter().map(|(operation, counts)| (&**operation, count(counts)));
         counts.filter(|(_, count)| *count > 0).collect()
+    }
+}
+
+/// The place of a finding as groups have it, where its exchange is outside the contract's base path or not.
+fn place_of(outside: bool, judged: &JudgedExchange, finding: &Finding) -> String {
+    let request = &judged.exchange.request;
+    match finding.rule {
+        Rule::OperationUndocumented if outside => OUTSIDE.to_owned(),
+        Rule::OperationUndocumented if judged.verdict.operation.is_none() => {
+            format!("{} {}", request.method, shape(request.target.path()))
+        }
+        _ => without_indices(&finding.at),
     }
 }

@@ -14,7 +14,7 @@ use std::{
 use contrail_contract::Contract;
 use contrail_inspect::{End, Facts, Guard, Host, Inspector, Intake, Settings, Token, Variable};
 use contrail_proxy::{
-    HostPort,
+    HostPort, Proxy,
     side::{Serving, SideListener},
 };
 use contrail_redact::Redactor;
@@ -236,7 +236,13 @@ impl Page {
     }
 
     /// Prints its address, and notes where the proxy listens and by which variables (`NAME=VALUE`) its command finds it.
-    pub(in crate::cli) fn introduce(&self, format: Format, listeners: &[String], variables: Vec<String>) {
+    pub(in crate::cli) fn introduce(
+        &self,
+        format: Format,
+        proxy: &Arc<Proxy>,
+        listeners: &[String],
+        variables: Vec<String>,
+    ) {
         let over_ssh = over_ssh(self.socket);
         for line in [self.line()].iter().chain(&over_ssh) {
             event(format, "inspector", self.address.as_str(), line);
@@ -244,7 +250,9 @@ impl Page {
         let variable = |text: String| {
             text.split_once('=').map(|(name, value)| Variable { name: name.to_owned(), value: value.to_owned() })
         };
-        self.inspector.listens(listeners.to_vec(), variables.into_iter().filter_map(variable).collect());
+        let variables = variables.into_iter().filter_map(variable).collect();
+        let proxy = Arc::clone(proxy);
+        self.inspector.listens(listeners.to_vec(), variables, move || proxy.in_use().exchanges);
     }
 
     /// Within this time a page has every notice.

@@ -84,6 +84,7 @@ fn record(args: &Args) -> Result<Outcome, Failure> {
         mode: "record",
         title: format!("recording {} → {}", ready.origin, args.out.display()),
         upstream: ready.origin.clone(),
+        learn: Some(format!("contrail learn {}{}", quoted(&args.out), args.judge.contract.command_line())),
         ..Facts::default()
     };
     let page = args.proxy.inspect.open(bound, &args.judge, &builder.contract, &builder.redactor, facts)?;

@@ -194,7 +194,9 @@ fn a_finding_that_a_suppression_covers_is_shown_as_such() {
     call(proxy, "GET", path, &[], b"");
     until(page, 1);
     let findings = ask(page, "/api/findings");
-    assert_eq!(findings["rows"][0]["state"], "suppressed until 9999-12-31: pages by 500", "{findings}");
+    let reason = "suppressed until 9999-12-31: pages by 500";
+    assert_eq!(findings["rows"][0]["state"], reason, "{findings}");
+    assert_eq!(ask(page, "/api/exchanges/0")["findings"][0]["known"], reason);
     running.finish();
 }
 

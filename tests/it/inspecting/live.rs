@@ -1,6 +1,9 @@
 //! The page beside a proxy, and how it ends.
 
-use std::{io::Write as _, net::TcpStream};
+use std::{
+    io::{BufRead as _, BufReader, Write as _},
+    net::{TcpListener, TcpStream},
+};
 
 use serde_json::Value;
 
@@ -119,7 +122,33 @@ fn a_miss_of_a_replay_appears_with_the_option_that_helps() {
     call(proxy, "GET", "/nothing", &[], b"");
     let run = until(page, 2);
     assert_eq!(run["counts"]["miss"], 2, "an undocumented miss is one, too");
+    // A recorded answer is shown as it went out.
+    call(proxy, "GET", "/api/v2/connection-profiles/templates", &[], b"");
+    until(page, 3);
+    let recorded = &ask(page, "/api/exchanges/2")["response"];
+    let headers = recorded["headers"].as_array().unwrap();
+    assert!(headers.iter().any(|header| header["name"] == "content-type"), "{recorded}");
+    assert!(ask(page, "/api/exchanges/2/response/raw").to_string().contains("connection_profile_templates"));
     assert_eq!(ask(page, "/api/exchanges?q=verdict:miss")["size"], 2);
+    running.finish();
+}
+
+#[test]
+fn a_request_that_the_tenant_does_not_answer_yet_is_in_progress() {
+    let folder = tempfile::tempdir().unwrap();
+    let tenant = TcpListener::bind("127.0.0.1:0").unwrap();
+    let origin = format!("http://{}", tenant.local_addr().unwrap());
+    let arguments = ["watch", "--upstream", &origin, "--listen", "127.0.0.1:0", "--inspect", "127.0.0.1:0"];
+    let running = Running::start_with(folder.path(), arguments, &[("CONTRAIL_INSPECT_TOKEN", TOKEN)]);
+    let [proxy, page] = running.addresses[..] else { panic!("{:?}", running.addresses) };
+    let mut notices = TcpStream::connect(page).unwrap();
+    notices.write_all(&request(page, "GET", "/api/stream", &[("authorization", &bearer())], b"")).unwrap();
+    let mut client = TcpStream::connect(proxy).unwrap();
+    client.write_all(&request(proxy, "GET", "/api/v2/users", &[], b"")).unwrap();
+    let _unanswered = tenant.accept().unwrap();
+    let mut lines = BufReader::new(notices).lines();
+    assert!(lines.any(|line| line.unwrap().contains("\"in_progress\":1")));
+    drop(client);
     running.finish();
 }
 

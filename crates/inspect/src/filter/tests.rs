@@ -41,6 +41,7 @@ pub(crate) fn summary(names: &mut Names) -> Summary {
 fn selects(text: &str) -> Answer {
     let mut names = Names::default();
     let summary = summary(&mut names);
+    names.tag("getRateLimitPolicy", vec!["limits".to_owned(), "attack protection".to_owned()]);
     let filter = Filter::parse(text, CLOCK).unwrap_or_else(|error| panic!("{text}: {error}"));
     filter.selects(&summary, None, Context { names: &names, is_slow: true, state: None })
 }
@@ -61,6 +62,9 @@ fn every_key_selects_by_what_it_names() {
         ("kind:gap", false),
         ("op:getratelimitpolicy", true),
         ("op:get*", true),
+        ("tag:limits", true),
+        ("tag:\"attack protection\"", true),
+        ("tag:users", false),
         ("method:get", true),
         ("status:4xx", true),
         ("status:>=500", false),
