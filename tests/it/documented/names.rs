@@ -7,17 +7,22 @@ use contrail_exchange::finding::{Rule, Unchecked};
 use super::*;
 
 /// Options of other programs, in the recipes.
-const OTHER_PROGRAMS: [&str; 11] = [
+const OTHER_PROGRAMS: [&str; 16] = [
     "--build-arg",
     "--contrail",
     "--exit-code",
+    "--from",
     "--locked",
     "--no-default-features",
+    "--no-save",
     "--password",
     "--path",
     "--release",
+    "--repo",
+    "--rerun",
     "--rm",
-    "--target",
+    "--save-dev",
+    "--silent",
     "--test",
 ];
 /// Variables that are no options: contrail reads the first, CMD the others, and the last is a mistake on purpose.
