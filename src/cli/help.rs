@@ -195,6 +195,18 @@ const SHORT: &[Short] = &[
         page: "docs/sandbox.md",
     },
     Short {
+        command: "config",
+        options: &["format", "config", "no-config"],
+        examples: ["config", "config record", "config verify --no-config"],
+        page: "docs/configuration.md",
+    },
+    Short {
+        command: "completions",
+        options: &[],
+        examples: ["completions bash", "completions zsh", "completions fish"],
+        page: "docs/configuration.md",
+    },
+    Short {
         command: "ca",
         options: &["upstream", "intercept", "ca-dir", "format"],
         examples: ["ca", "ca --upstream https://api.example", "ca rotate"],
@@ -230,7 +242,7 @@ const IN_SHORT: &[(&str, &str, &str)] = &[
 ];
 
 /// Words of other tools for what a command here does.
-const SYNONYMS: [(&[&str], &str); 11] = [
+const SYNONYMS: [(&[&str], &str); 12] = [
     (
         &["validate", "check", "lint", "test"],
         "`contrail verify` checks recordings, `contrail contract --check` a contract",
@@ -244,6 +256,7 @@ const SYNONYMS: [(&[&str], &str); 11] = [
     (&["convert"], "`contrail import` reads other tools' recordings"),
     (&["compare"], "`contrail diff` compares recordings, and contracts"),
     (&["mask", "sanitize", "clean", "anonymize"], "`contrail redact` removes secrets"),
+    (&["settings", "init", "options"], "`contrail config` prints the settings in force"),
     (&["version"], "`contrail --version` prints it"),
 ];
 
@@ -276,7 +289,7 @@ fn of(sub: &Command) -> Option<&'static Short> {
 /// The command whose `-h` fits on a screen.
 pub(super) fn shortened(command: Command) -> Command {
     command.mut_subcommands(|sub| {
-        let Some(short) = of(&sub) else { return sub };
+        let Some(short) = of(&sub) else { return sub.mut_args(|arg| arg.hide_short_help(true)) };
         let name = short.command;
         let end = format!("{}\nEvery option: `contrail {name} --help`. Manual: {}", examples(short), short.page);
         sub.after_help(end).mut_args(|arg| {

@@ -2,7 +2,7 @@
 //!
 //! Only contrail's own events are shown. Libraries log what goes by, and what goes by holds secrets.
 
-use std::io::{self, IsTerminal as _};
+use std::io;
 
 use tracing_subscriber::{
     Layer as _,
@@ -11,6 +11,8 @@ use tracing_subscriber::{
     layer::SubscriberExt as _,
     util::SubscriberInitExt as _,
 };
+
+use super::printer::stderr_in_colour;
 
 /// The variable that says how much is shown.
 pub(super) const VARIABLE: &str = "CONTRAIL_LOG";
@@ -22,8 +24,8 @@ pub(super) const VARIABLE: &str = "CONTRAIL_LOG";
 /// The variable holds no level.
 pub(super) fn start(level: Option<&str>) -> Result<(), String> {
     let level = level_of(level)?;
-    let colours = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    let lines = fmt::layer().with_writer(io::stderr).with_ansi(colours).with_target(false).without_time().compact();
+    let lines =
+        fmt::layer().with_writer(io::stderr).with_ansi(stderr_in_colour()).with_target(false).without_time().compact();
     let own = Targets::new().with_target("contrail", level);
     // A second start in one process (a test) keeps the first.
     let _ = tracing_subscriber::registry().with(lines.with_filter(own)).try_init();

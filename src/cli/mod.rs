@@ -20,6 +20,7 @@ use crate::config::Sources;
 
 pub mod audit;
 pub mod ca;
+pub mod completions;
 pub mod contract;
 pub mod coverage;
 pub mod demo;
@@ -55,6 +56,7 @@ mod report_files;
 pub mod run;
 pub mod sandbox;
 pub mod scan;
+pub mod settings;
 mod signals;
 mod sources;
 mod summary;
@@ -72,6 +74,7 @@ pub fn main() -> ExitCode {
         let place = panic.location().map_or_else(String::new, |at| format!(" at {}:{}", at.file(), at.line()));
         let _ = writeln!(io::stderr(), "contrail: internal error{place}; please report it");
     }));
+    completions::answer();
     // If this fails, a file size limit kills the process, as it does any other; that is no reason not to start.
     let _ = survive_size_limits();
     let (cli, sources) = match parse::parse() {

@@ -14,16 +14,18 @@ use contrail_fleet::RemoteUrl;
 use contrail_proxy::upstream::masked;
 
 use super::{
-    Failure, Outcome, audit, ca, contract, coverage, demo, diff, explain, export, help, import, inspect, learn,
+    Failure, Outcome, audit, ca, completions, contract, coverage, demo, diff, explain, export, help, import, inspect,
+    learn,
     messages::{complain, usage_error},
     options::{
         Network,
+        common::CommonArgs,
         inspect::PageArgs,
         policy::{self, PolicyArgs},
     },
     pack, paths,
-    printer::warn,
-    record, redact, remote, replay, sandbox, scan, verify, watch,
+    printer::{self, warn},
+    record, redact, remote, replay, sandbox, scan, settings, verify, watch,
 };
 use crate::config::{self, Completed, Ignored, Sources};
 
@@ -57,13 +59,18 @@ enum Command {
     Unpack(pack::UnpackArgs),
     Sandbox(sandbox::Args),
     Ca(ca::Args),
+    Config(settings::Args),
+    Completions(completions::Args),
+    #[command(hide = true)]
+    Man(completions::ManArgs),
 }
 
 /// The command line as clap sees it, for tests that compare the documentation with it.
 #[must_use]
 pub fn command() -> clap::Command {
     use clap::CommandFactory as _;
-    let command = help::with_examples(policy::described(Cli::command()).version(&*version().leak()));
+    let command =
+        help::with_examples(CommonArgs::of_every(policy::described(Cli::command())).version(&*version().leak()));
     config::with_variables(command, |name| env::var_os(name))
 }
 
@@ -83,10 +90,14 @@ pub(super) fn parse() -> Result<(Cli, Sources), ExitCode> {
     for (wrong, meant) in config::misspelt_variables(&command, given.filter_map(|(name, _)| name.into_string().ok())) {
         let _ = writeln!(io::stderr(), "contrail: no option reads {}; did you mean {meant}?", visible(&wrong));
     }
-    let completed =
-        config::complete(&command, env::args_os().collect(), |name| env::var_os(name), config::FILE.as_ref())
-            .map_err(|error| complain(&error, &Sources::default()))?;
-    for Ignored { setting, because_of } in &completed.ignored {
+    let refused = |error| complain(&error, &Sources::default());
+    let (arguments, value) = (env::args_os().collect::<Vec<_>>(), |name: &str| env::var_os(name));
+    let file = config::file(&arguments, value).map_err(refused)?;
+    let completed = config::complete(&command, arguments, value, file.as_deref()).map_err(refused)?;
+    if let Some(file) = completed.file_above() {
+        warn(&format!("settings come from `{}`", file.display()));
+    }
+    for Ignored { setting, because_of, .. } in &completed.ignored {
         warn(&format!("{setting} has no effect, because {because_of} excludes it"));
     }
     let command = completed.without_unread_variables(command);
@@ -96,6 +107,9 @@ pub(super) fn parse() -> Result<(Cli, Sources), ExitCode> {
     let mut command = if help::is_short(&arguments) { help::shortened(command) } else { command };
     let matches = command.try_get_matches_from_mut(arguments);
     let mistaken = matches.as_ref().ok().and_then(|matches| paths::mistaken(&command, matches, &sources));
+    if let Some(common) = matches.as_ref().ok().and_then(CommonArgs::read) {
+        printer::choose(common.color);
+    }
     let mut cli = matches.and_then(|matches| Cli::from_arg_matches(&matches)).map_err(|error| {
         // The overview of all commands, for one without arguments.
         if error.use_stderr() && error.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
@@ -153,6 +167,9 @@ impl Cli {
             Command::Unpack(args) => pack::run_unpack(args),
             Command::Sandbox(args) => sandbox::run(args),
             Command::Ca(args) => ca::run(args),
+            Command::Config(args) => settings::run(args),
+            Command::Completions(args) => completions::run(args),
+            Command::Man(args) => completions::run_man(args),
         }
     }
 }

@@ -8,7 +8,9 @@ use std::{
     ffi::OsString,
     fs::{self, File, TryLockError},
     io::{self, BufWriter, IsTerminal as _, Stdout, Write},
+    os::fd::AsFd,
     path::{Path, PathBuf},
+    sync::OnceLock,
 };
 
 use contrail_exchange::visible::visible;
@@ -124,11 +126,55 @@ pub(super) fn warn(text: &str) {
     line(&format!("contrail: {text}"));
 }
 
-/// Whether to use colour: on a terminal that knows it, and never where `NO_COLOR` is set to something.
-pub(super) fn wants_colour(on_terminal: bool) -> bool {
-    let plain = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
-        || env::var_os("TERM").is_some_and(|term| term == "dumb");
-    on_terminal && !plain
+/// When output is in colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+pub enum Colour {
+    /// On a terminal, and on standard error in the logs of GitHub and GitLab
+    #[default]
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// The value of `--color`.
+static CHOSEN: OnceLock<Colour> = OnceLock::new();
+
+/// Keeps the value of `--color` for all output of this process.
+pub(super) fn choose(colour: Colour) {
+    let _ = CHOSEN.set(colour);
+}
+
+/// Whether standard output is in colour.
+fn stdout_in_colour() -> bool {
+    wants_colour(io::stdout().is_terminal(), |name| env::var_os(name))
+}
+
+/// Whether standard error is in colour; the logs of these CI services show colours.
+pub(super) fn stderr_in_colour() -> bool {
+    let is_set = |name| env::var_os(name).is_some_and(|value| !value.is_empty());
+    let is_log = ["GITHUB_ACTIONS", "GITLAB_CI"].into_iter().any(is_set) && !is_file(&io::stderr());
+    wants_colour(io::stderr().is_terminal() || is_log, |name| env::var_os(name))
+}
+
+/// Whether a stream goes to a file.
+fn is_file(stream: &impl AsFd) -> bool {
+    let file = stream.as_fd().try_clone_to_owned().map(File::from);
+    file.and_then(|file| file.metadata()).is_ok_and(|there| there.is_file())
+}
+
+/// Whether to use colour: as `--color` says, else as the usual variables do, else where the reader shows it.
+fn wants_colour(shown: bool, value: impl Fn(&str) -> Option<OsString>) -> bool {
+    let is_set = |name| value(name).is_some_and(|value| !value.is_empty());
+    let forces = |name| value(name).is_some_and(|value| !value.is_empty() && value != "0");
+    match CHOSEN.get() {
+        Some(Colour::Always) => true,
+        Some(Colour::Never) => false,
+        _ if is_set("NO_COLOR") => false,
+        _ if forces("CLICOLOR_FORCE") || forces("FORCE_COLOR") => true,
+        _ => shown && value("TERM").is_none_or(|term| term != "dumb"),
+    }
 }
 
 /// Standard output for data.
@@ -140,12 +186,10 @@ pub struct Printer<W: Write = Stdout> {
 }
 
 impl Printer {
-    /// Standard output; colour only on a terminal, and never where `NO_COLOR` is set to something.
+    /// Standard output, in colour where that is wanted.
     #[must_use]
     pub fn stdout() -> Self {
-        let stdout = io::stdout();
-        let colour = wants_colour(stdout.is_terminal());
-        Self::new(stdout, colour)
+        Self::new(io::stdout(), stdout_in_colour())
     }
 }
 
@@ -203,6 +247,24 @@ mod tests {
 
         fn flush(&mut self) -> io::Result<()> {
             Err(io::ErrorKind::BrokenPipe.into())
+        }
+    }
+
+    #[test]
+    fn variables_decide_about_colour_and_refusal_is_stronger_than_force() {
+        for (variables, shown, expected) in [
+            (&[][..], true, true),
+            (&[], false, false),
+            (&[("TERM", "dumb")], true, false),
+            (&[("NO_COLOR", "1")], true, false),
+            (&[("NO_COLOR", "")], true, true),
+            (&[("CLICOLOR_FORCE", "1")], false, true),
+            (&[("FORCE_COLOR", "1"), ("TERM", "dumb")], false, true),
+            (&[("FORCE_COLOR", "0")], false, false),
+            (&[("FORCE_COLOR", "1"), ("NO_COLOR", "1")], true, false),
+        ] {
+            let value = |name: &str| variables.iter().find(|(given, _)| *given == name).map(|(_, value)| value.into());
+            assert_eq!(wants_colour(shown, value), expected, "{variables:?}");
         }
     }
 

@@ -1,9 +1,10 @@
 //! `contrail.toml`, and the command line that it completes.
 
 use std::{
+    any::TypeId,
     ffi::{OsStr, OsString},
     io,
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use clap::{Arg, ArgAction, Command, builder::Resettable};
@@ -12,7 +13,7 @@ use contrail_report::Suppression;
 use toml::{Table, Value, de::DeTable};
 
 use super::{
-    ConfigError, NO_SETTINGS, Source, Sources, is_act,
+    ConfigError, NO_SETTINGS, OF_THE_FILE, Source, Sources, is_act,
     suppress::{SUPPRESS, suppressions},
     variables::shared_variable,
 };
@@ -30,11 +31,17 @@ pub struct Completed {
     pub suppressions: Vec<Suppression>,
     /// Options whose variables clap must not read.
     unread: Vec<String>,
+    /// The file that was read.
+    file: Option<PathBuf>,
 }
 
 /// A setting that has no effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ignored {
+    /// The option, without dashes.
+    pub option: String,
+    /// Where it comes from.
+    pub source: Source,
     /// What to call it in a message; see [`Sources::name`].
     pub setting: String,
     /// The setting that excludes it.
@@ -42,6 +49,14 @@ pub struct Ignored {
 }
 
 impl Completed {
+    /// The file, if it sets something here and lies above the working directory.
+    #[must_use]
+    pub fn file_above(&self) -> Option<&Path> {
+        let counts = !self.suppressions.is_empty()
+            || self.sources.iter().any(|(_, source)| matches!(source, Source::File { .. }));
+        self.file.as_deref().filter(|file| counts && file.starts_with(".."))
+    }
+
     /// The command without the variables that have no effect on it.
     #[must_use]
     pub fn without_unread_variables(&self, command: Command) -> Command {
@@ -76,11 +91,12 @@ pub fn complete(
     command: &Command,
     arguments: Vec<OsString>,
     value: impl Fn(&str) -> Option<OsString>,
-    file: &Path,
+    file: Option<&Path>,
 ) -> Result<Completed, ConfigError> {
-    let file = File::read(command, file)?;
+    let file = file.map(|file| File::read(command, file)).transpose()?.flatten();
     let suppressions = file.as_ref().map(File::suppressions).transpose()?.unwrap_or_default();
-    let mut completed = Completed { arguments, suppressions, ..Completed::default() };
+    let path = file.as_ref().map(|file| file.path.to_owned());
+    let mut completed = Completed { arguments, suppressions, file: path, ..Completed::default() };
     let Some(sub) = completed.arguments.get(1).and_then(|name| command.find_subcommand(name)) else {
         return Ok(completed);
     };
@@ -136,9 +152,9 @@ pub fn complete(
     let off = kept.iter().filter(|setting| setting.off);
     let without_effect = off.chain(ignored.iter().map(|(setting, _)| setting)).filter(unread);
     completed.unread = without_effect.map(|setting| setting.long.to_owned()).collect();
-    for (Setting { long, .. }, because_of) in ignored {
+    for (Setting { long, source, .. }, because_of) in ignored {
         let (setting, because_of) = (completed.sources.name(long), completed.sources.name(because_of));
-        completed.ignored.push(Ignored { setting, because_of });
+        completed.ignored.push(Ignored { option: long.to_owned(), source, setting, because_of });
         completed.sources.0.remove(long);
     }
     kept.sort_by_key(|setting| sub.get_arguments().position(|argument| argument.get_id() == setting.argument.get_id()));
@@ -163,9 +179,15 @@ fn is_switch(argument: &Arg) -> bool {
 }
 
 /// Whether the variable of a switch turns it off, by clap's `BoolishValueParser`.
-fn is_off(value: &OsStr) -> bool {
+pub(super) fn is_off(value: &OsStr) -> bool {
     const OFF: [&str; 6] = ["n", "no", "f", "false", "off", "0"];
     value.to_str().is_some_and(|value| OFF.iter().any(|off| value.eq_ignore_ascii_case(off)))
+}
+
+/// Whether the values of an option are paths.
+fn names_path(argument: &Arg) -> bool {
+    argument.get_value_parser().type_id() == TypeId::of::<PathBuf>()
+        || ["report", "trail"].contains(&argument.get_id().as_str())
 }
 
 /// The items of a variable that holds a list: clap would take it for one.
@@ -258,11 +280,31 @@ impl<'a> File<'a> {
             _ => return Ok(None),
         };
         let line = self.line(table, long);
-        push(long, is_switch(argument), value, added).map_err(|expected| {
+        let pushed = push(long, is_switch(argument), value, added);
+        if names_path(argument) {
+            for added in &mut *added {
+                self.place(long, added);
+            }
+        }
+        pushed.map_err(|expected| {
             let key = table.map_or_else(|| long.to_owned(), |table| format!("{table}.{long}"));
             ConfigError::Value { path: self.path.to_owned(), key, line, expected }
         })?;
         Ok(Some(Source::File { path: self.path.to_owned(), table: table.map(str::to_owned), line }))
+    }
+
+    /// A relative path of the file starts at its folder.
+    fn place(&self, long: &str, added: &mut OsString) {
+        let Some(folder) = self.path.parent().filter(|folder| !folder.as_os_str().is_empty()) else { return };
+        let Some((before, path)) = added.to_str().and_then(|text| text.split_once('=')) else { return };
+        let (before, path) = match path.split_once('=') {
+            Some((format, path)) if long == "report" => (format!("{before}={format}"), path),
+            _ if long == "report" => return,
+            _ => (before.to_owned(), path),
+        };
+        if !["", "-", "built-in", "none"].contains(&path) && !path.contains("://") {
+            *added = format!("{before}={}", folder.join(path).display()).into();
+        }
     }
 
     fn suppressions(&self) -> Result<Vec<Suppression>, ConfigError> {
@@ -293,7 +335,8 @@ fn line_at(text: &str, offset: usize) -> usize {
 
 /// The options of a command that the file may set.
 fn options(sub: &Command) -> impl Iterator<Item = &str> {
-    sub.get_arguments().filter_map(Arg::get_long).filter(|long| !NO_SETTINGS.contains(long))
+    let longs = sub.get_arguments().filter_map(Arg::get_long);
+    longs.filter(|long| !NO_SETTINGS.contains(long) && !OF_THE_FILE.contains(long))
 }
 
 /// Appends an option as the command line would have it.

@@ -11,6 +11,7 @@
 //! clap reads the variables; the file's values are inserted into the command line, so that the same code checks all
 //! three. [`Sources`] records where each option's value came from, for messages.
 
+mod discovery;
 mod error;
 mod file;
 mod sources;
@@ -20,17 +21,21 @@ mod tests;
 mod variables;
 
 pub use self::{
+    discovery::file,
     error::ConfigError,
     file::{Completed, Ignored, complete},
     sources::{Source, Sources},
     variables::{misspelt_variables, with_variables},
 };
 
-/// The file that is read from the working directory, if it exists.
+/// The file that is read from the working directory, or from above it up to the root of its repository.
 pub const FILE: &str = "contrail.toml";
 
 /// Options that neither a variable nor the file sets.
 const NO_SETTINGS: [&str; 2] = ["help", "version"];
+
+/// Options that say which file counts, so no file sets them.
+const OF_THE_FILE: [&str; 2] = ["config", "no-config"];
 
 /// Options that name what one command writes, or make it do something else: destinations and acts.
 const ACTS: [&str; 12] = [

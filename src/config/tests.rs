@@ -26,7 +26,7 @@ fn completed(file: &str, arguments: &[&str], variables: &[(&str, &str)]) -> Resu
     std::fs::write(&path, file).unwrap();
     let arguments = arguments.iter().map(OsString::from).collect();
     let value = |name: &str| variables.iter().find(|(given, _)| *given == name).map(|(_, value)| value.into());
-    let mut completed = complete(&with_variables(options(), value), arguments, value, &path)
+    let mut completed = complete(&with_variables(options(), value), arguments, value, Some(&path))
         .map_err(|error| error.to_string().replace(&path.display().to_string(), FILE))?;
     for source in completed.sources.0.values_mut() {
         if let Source::File { path, .. } = source {

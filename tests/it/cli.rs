@@ -2,10 +2,11 @@
 
 use std::{
     fs::{self, File},
+    path::Path,
     process::Stdio,
 };
 
-use crate::support::command::{Ran, contrail, limited, run};
+use crate::support::command::{Ran, contrail, limited, run, run_in};
 use crate::support::golden::{assert_line, assert_output, assert_transcripts};
 
 fn subcommands() -> Vec<String> {
@@ -200,4 +201,82 @@ fn the_defaults_of_sizes_are_those_of_the_library() {
     let decoded = contrail_exchange::DecodeLimits::default().bytes as u64;
     assert_eq!(defaults("max-decoded"), mebibytes(decoded));
     assert_eq!(defaults("trail-segment"), mebibytes(contrail_recording::TrailOptions::default().segment));
+}
+
+/// What contrail answers to a shell that asks what may follow these words.
+fn completed(folder: &Path, words: &[&str]) -> Vec<String> {
+    let mut command = contrail();
+    command.current_dir(folder).env("CONTRAIL_COMPLETE", "bash").env("_CLAP_IFS", "\n");
+    command.env("_CLAP_COMPLETE_INDEX", words.len().to_string()).args(["--", "contrail"]).args(words);
+    let ran = Ran::from(command.output().unwrap());
+    assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{words:?}");
+    ran.stdout.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn completions_know_commands_options_rules_files_and_the_operations_of_the_contract_in_force() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("shop.har"), "").unwrap();
+    let notes = "openapi: 3.1.0\ninfo: {title: N, version: '1'}\npaths:\n  /n:\n    get:\n      operationId: \
+                 listNotes\n      responses: {'200': {description: ok}}\n";
+    std::fs::write(folder.path().join("notes.yaml"), notes).unwrap();
+    let of = |words: &[&str]| completed(folder.path(), words);
+    assert_eq!(of(&["ver"]), ["verify"]);
+    assert!(!of(&[""]).contains(&"man".to_owned()), "what is hidden stays hidden");
+    assert_eq!(of(&["verify", "--basel"]), ["--baseline"]);
+    assert_eq!(of(&["verify", "sh"]), ["shop.har"]);
+    assert_eq!(of(&["explain", "request.body.undo"]), ["request.body.undocumented"]);
+    assert_eq!(of(&["verify", "--deny", "ga"]), ["gaps"]);
+    assert_eq!(of(&["audit", "--operation", "getRateLimitP"]), ["getRateLimitPolicy"]);
+    assert_eq!(of(&["audit", "--contract", "notes.yaml", "--operation", "l"]), ["listNotes"]);
+    std::fs::write(folder.path().join("contrail.toml"), "contract = [\"notes.yaml\"]\n").unwrap();
+    assert_eq!(of(&["record", "--only", "l"]), ["listNotes"]);
+    assert_eq!(of(&["watch", "--color", ""]), ["auto", "always", "never"]);
+}
+
+#[test]
+fn bash_takes_the_completions() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = "source <(contrail completions bash); COMP_WORDS=(contrail verif); COMP_CWORD=1; COMP_TYPE=9; \
+                  _clap_complete_contrail contrail verif contrail; echo \"${COMPREPLY[*]}\"; complete -p contrail";
+    let path = Path::new(env!("CARGO_BIN_EXE_contrail")).parent().unwrap().display().to_string();
+    let mut bash = std::process::Command::new("bash");
+    bash.current_dir(folder.path()).env("PATH", format!("{path}:{}", std::env::var("PATH").unwrap()));
+    let ran = Ran::from(bash.args(["-c", script]).output().unwrap());
+    assert!(ran.stdout.starts_with("verify\n"), "{}{}", ran.stdout, ran.stderr);
+    assert!(ran.stdout.contains("-F _clap_complete_contrail contrail"), "{}", ran.stdout);
+}
+
+#[test]
+fn every_command_has_a_man_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let ran = run_in(folder.path(), ["man", "share/man1"]);
+    assert_eq!((ran.status, &*ran.stdout, &*ran.stderr), (0, "", ""));
+    let page = |name: &str| std::fs::read_to_string(folder.path().join("share/man1").join(name)).unwrap();
+    assert!(page("contrail.1").contains("contrail\\-record(1)"), "{}", page("contrail.1"));
+    for command in contrail::cli::command().get_subcommands().filter(|sub| !sub.is_hide_set()) {
+        let page = page(&format!("contrail-{}.1", command.get_name()));
+        for section in [".TH contrail-", ".SH NAME", ".SH SYNOPSIS", ".SH OPTIONS", "Examples:"] {
+            assert!(page.contains(section), "{} has no {section}", command.get_name());
+        }
+    }
+}
+
+#[test]
+fn color_is_forced_and_refused_by_flag_and_variable_and_ci_logs_show_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let watch = |options: &[&str], variable: (&str, &str)| {
+        let mut command = contrail();
+        command.current_dir(folder.path()).args(["watch", "--upstream", "sandbox", "--allow", "unused"]).args(options);
+        let client = "curl -s -o /dev/null \"$CONTRAIL_URL/api/v2/nothing\"";
+        let ran = Ran::from(command.env(variable.0, variable.1).args(["--", "sh", "-c", client]).output().unwrap());
+        assert!(ran.stderr.contains("operation.undocumented"), "{}", ran.stderr);
+        ran.stderr.contains("\x1b[33mgap\x1b[0m")
+    };
+    assert!(!watch(&[], ("X", "")));
+    assert!(watch(&["--color", "always"], ("NO_COLOR", "1")));
+    assert!(watch(&[], ("CLICOLOR_FORCE", "1")));
+    assert!(watch(&[], ("GITHUB_ACTIONS", "true")));
+    assert!(!watch(&["--color=never"], ("GITLAB_CI", "true")));
+    assert!(!watch(&[], ("NO_COLOR", "1")));
 }

@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, ffi::OsString, fmt::Write as _, path::Path};
 
 use contrail::config;
+use serde_json::{Value, json};
 
 use crate::support::{
     command::{Ran, contrail, run_in},
@@ -31,7 +32,13 @@ fn heading(commands: &[String]) -> String {
 /// The commands, by those that lack the option where these are fewer.
 fn listed(commands: &[String], all: &[String]) -> String {
     let lack: Vec<&str> = all.iter().filter(|command| !commands.contains(command)).map(String::as_str).collect();
-    if lack.len() < commands.len() { format!("all but {}", lack.join(", ")) } else { commands.join(", ") }
+    if lack.is_empty() {
+        "every command".to_owned()
+    } else if lack.len() < commands.len() {
+        format!("all but {}", lack.join(", "))
+    } else {
+        commands.join(", ")
+    }
 }
 
 /// The variable of an option by the rule of the page: a destination or an act names its command.
@@ -314,7 +321,7 @@ fn a_variable_of_every_option_that_can_be_repeated_holds_a_list_with_commas() {
             let repeatable = matches!(argument.get_action(), clap::ArgAction::Append);
             let value = |name: &str| (argument.get_env() == Some(name.as_ref())).then(|| OsString::from("a,b, c,"));
             let given = vec!["contrail".into(), command.get_name().into()];
-            let completed = config::complete(&all, given, value, Path::new("/no/such/file")).unwrap();
+            let completed = config::complete(&all, given, value, None).unwrap();
             let items: &[&str] = if repeatable { &["a", "b", "c"] } else { &[] };
             let expected: Vec<OsString> = items.iter().map(|item| format!("--{long}={item}").into()).collect();
             assert_eq!(completed.arguments[2..], expected, "{} --{long}", command.get_name());
@@ -454,14 +461,14 @@ fn a_destination_or_an_act_that_all_commands_would_read_is_refused_and_names_the
             let shared = format!("CONTRAIL_{}", long.to_ascii_uppercase().replace('-', "_"));
             let given = || vec!["contrail".into(), name.into()];
             let value = |variable: &str| (variable == shared).then(|| OsString::from("true"));
-            let refused = config::complete(&all, given(), value, &file).unwrap_err().to_string();
+            let refused = config::complete(&all, given(), value, Some(&file)).unwrap_err().to_string();
             assert!(refused.contains(&format!("set `{own}`, or give `--{long}`")), "{refused}");
             std::fs::write(&file, format!("{long} = true\n")).unwrap();
-            let refused = config::complete(&all, given(), |_| None, &file).unwrap_err().to_string();
+            let refused = config::complete(&all, given(), |_| None, Some(&file)).unwrap_err().to_string();
             assert!(refused.contains(&format!("line 1: `{long}` cannot")), "{refused}");
             assert!(refused.contains(&format!("[{name}]")), "{refused}");
             std::fs::write(&file, format!("[{name}]\n{long} = true\n")).unwrap();
-            assert!(config::complete(&all, given(), |_| None, &file).is_ok(), "[{name}] {long}");
+            assert!(config::complete(&all, given(), |_| None, Some(&file)).is_ok(), "[{name}] {long}");
             std::fs::remove_file(&file).unwrap();
             acts += 1;
         }
@@ -481,7 +488,9 @@ fn usual<'a>(command: &str, out: &'a str) -> Vec<&'a str> {
         "diff" => vec!["a.har", "a.har"],
         "verify" | "audit" | "learn" | "coverage" | "scan" | "redact" => vec!["a.har"],
         "sandbox" => vec!["--print-seed"],
-        "demo" | "contract" | "explain" | "ca" => vec![],
+        "man" => vec![out],
+        "completions" => vec!["bash"],
+        "demo" | "contract" | "explain" | "ca" | "config" => vec![],
         other => panic!("give `{other}` arguments here"),
     }
 }
@@ -576,4 +585,132 @@ fn an_upstream_that_is_the_embedded_tenant_is_ignored_where_only_a_file_is_read(
     std::fs::remove_file(folder.path().join("contrail.toml")).unwrap();
     let ran = run_in(folder.path(), ["import", "a.har", "--out", "fx2.har", "--upstream", "sandbox"]);
     assert_eq!(ran.status, 2, "{}", ran.stderr);
+}
+
+/// The JSON Schema of `contrail.toml`: the options of the command line, at the top or in a table of one command.
+fn schema() -> Value {
+    let of = |argument: &clap::Arg| {
+        let choices: Vec<String> =
+            argument.get_possible_values().iter().map(|value| value.get_name().to_owned()).collect();
+        let one = match (argument.get_action().takes_values(), choices.is_empty()) {
+            (false, _) => json!({"type": "boolean"}),
+            (true, false) => json!({"enum": choices}),
+            (true, true) => json!({"type": ["string", "number", "boolean"]}),
+        };
+        let mut schema = match argument.get_action() {
+            clap::ArgAction::Append => json!({"anyOf": [one, {"type": "array", "items": one}]}),
+            _ => one,
+        };
+        schema["description"] = json!(argument.get_help().map(ToString::to_string).unwrap_or_default());
+        schema
+    };
+    let (mut top, mut tables) = (serde_json::Map::new(), serde_json::Map::new());
+    for command in contrail::cli::command().get_subcommands() {
+        let mut own = serde_json::Map::new();
+        for argument in command.get_arguments().filter(|argument| argument.get_env().is_some()) {
+            let long = argument.get_long().unwrap();
+            if ["config", "no-config"].contains(&long) {
+                continue;
+            }
+            own.insert(long.to_owned(), of(argument));
+            if is_setting(argument) {
+                top.entry(long).or_insert_with(|| of(argument));
+            }
+        }
+        let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+        let table = json!({"type": "object", "description": about, "properties": own, "additionalProperties": false});
+        // `contract` and `explain` are options of some commands, too.
+        let name = command.get_name();
+        let option = top.get(name).cloned();
+        tables.insert(name.to_owned(), option.map_or(table.clone(), |option| json!({"anyOf": [option, table]})));
+    }
+    let text = json!({"type": "string", "minLength": 1});
+    let suppression = json!({
+        "type": "object",
+        "properties": {
+            "rule": text, "operation": text, "at": text, "reason": text,
+            "until": {"type": "string", "description": "The last day on which it holds, such as 2027-01-31"},
+        },
+        "required": ["rule", "reason", "until"],
+        "additionalProperties": false,
+    });
+    top.append(&mut tables);
+    top.insert("suppress".to_owned(), json!({"type": "array", "items": suppression}));
+    json!({
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "title": "contrail.toml",
+        "type": "object",
+        "properties": top,
+        "additionalProperties": false,
+    })
+}
+
+#[test]
+fn the_schema_of_the_file_is_that_of_the_options_and_takes_the_example() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/schemas/contrail.toml.json");
+    let made = format!("{:#}\n", schema());
+    if std::env::var_os("UPDATE_GOLDENS").is_some_and(|value| value == "1") {
+        std::fs::write(&path, &made).unwrap();
+    }
+    let held = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        held == made,
+        "docs/schemas/contrail.toml.json is behind; run UPDATE_GOLDENS=1 cargo test --test it schema"
+    );
+    let schema = jsonschema::draft7::new(&schema()).unwrap();
+    let takes = |text: &str| schema.is_valid(&serde_json::to_value(text.parse::<toml::Table>().unwrap()).unwrap());
+    let page = include_str!("../../docs/configuration.md");
+    assert!(takes(page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap()));
+    assert!(takes("[contract]\ncheck = true\n") && takes("contract = [\"a.yaml\"]\n"));
+    for wrong in ["out = \"a\"", "denny = []", "[record]\nappend = 1", "config = \"x\"", "[[suppress]]\nrule = \"x\""] {
+        assert!(!takes(wrong), "{wrong}");
+    }
+}
+
+#[test]
+fn a_file_above_counts_from_its_own_folder_and_is_named_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let sub = folder.path().join("a/b");
+    std::fs::create_dir_all(&sub).unwrap();
+    std::fs::create_dir(folder.path().join(".git")).unwrap();
+    let gap = har::get("/api/v2/rate-limit-policies/rlp_1?debug=1", Some(&har::bearer()), 200, har::POLICY);
+    std::fs::write(sub.join("x.har"), har::har(&[gap])).unwrap();
+    let file = "deny = [\"gaps\"]\nreport = [\"json=found.json\"]\n[redact]\nout = \"there.har\"\n";
+    std::fs::write(folder.path().join("contrail.toml"), file).unwrap();
+    let ran = run_in(&sub, ["verify", "x.har"]);
+    assert_eq!((ran.status, &*ran.stderr), (1, "contrail: settings come from `../../contrail.toml`\n"));
+    assert!(folder.path().join("found.json").exists(), "a relative path starts at the folder of the file");
+    assert_eq!(run_in(&sub, ["redact", "x.har", "--out", "here.har"]).status, 0);
+    assert_eq!(run_in(&sub, ["redact", "x.har"]).status, 0);
+    assert!(sub.join("here.har").exists() && folder.path().join("there.har").exists());
+    let ran = run_in(&sub, ["verify", "x.har", "--no-config"]);
+    assert_eq!((ran.status, &*ran.stderr), (0, ""));
+    std::fs::write(sub.join("mine.toml"), "deny = [\"gaps\"]\n").unwrap();
+    assert_eq!(run_in(&sub, ["verify", "x.har", "--config", "mine.toml"]).status, 1);
+    let ran = run_in(&sub, ["verify", "x.har", "--config", "missing.toml"]);
+    assert_eq!((ran.status, ran.stderr.lines().count()), (2, 1), "{}", ran.stderr);
+}
+
+#[test]
+fn config_prints_each_value_with_its_source_and_no_password() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = "deny = [\"gaps\"]\nproxy-auth = \"me:hunter2-hunter2\"\nquiet = false\n[record]\nout = \"fx\"\n";
+    std::fs::write(folder.path().join("contrail.toml"), file).unwrap();
+    let config = |arguments: &[&str]| {
+        let mut command = contrail();
+        command.current_dir(folder.path()).arg("config").args(arguments).env("CONTRAIL_CONTRACT", "a.yaml,b.yaml");
+        Ran::from(command.env("CONTRAIL_UPSTREAM", "https://me:hunter2-hunter2@tenant.example").output().unwrap())
+    };
+    let ran = config(&[]);
+    assert_eq!((ran.status, &*ran.stderr), (0, ""));
+    assert_output("configuration/config_prints_each_value_with_its_source", &ran);
+    let ran = config(&["record", "--format", "json"]);
+    assert!(!ran.stdout.contains("hunter2"), "{}", ran.stdout);
+    let printed: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let of = |option: &str| {
+        printed["settings"].as_array().unwrap().iter().find(|one| one["option"] == option).cloned().unwrap()
+    };
+    assert_eq!(of("out")["source"], "[record] of contrail.toml, line 5");
+    assert_eq!((&of("max-body")["values"][0], &of("max-body")["source"]), (&json!("64MiB"), &json!("default")));
+    assert_eq!(config(&["recrod"]).stderr, "contrail: no command is called `recrod`; did you mean `record`?\n");
 }

@@ -25,7 +25,7 @@ use serde::Serialize;
 pub enum LineFormat {
     /// `200 GET /api/v2/… getRateLimitPolicy conforms 3 ms`, on a terminal behind `6 12:00:01Z`
     Text {
-        /// Violations red, gaps yellow.
+        /// Violations red, gaps yellow, what conforms green.
         colour: bool,
         /// Each finding's message follows on a line of its own.
         verbose: bool,
@@ -212,21 +212,23 @@ fn words_of(root: Node<'_>) -> Option<String> {
     .or_else(|| text(first()?, "message"))
 }
 
-/// A word in the colour of its kind: violations red, gaps yellow.
-fn painted(out: &mut Vec<u8>, kind: Option<Kind>, word: &str) {
-    let code = match kind {
-        Some(Kind::Violation) => "\x1b[31m",
-        Some(Kind::Gap) => "\x1b[33m",
-        None => return raw(out, word),
-    };
+const RED: &str = "\x1b[31m";
+const GREEN: &str = "\x1b[32m";
+const YELLOW: &str = "\x1b[33m";
+const PLAIN: &str = "\x1b[0m";
+
+/// A word in a colour, if there is to be one.
+fn painted(out: &mut Vec<u8>, code: Option<&str>, word: &str) {
+    let Some(code) = code else { return raw(out, word) };
     raw(out, code);
     raw(out, word);
-    raw(out, "\x1b[0m");
+    raw(out, PLAIN);
 }
 
 /// The rule of a finding, and its place if it has one.
 fn place(out: &mut Vec<u8>, colour: bool, finding: &Finding) {
-    painted(out, colour.then(|| finding.kind()), finding.rule.id());
+    let code = || if finding.kind() == Kind::Violation { RED } else { YELLOW };
+    painted(out, colour.then(code), finding.rule.id());
     if !finding.at.is_empty() {
         raw(out, " at ");
         shown(&finding.at, out);
@@ -238,6 +240,20 @@ fn text(out: &mut Vec<u8>, status: u16, colour: bool, judged: &JudgedExchange, m
     let (exchange, verdict) = (&judged.exchange, &judged.verdict);
     match status {
         0 => raw(out, "---"),
+        _ if colour => {
+            raw(
+                out,
+                if status < 400 {
+                    GREEN
+                } else if status < 500 {
+                    YELLOW
+                } else {
+                    RED
+                },
+            );
+            number(u64::from(status), out);
+            raw(out, PLAIN);
+        }
         _ => number(u64::from(status), out),
     }
     out.push(b' ');
@@ -253,14 +269,15 @@ fn text(out: &mut Vec<u8>, status: u16, colour: bool, judged: &JudgedExchange, m
         out.push(b' ');
     }
     let conclusion = verdict.conclusion();
-    let kind = match conclusion {
-        Conclusion::Unjudged | Conclusion::Conforms => None,
-        Conclusion::Gap => Some(Kind::Gap),
-        Conclusion::Violates => Some(Kind::Violation),
-    };
     let missed = meta.miss.is_some();
-    let kind = if missed { Some(Kind::Violation) } else { kind };
-    painted(out, kind.filter(|_| colour), verdict_name(conclusion, missed));
+    let code = match conclusion {
+        _ if missed => Some(RED),
+        Conclusion::Unjudged => None,
+        Conclusion::Conforms => Some(GREEN),
+        Conclusion::Gap => Some(YELLOW),
+        Conclusion::Violates => Some(RED),
+    };
+    painted(out, code.filter(|_| colour), verdict_name(conclusion, missed));
     out.push(b' ');
     number(millis(took), out);
     raw(out, " ms");

@@ -31,7 +31,7 @@ use super::{
 };
 use crate::cli::{
     Failure,
-    printer::wants_colour,
+    printer::stderr_in_colour,
     report_files::{self, Used},
 };
 
@@ -243,7 +243,7 @@ impl JudgeArgs {
         match self.format {
             Format::Text => {
                 let clock = io::stderr().is_terminal();
-                LineFormat::Text { colour: wants_colour(clock), verbose: self.verbose, clock }
+                LineFormat::Text { colour: stderr_in_colour(), verbose: self.verbose, clock }
             }
             Format::Json => LineFormat::Json,
         }

@@ -1,5 +1,6 @@
 //! Groups of options that several commands share.
 
+pub mod common;
 pub mod contract;
 pub mod inspect;
 pub mod judge;

@@ -48,7 +48,7 @@ pub enum Denied {
 }
 
 /// The values beside rules.
-const WORDS: [(&str, Denied); 5] = [
+pub(in crate::cli) const DENIED_WORDS: [(&str, Denied); 5] = [
     ("gaps", Denied::Gaps),
     ("unused", Denied::Unused),
     ("stale", Denied::Stale),
@@ -60,7 +60,7 @@ impl FromStr for Denied {
     type Err = String;
 
     fn from_str(word: &str) -> Result<Self, String> {
-        one_of(&WORDS, word, Self::Rule)
+        one_of(&DENIED_WORDS, word, Self::Rule)
     }
 }
 
@@ -90,7 +90,7 @@ pub enum Allowed {
 }
 
 /// The values beside rules.
-const ALLOWED_WORDS: [(&str, Allowed); 3] =
+pub(in crate::cli) const ALLOWED_WORDS: [(&str, Allowed); 3] =
     [("denied", Allowed::Denied), ("unused", Allowed::Unused), ("unrecorded", Allowed::Unrecorded)];
 
 impl FromStr for Allowed {
@@ -167,8 +167,8 @@ impl PolicyArgs {
         let (wrong, taken) = if typed("deny")
             && let Some(denied) = self.deny.iter().find(|denied| idle(denied))
         {
-            let (word, _) = WORDS.into_iter().find(|(_, known)| known == denied)?;
-            (format!("--deny {word}"), WORDS.into_iter().filter_map(takes).collect())
+            let (word, _) = DENIED_WORDS.into_iter().find(|(_, known)| known == denied)?;
+            (format!("--deny {word}"), DENIED_WORDS.into_iter().filter_map(takes).collect())
         } else if typed("allow")
             && let Some(allowed) = self.allow.iter().find(|allowed| !allowed.has_effect(command))
         {

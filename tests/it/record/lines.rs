@@ -290,18 +290,19 @@ fn on_a_terminal(no_colour: Option<&str>) -> String {
 }
 
 #[test]
-fn violations_are_red_and_gaps_yellow_on_a_terminal() {
+fn violations_are_red_gaps_yellow_and_what_conforms_green_on_a_terminal() {
     let text = on_a_terminal(None);
     for expected in [
-        "400 GET /api/v2/connections/con_1/directory-provisioning/synchronized-groups?take=101&debug=1 \
+        "\u{1b}[33m400\u{1b}[0m GET /api/v2/connections/con_1/directory-provisioning/synchronized-groups?take=101&debug=1 \
          getSynchronizedGroups \u{1b}[31mviolates\u{1b}[0m TIME ms (\u{1b}[31mquery.parameter\u{1b}[0m at take, \
          \u{1b}[33mquery.undocumented\u{1b}[0m at debug)",
         "    \u{1b}[31mquery.parameter\u{1b}[0m at take: expected at most 100, saw `101`",
-        "404 GET /api/v2/nothing - \u{1b}[33mgap\u{1b}[0m TIME ms (\u{1b}[33moperation.undocumented\u{1b}[0m)",
+        "\u{1b}[33m404\u{1b}[0m GET /api/v2/nothing - \u{1b}[33mgap\u{1b}[0m TIME ms (\u{1b}[33moperation.undocumented\u{1b}[0m)",
     ] {
         assert_line(&text, expected);
     }
-    assert_line(&text, "200 POST /oauth/token/ requestToken conforms TIME ms");
+    let conforms = "\u{1b}[32m200\u{1b}[0m POST /oauth/token/ requestToken \u{1b}[32mconforms\u{1b}[0m TIME ms";
+    assert_line(&text, conforms);
 }
 
 #[test]

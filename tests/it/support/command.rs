@@ -47,7 +47,10 @@ fn alone(program: &str) -> Command {
             command.env_remove(name);
         }
     }
-    command.env_remove("NO_COLOR").stdin(Stdio::null());
+    for name in ["NO_COLOR", "CLICOLOR_FORCE", "FORCE_COLOR", "GITHUB_ACTIONS", "GITLAB_CI"] {
+        command.env_remove(name);
+    }
+    command.stdin(Stdio::null());
     command
 }
 
