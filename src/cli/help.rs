@@ -160,7 +160,7 @@ const SHORT: &[Short] = &[
         examples: [
             "import browser.har --out fixtures/shop",
             "import browser.har --out shop.har --upstream https://api.example",
-            "import browser.har --out fixtures/shop --append --redact personal",
+            "import tests/cassettes --out fixtures",
         ],
         page: "docs/fixtures.md",
     },

@@ -324,4 +324,8 @@ fn a_file_of_another_tool_is_named_with_the_way_to_go_on() {
         assert_eq!(ran.status, 2);
         assert_eq!(ran.stderr.trim_end(), format!("contrail: `x` is neither a HAR file nor a journal: {way}"));
     }
+    write(folder.path(), "c/a.yaml", "interactions: []\nversion: 1\n");
+    let ran = run_in(folder.path(), ["replay", "c"]);
+    let way = "holds no recording (no file that ends in .har or .journal), but vcrpy cassettes: `contrail import` makes fixtures of them";
+    assert_eq!((ran.status, ran.stderr.trim_end()), (2, &*format!("contrail: the folder `c` {way}")));
 }

@@ -4,6 +4,8 @@ use std::{error::Error, fmt, io, path::PathBuf};
 
 use contrail_exchange::plural::plural;
 
+use crate::Tool;
+
 /// Why a recording could not be read. Never quotes the file's content (it may hold secrets).
 #[derive(Debug)]
 pub struct ReadError {
@@ -22,7 +24,10 @@ pub enum ReadFault {
     /// There is nothing of this name.
     NotFound,
     /// A folder without a recording in it.
-    EmptyFolder,
+    EmptyFolder {
+        /// The tool whose recordings are there instead.
+        tool: Option<Tool>,
+    },
     /// A folder whose only recordings are those of runs that failed, which are read only by their names.
     SetAside {
         /// One of them.
@@ -93,8 +98,10 @@ impl fmt::Display for ReadError {
             ReadFault::NotFound => {
                 write!(f, "there is no recording `{name}`; name a HAR file, a journal, a folder of them, or `-`")
             }
-            ReadFault::EmptyFolder => {
-                write!(f, "the folder `{name}` holds no recording (no file that ends in .har or .journal)")
+            ReadFault::EmptyFolder { tool } => {
+                write!(f, "the folder `{name}` holds no recording (no file that ends in .har or .journal)")?;
+                let Some(tool) = tool else { return Ok(()) };
+                write!(f, ", but {} {}s: `contrail import` makes fixtures of them", tool.name(), tool.noun())
             }
             ReadFault::SetAside { journal } => {
                 write!(f, "the folder `{name}` holds only recordings of failed runs; to read one, name it: `{journal}`")

@@ -120,3 +120,31 @@ fn query(request: &Value) -> Result<Option<String>, &'static str> {
     }
     Ok(Some(query.finish()).filter(|query| !query.is_empty()))
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_matchers_of_every_version_are_read_and_patterns_counted() {
+        let exact = |value: &str| json!([{"matcher": "exact", "value": value}]);
+        let old = |value: &str| json!({"exactMatch": value});
+        let ok = json!({"status": 200, "body": "x", "encodedBody": false, "fixedDelay": 3});
+        let document = json!({"data": {"pairs": [
+            {"request": {"scheme": old("http"), "destination": old("a"), "method": old("GET"), "path": old("/1"), "query": old("q=1")}, "response": ok},
+            {"request": {"destination": exact("a"), "method": exact("GET"), "path": exact("/2"), "query": {"q": [{"matcher": "array", "value": ["1", "2"]}]},
+                "headers": {"A": exact("1"), "B": [{"matcher": "glob", "value": "*"}]}}, "response": ok},
+            {"request": {"method": exact("POST"), "path": exact("/3")}, "response": ok},
+            {"request": {"method": exact("GET"), "path": [{"matcher": "regex", "value": ".*"}]}, "response": ok},
+            {"request": {"path": exact("/5")}, "response": ok},
+        ], "globalActions": {"delays": [{"delay": 5}]}}});
+        let cassette = read(&document, "https://t").unwrap();
+        let seen: Vec<&str> = cassette.exchanges.iter().map(|seen| &*seen.url).collect();
+        assert_eq!(seen, ["http://a/1?q=1", "https://a/2?q=1&q=2", "https://t/3"]);
+        assert_eq!(cassette.exchanges[2].sent.body, None);
+        let expected = "2 exchanges (1 for any method, 1 with a pattern), 4 delays, 1 header matcher";
+        assert_eq!(cassette.losses.in_words(), expected);
+    }
+}

@@ -79,3 +79,33 @@ fn from_hex(text: &str) -> Option<Vec<u8>> {
     let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
     (digits.len().is_multiple_of(2)).then(|| digits.chunks_exact(2).map(byte).collect())?
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_body_in_hexadecimal_digits_differs_from_a_text_by_its_type() {
+        let of = |mime: &str| {
+            let definition = json!({"scope": "http://a", "method": "put", "path": "/", "body": "00ff", "reqheaders": {"content-type": mime}, "reply": "204"});
+            let cassette = read(&json!([definition])).unwrap();
+            (cassette.exchanges[0].status, cassette.exchanges[0].sent.body.clone().unwrap())
+        };
+        assert_eq!(of("image/png"), (204, vec![0, 0xff]));
+        assert_eq!(of("text/plain"), (204, b"00ff".to_vec()));
+    }
+
+    #[test]
+    fn what_a_definition_matches_by_more_than_its_request_is_counted() {
+        let document = json!([
+            {"scope": "http://a", "method": "POST", "path": "/", "body": "*", "badheaders": ["x"], "response": "ok"},
+            {"scope": "http://a", "method": "GET", "path": "/", "rawHeaders": ["content-encoding", "gzip"], "response": ["no"]},
+        ]);
+        let cassette = read(&document).unwrap();
+        assert_eq!(cassette.exchanges[0].sent.body, None);
+        let expected = "1 exchange (1 with a coded body that is not in hexadecimal digits), 1 header matcher";
+        assert_eq!(cassette.losses.in_words(), expected);
+    }
+}

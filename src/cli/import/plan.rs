@@ -2,8 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    fs::{self, File},
-    io::Read as _,
+    fs,
     path::{Path, PathBuf},
 };
 
@@ -65,7 +64,7 @@ impl Plan {
                     }
                     _ => tree.append(&mut found),
                 }
-            } else if let Some(tool) = from.or(tool_of(path)).filter(|tool| is_converted(*tool)) {
+            } else if let Some(tool) = from.or_else(|| Tool::of(path)).filter(|tool| tool.is_imported()) {
                 let place = path.file_name().unwrap_or_default().into();
                 plan.convert(Found { tool, files: vec![path.clone()], place }, origin, &mut single)?;
             } else {
@@ -135,18 +134,6 @@ impl Plan {
     }
 }
 
-/// Whether contrail converts the tool's files; it names the way for others.
-fn is_converted(tool: Tool) -> bool {
-    !matches!(tool, Tool::Postman | Tool::Mitmproxy)
-}
-
-/// The tool that wrote a file.
-fn tool_of(path: &Path) -> Option<Tool> {
-    let mut start = Vec::new();
-    File::open(path).ok()?.take(Tool::LOOKED_AT as u64).read_to_end(&mut start).ok()?;
-    Tool::beginning(&start)
-}
-
 /// The cassettes in a folder and below, in the order of their names, and how many recordings are none. Those below `out`
 /// were imported before.
 fn cassettes_in(folder: &Path, from: Option<Tool>, out: &Path) -> Result<(Vec<Found>, usize), Failure> {
@@ -169,7 +156,7 @@ fn cassettes_in(folder: &Path, from: Option<Tool>, out: &Path) -> Result<(Vec<Fo
     files.sort();
     let (mut found, mut others): (Vec<Found>, usize) = (Vec::new(), 0);
     for path in files {
-        let tool = tool_of(&path).filter(|tool| is_converted(*tool) && from.is_none_or(|from| from == *tool));
+        let tool = Tool::of(&path).filter(|tool| tool.is_imported() && from.is_none_or(|from| from == *tool));
         let Some(tool) = tool else {
             others += usize::from(recording::is_recording_name(&path));
             continue;

@@ -86,3 +86,52 @@ fn body(value: &Value) -> Option<Vec<u8>> {
         value => text(value).map(|text| text.into_owned().into_bytes()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_forms_of_every_version_are_read() {
+        let ok = json!({"status": {"code": 200}, "headers": {}, "body": {"string": "x"}});
+        let document = json!([
+            // php-vcr, the old VCR with symbols, the old go-vcr with a form alone, the old vcrpy for httpx.
+            {"request": {"method": "GET", "url": "http://a/1", "headers": {"Host": "a"}}, "response": {"status": {"code": "200"}, "body": "x"}},
+            {"request": {"method": ":patch", "uri": "http://a/2", "body": null}, "response": ok},
+            {"request": {"method": "POST", "url": "http://a/3", "body": "", "form": {"a": ["1", "2"]}}, "response": {"code": 200, "body": "x"}},
+            {"request": {"method": "GET", "uri": "http://a/4"}, "response": {"status_code": 200, "content": "x"}},
+            {"request": {"method": "GET", "uri": "<HOST>api/5"}, "response": ok},
+        ]);
+        let cassette = read(&document, "https://t").unwrap();
+        let seen = cassette.exchanges.iter().map(|seen| (&*seen.method, &*seen.url, seen.received.body.as_deref()));
+        let body = Some(&b"x"[..]);
+        let expected = [
+            ("GET", "http://a/1", body),
+            ("PATCH", "http://a/2", body),
+            ("POST", "http://a/3", body),
+            ("GET", "http://a/4", body),
+            ("GET", "https://t/api/5", body),
+        ];
+        assert_eq!(seen.collect::<Vec<_>>(), expected);
+        assert_eq!(cassette.exchanges[2].sent.body.as_deref(), Some(&b"a=1&a=2"[..]));
+        assert_eq!(cassette.losses.in_words(), "1 host placeholder");
+    }
+
+    #[test]
+    fn an_interaction_that_lacks_something_is_counted_with_the_reason() {
+        let document = json!({"interactions": [
+            {"request": {"method": "GET"}, "response": {"code": 200}},
+            {"request": {"method": "GET", "url": "/relative"}, "response": {"code": 200}},
+            {"request": {"method": "GET", "url": "http://a"}, "response": {"status": "none"}},
+            {"request": {"method": "GET", "url": "http://a"}, "response": {"code": 200, "body": {"state": []}}},
+            {"request": {"method": "PUT", "url": "http://a", "body": {"state": []}}, "response": {"code": 200, "duration": "2ms"}},
+        ]});
+        let cassette = read(&document, "https://t").unwrap();
+        assert_eq!(cassette.exchanges.len(), 1);
+        let expected = "4 exchanges (1 with a response body of unknown form, 1 without a URL, 1 without a host, 1 without a status), \
+                        1 duration, 1 request body";
+        assert_eq!(cassette.losses.in_words(), expected);
+    }
+}

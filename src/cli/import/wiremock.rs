@@ -149,3 +149,54 @@ fn answer_body(response: &Value, files: &Path) -> Result<Vec<u8>, &'static str> 
     let json = response.get("jsonBody").map(Value::to_string);
     Ok(json.or_else(|| text(&response["body"]).map(std::borrow::Cow::into_owned)).unwrap_or_default().into_bytes())
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn of(mappings: &Value) -> Cassette {
+        read(&[json!({"mappings": mappings})], Path::new("/nowhere"), "https://t")
+    }
+
+    #[test]
+    fn what_names_no_single_request_or_answer_is_counted_with_the_reason() {
+        let get = |more: Value, response: Value| {
+            let mut request = json!({"method": "GET", "url": "/"});
+            request.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            json!({"request": request, "response": response})
+        };
+        let cassette = of(&json!([
+            get(json!({"method": "ANY"}), json!({})),
+            json!({"request": {"method": "GET", "urlPathPattern": "/.*"}, "response": {}}),
+            get(json!({"queryParameters": {"a": {"matches": "1.*"}}}), json!({})),
+            get(json!({"bodyPatterns": [{"matchesJsonPath": "$.a"}]}), json!({})),
+            get(json!({}), json!({"fault": "EMPTY_RESPONSE"})),
+            get(json!({}), json!({"bodyFileName": "../../etc/passwd"})),
+            get(json!({}), json!({"body": "{{now}}", "transformers": ["response-template"]})),
+            get(
+                json!({"headers": {"A": {"equalTo": "1"}, "B": {"matches": ".*"}}}),
+                json!({"fixedDelayMilliseconds": 5})
+            ),
+        ]));
+        assert_eq!(cassette.exchanges.len(), 1);
+        assert_eq!(cassette.exchanges[0].sent.headers, [("A".to_owned(), "1".to_owned())]);
+        let expected = "7 exchanges (1 for any method, 1 with a fault, 1 with a pattern as URL, 1 with a pattern as body, \
+                        1 with a pattern as query, 1 with a template as body, 1 without the file of the body), 1 delay, \
+                        1 header matcher";
+        assert_eq!(cassette.losses.in_words(), expected);
+    }
+
+    #[test]
+    fn the_states_of_a_scenario_give_the_order() {
+        let state = |required: &str, new: Option<&str>| {
+            json!({"scenarioName": "s", "requiredScenarioState": required, "newScenarioState": new,
+                "request": {"method": "GET", "url": "/"}, "response": {"body": required}})
+        };
+        let circle = of(&json!([state("b", Some("Started")), state("a", Some("b")), state("Started", Some("a"))]));
+        let bodies =
+            circle.exchanges.iter().map(|seen| String::from_utf8(seen.received.body.clone().unwrap()).unwrap());
+        assert_eq!(bodies.collect::<Vec<_>>(), ["Started", "a", "b"]);
+    }
+}

@@ -1,5 +1,7 @@
 //! Other tools' recordings that are no HAR files, known by how they begin.
 
+use std::{fs::File, io::Read as _, path::Path};
+
 /// A tool that records HTTP exchanges, and that contrail knows the files of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Tool {
@@ -25,7 +27,15 @@ pub enum Tool {
 
 impl Tool {
     /// Bytes of a file that show whose it is.
-    pub const LOOKED_AT: usize = 64 << 10;
+    const LOOKED_AT: usize = 64 << 10;
+
+    /// The tool that wrote a file.
+    #[must_use]
+    pub fn of(path: &Path) -> Option<Self> {
+        let mut start = Vec::new();
+        File::open(path).ok()?.take(Self::LOOKED_AT as u64).read_to_end(&mut start).ok()?;
+        Self::beginning(&start)
+    }
 
     /// The tool that wrote a file which begins like this.
     #[must_use]
@@ -44,6 +54,12 @@ impl Tool {
             b'0'..=b'9' => is_flow(text).then_some(Self::Mitmproxy),
             _ => cassette(text),
         }
+    }
+
+    /// Whether `contrail import` reads its files.
+    #[must_use]
+    pub const fn is_imported(self) -> bool {
+        !matches!(self, Self::Postman | Self::Mitmproxy)
     }
 
     /// Its name.
@@ -106,7 +122,7 @@ fn is_flow(text: &str) -> bool {
 fn cassette(text: &str) -> Option<Tool> {
     let mut lines =
         text.lines().map(str::trim_end).filter(|line| !matches!(*line, "" | "---") && !line.starts_with('#'));
-    match (lines.next()?, lines.next()?) {
+    match (lines.next()?, lines.next().unwrap_or_default()) {
         (first, _) if first.starts_with("http_interactions:") => Some(Tool::Vcr),
         (first, _) if first.starts_with("interactions:") => Some(Tool::Vcrpy),
         (first, next) if first.starts_with("version:") && next.starts_with("interactions:") => {
@@ -128,6 +144,7 @@ mod tests {
         for (start, expected) in [
             ("---\nversion: 2\ninteractions:\n    - id: 0\n", Some(Tool::GoVcr)),
             ("interactions:\n- request:\n    body: null\n", Some(Tool::Vcrpy)),
+            ("interactions: []\n", Some(Tool::Vcrpy)),
             ("version: 1\ninteractions:\n- request:\n    uri: http://a\n", Some(Tool::Vcrpy)),
             ("{\"version\": 1, \"interactions\": [{\"request\": {\"uri\": \"", Some(Tool::Vcrpy)),
             ("---\nhttp_interactions:\n- request:\n", Some(Tool::Vcr)),

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::folders::Folders;
+use super::{folders::Folders, tool::Tool};
 use crate::{ReadError, ReadFault, SetAside, fixture::commit};
 
 /// The recordings that `path` names, in the order of their names: itself if it is a file or `-`; of a folder every
@@ -51,12 +51,19 @@ pub(super) fn walked(path: &Path) -> Result<(Vec<PathBuf>, Vec<PathBuf>), ReadEr
         all.push(folder);
     }
     if found.is_empty() {
-        return Err(fail(set_aside.map_or(ReadFault::EmptyFolder, |journal| ReadFault::SetAside {
-            journal: journal.display().to_string(),
-        })));
+        return Err(fail(match set_aside {
+            Some(journal) => ReadFault::SetAside { journal: journal.display().to_string() },
+            None => ReadFault::EmptyFolder { tool: all.iter().find_map(|folder| tool_in(folder)) },
+        }));
     }
     found.sort();
     Ok((found, all))
+}
+
+/// The tool whose recordings a folder holds.
+fn tool_in(folder: &Path) -> Option<Tool> {
+    let mut files = fs::read_dir(folder).ok()?.flatten().map(|item| item.path());
+    files.find_map(|path| Tool::of(&path).filter(|tool| tool.is_imported()))
 }
 
 /// Whether a folder is read with this file as one of its recordings.
