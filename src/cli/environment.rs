@@ -2,7 +2,7 @@
 
 use std::{
     env,
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     fs::Permissions,
     io::{self, Write as _},
     net::{IpAddr, SocketAddr},
@@ -10,15 +10,32 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use contrail_proxy::{HostPort, entry::authority::pem, upstream::no_proxy::covers};
+use contrail_proxy::{
+    HostPort,
+    entry::authority::{pem, trust_store},
+    upstream::no_proxy::covers,
+};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use tempfile::TempDir;
 
 use super::{Format, listeners::Listeners, printer::private_file, summary};
 
 /// Bundles that hold public roots as well as contrail's; each runtime reads another variable.
-const BUNDLES: &[&str] =
-    &["SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO", "CARGO_HTTP_CAINFO", "AWS_CA_BUNDLE"];
+const BUNDLES: &[&str] = &[
+    "SSL_CERT_FILE",
+    "REQUESTS_CA_BUNDLE",
+    "CURL_CA_BUNDLE",
+    "GIT_SSL_CAINFO",
+    "CARGO_HTTP_CAINFO",
+    "AWS_CA_BUNDLE",
+    "PIP_CERT",
+    "HTTPLIB2_CA_CERTS",
+    "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH",
+    "CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE",
+];
+
+/// What gives the fetch, http and https of older versions of Node the proxy.
+const NODE_PRELOAD: &str = include_str!("node.cjs");
 
 /// Where systems keep their roots as one PEM file.
 const SYSTEM_BUNDLES: &[&str] = &[
@@ -41,7 +58,7 @@ pub(super) struct Environment {
 
 impl Environment {
     /// For a command that is to use these listeners. In a replay, `only` are the hosts beside this machine that it may
-    /// reach without contrail. `inherited` reads contrail's own environment.
+    /// reach without contrail. `node` gives programs of Node the proxy. `inherited` reads contrail's own environment.
     ///
     /// # Errors
     ///
@@ -49,6 +66,7 @@ impl Environment {
     pub(super) fn new(
         listeners: &Listeners,
         only: Option<&[String]>,
+        node: bool,
         inherited: impl Fn(&str) -> Option<OsString>,
     ) -> io::Result<Self> {
         let (mut variables, mut dropped) = (Vec::new(), Vec::new());
@@ -61,7 +79,7 @@ impl Environment {
         if let Some(address) = listeners.forward() {
             let credentials = listeners.credentials.as_deref().map(user_info).unwrap_or_default();
             let proxy = format!("http://{credentials}{}", reach(address, "127.0.0.1"));
-            for name in ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"] {
+            for name in ["CONTRAIL_PROXY", "HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"] {
                 variables.push((name, proxy.clone().into()));
             }
             variables.push(("NODE_USE_ENV_PROXY", "1".into()));
@@ -95,13 +113,16 @@ impl Environment {
             };
             let own: String = listeners.authorities.iter().map(|authority| authority.certificate_pem()).collect();
             let own = own.as_bytes();
+            variables.push(("CONTRAIL_CA", write("ca.pem", &[own])?.into()));
             let path = |name: &str| inherited(name).filter(|path| !path.is_empty()).map(PathBuf::from);
             let extra = path("NODE_EXTRA_CA_CERTS").and_then(|path| std::fs::read(path).ok()).unwrap_or_default();
-            let node = write("node.pem", &[&extra, own])?;
-            variables.push(("NODE_EXTRA_CA_CERTS", node.clone().into()));
-            variables.push(("DENO_CERT", node.into()));
+            let node_bundle = write("node.pem", &[&extra, own])?;
+            variables.push(("NODE_EXTRA_CA_CERTS", node_bundle.clone().into()));
+            variables.push(("DENO_CERT", node_bundle.into()));
             let roots = system_roots(path("SSL_CERT_FILE").as_deref());
             let common = write("roots.pem", &[&roots, own])?;
+            let store = trust_store(&[&roots[..], b"\n", own].concat());
+            variables.push(("CONTRAIL_TRUSTSTORE", write("roots.p12", &[&store])?.into()));
             for name in BUNDLES {
                 // What a runtime is configured to trust on its own stays trusted beside the common bundle.
                 let bundle =
@@ -110,6 +131,11 @@ impl Environment {
                         None => common.clone(),
                     };
                 variables.push((name, bundle.into()));
+            }
+            if node {
+                let preload = write("node.cjs", &[NODE_PRELOAD.as_bytes()])?;
+                let options = node_options(&inherited("NODE_OPTIONS").unwrap_or_default(), &preload);
+                variables.push(("NODE_OPTIONS", options));
             }
             files = Some(folder);
         }
@@ -154,6 +180,20 @@ fn reach(address: SocketAddr, loopback: &str) -> String {
     } else {
         address.to_string()
     }
+}
+
+/// The options that Node has already, and the file that it is to load first.
+fn node_options(inherited: &OsStr, preload: &Path) -> OsString {
+    let mut options = inherited.to_owned();
+    if !options.is_empty() {
+        options.push(" ");
+    }
+    let path = preload.to_string_lossy();
+    // Node splits the list at spaces that are not quoted.
+    let is_plain = path.chars().all(|letter| letter.is_ascii_alphanumeric() || "/._-".contains(letter));
+    let quoted = if is_plain { path } else { format!("{:?}", path).into() };
+    options.push(format!("--require={quoted}"));
+    options
 }
 
 fn user_info(credentials: &str) -> String {
@@ -246,6 +286,13 @@ mod tests {
         assert_eq!(no_proxy("10.0.0.0/8,127.0.0.0/8", &upstream, None).0, "10.0.0.0/8,localhost,::1");
         assert_eq!(own_name(&upstream), "localhost");
         assert_eq!(reach("127.0.0.1:5000".parse().unwrap(), own_name(&upstream)), "localhost:5000");
+    }
+
+    #[test]
+    fn node_keeps_its_options_and_loads_the_preload_from_any_path() {
+        let options = |inherited: &str, path: &str| node_options(inherited.as_ref(), path.as_ref());
+        assert_eq!(options("", "/tmp/c-1/node.cjs"), "--require=/tmp/c-1/node.cjs");
+        assert_eq!(options("--trace-warnings", "/a b/c\"d"), "--trace-warnings --require=\"/a b/c\\\"d\"");
     }
 
     #[test]

@@ -80,7 +80,8 @@ impl Listeners {
 }
 
 impl ListenerArgs {
-    /// Opens the listeners. `around_command` adds a forward listener and takes free ports.
+    /// Opens the listeners. `for_client` adds a forward listener and takes free ports: the
+    /// environment of a client will name them.
     ///
     /// # Errors
     ///
@@ -90,16 +91,16 @@ impl ListenerArgs {
         site: &Site<'_>,
         unseen: Arc<Proxy>,
         connect_timeout: Duration,
-        around_command: bool,
+        for_client: bool,
     ) -> Result<Listeners, Failure> {
         let Site { origin, own, outbound } = site;
         let intercepted = self.intercepted()?;
         let upstream = HostPort { host: origin.host.to_string(), port: origin.port };
-        let forward_address = self.forward_listen.as_deref().or(around_command.then_some(WRAP_LISTEN));
+        let forward_address = self.forward_listen.as_deref().or(for_client.then_some(WRAP_LISTEN));
         let own_certificates = self.tls_listen.is_some() && self.cert.is_none();
         let offline = matches!(outbound, OutboundPolicy::Memory);
-        // Only CMD is handed the certificate of an authority that speaks for every host.
-        let any = if offline && around_command { Some(Arc::new(Authority::in_memory()?)) } else { None };
+        // Only who gets the environment is handed the certificate of an authority that speaks for every host.
+        let any = if offline && for_client { Some(Arc::new(Authority::in_memory()?)) } else { None };
         let named = any.is_none() || !intercepted.is_empty() || self.ca_dir.is_some();
         let kept = if own_certificates || forward_address.is_some() && named {
             let base = self.ca_dir.clone().map_or_else(authority::default_folder, Ok)?;
@@ -111,8 +112,8 @@ impl ListenerArgs {
         };
         let mut open = Vec::new();
         let mut files = None;
-        if self.listen.is_some() || self.tls_listen.is_none() && (around_command || forward_address.is_none()) {
-            let fallback = if around_command { WRAP_LISTEN } else { DEFAULT_LISTEN };
+        if self.listen.is_some() || self.tls_listen.is_none() && (for_client || forward_address.is_none()) {
+            let fallback = if for_client { WRAP_LISTEN } else { DEFAULT_LISTEN };
             let address = self.listen.as_deref().unwrap_or(fallback);
             open.push((bind("--listen", address).await?, ListenerKind::Plain));
         }

@@ -17,6 +17,7 @@ use super::{
     Failure, Outcome, audit, ca, completions, contract, coverage, demo, diff, explain, export, help, import, inspect,
     learn,
     messages::{complain, usage_error},
+    namespace,
     options::{
         Network,
         common::CommonArgs,
@@ -145,6 +146,11 @@ pub(super) fn parse() -> Result<(Cli, Sources), ExitCode> {
 impl Cli {
     /// Runs the command.
     pub(super) fn run(mut self) -> Result<Outcome, Failure> {
+        if let Command::Replay(args) = &self.command
+            && args.no_network
+        {
+            namespace::enter()?;
+        }
         remote::localize(self.command.files_mut())?;
         match &self.command {
             Command::Demo(args) => demo::run(args),
@@ -192,6 +198,11 @@ impl Command {
                 "--in-place cannot write to `{}`; name a path with --out",
                 masked(&url.to_string_lossy())
             ));
+        }
+        if let Self::Record(record::Args { filter, .. }) | Self::Watch(watch::Args { filter, .. }) = self
+            && let Some(wrong) = filter.conflict()
+        {
+            return Err(wrong);
         }
         let Some(network) = self.network() else { return Ok(()) };
         let proxy = network.proxy;

@@ -18,6 +18,7 @@ use tokio::{sync::watch, task::JoinSet};
 
 use super::{
     CommandStatus, Failure, Format,
+    env_file::EnvFile,
     environment::Environment,
     listeners::Open,
     metrics::{self, RunningProxy},
@@ -131,7 +132,9 @@ impl ProxyArgs {
     ) -> Result<RunEnd, Failure> {
         let mut signals = Signals::new()?;
         let around_command = !self.command.is_empty();
-        let mut listeners = self.listeners.open(site, unseen, self.connect_timeout, around_command).await?;
+        let env_file = self.listeners.env_file.as_deref().map(EnvFile::claim).transpose()?;
+        let for_client = around_command || env_file.is_some();
+        let mut listeners = self.listeners.open(site, unseen, self.connect_timeout, for_client).await?;
         let Site { origin, own, outbound } = site;
         let first = outbound.first();
         if own.names(&origin.host, origin.port)
@@ -151,8 +154,9 @@ impl ProxyArgs {
             return Err(via.unreachable(&"it is contrail itself").into());
         }
         let only = matches!(outbound, OutboundPolicy::Memory).then_some(&*self.direct);
-        let mut environment =
-            around_command.then(|| Environment::new(&listeners, only, |name| std::env::var_os(name))).transpose()?;
+        let node = self.listeners.node.is_for(&self.command);
+        let inherited = |name: &str| std::env::var_os(name);
+        let mut environment = for_client.then(|| Environment::new(&listeners, only, node, inherited)).transpose()?;
         if let Some(environment) = &mut environment {
             environment.variables.extend(self.for_command.iter().map(|(name, value)| (*name, value.into())));
         }
@@ -171,6 +175,8 @@ impl ProxyArgs {
         let format = if pipeline.lines() == LineFormat::Json { Format::Json } else { Format::Text };
         if let Some(environment) = &environment {
             environment.print_dropped(format);
+            // Who waits for `listening on` finds the file.
+            env_file.as_ref().map_or(Ok(()), |file| file.write(environment))?;
         }
         for line in &lines {
             let address = line.strip_prefix("listening on ").and_then(|rest| rest.split(' ').next());
@@ -223,7 +229,7 @@ impl ProxyArgs {
         reload.end();
         // A short command would end before they are printed.
         let _ = warnings.await;
-        let given = environment.as_ref().map_or_else(Vec::new, Environment::addresses);
+        let given = environment.as_ref().filter(|_| around_command).map_or_else(Vec::new, Environment::addresses);
         Ok(RunEnd { command: ended?, given, listeners: lines })
     }
 }

@@ -14,9 +14,12 @@ use super::{ACTS, NO_SETTINGS, is_act};
 const PREFIX: &str = "CONTRAIL_";
 
 /// Variables that are not options: contrail reads the first, and sets the others for CMD.
-const OTHER_VARIABLES: [&str; 6] = [
+const OTHER_VARIABLES: [&str; 9] = [
     "CONTRAIL_LOG",
     "CONTRAIL_URL",
+    "CONTRAIL_PROXY",
+    "CONTRAIL_CA",
+    "CONTRAIL_TRUSTSTORE",
     "CONTRAIL_INSPECT_ASSETS",
     "CONTRAIL_INSPECT_TOKEN",
     "CONTRAIL_SANDBOX_CLIENT_ID",

@@ -166,6 +166,10 @@ impl JudgeArgs {
         if let Some(folder) = ca_dir {
             used.tree("authority", folder);
         }
+        if let Some(file) = &proxy.listeners.env_file {
+            used.spare("--env-file", file)?;
+            used.file("environment", file);
+        }
         report_files::check(&self.report, &mut used)
     }
 

@@ -1,6 +1,9 @@
 //! Where a proxy listens.
 
-use std::path::PathBuf;
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
 
 use contrail_proxy::{HostPort, entry::forward::Tunnel, upstream::masked};
 
@@ -42,15 +45,59 @@ pub struct ListenerArgs {
     /// Credentials for clients of the forward proxy; required unless it listens on loopback
     #[arg(long, value_name = "USER:PASSWORD", hide_env_values = true)]
     pub proxy_auth: Option<String>,
+    /// Write the variables that CMD gets to FILE once contrail listens, for `docker --env-file`, shells and dotenv; it
+    /// goes when contrail ends. Without CMD, this opens the same listeners
+    #[arg(long, value_name = "FILE")]
+    pub env_file: Option<PathBuf>,
+    /// Whether programs of Node up to 22.20 send the requests of fetch, http and https through contrail, by a file that
+    /// `NODE_OPTIONS` loads first
+    #[arg(
+        long,
+        value_name = "WHEN",
+        value_enum,
+        num_args = 0..=1,
+        require_equals = true,
+        default_value_t,
+        default_missing_value = "always"
+    )]
+    pub node: Preload,
+}
+
+/// When Node gets the proxy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+pub enum Preload {
+    /// Where CMD is node, npm, npx, pnpm, yarn, bun or vitest
+    #[default]
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+impl Preload {
+    /// Whether this command gets it.
+    pub(in crate::cli) fn is_for(self, command: &[OsString]) -> bool {
+        match self {
+            Self::Always => true,
+            Self::Never => false,
+            Self::Auto => command.first().map(Path::new).and_then(Path::file_name).is_some_and(|name| {
+                ["node", "npm", "npx", "pnpm", "yarn", "bun", "vitest"].iter().any(|known| name == *known)
+            }),
+        }
+    }
 }
 
 impl ListenerArgs {
     /// What is wrong with an option that was `typed` and lacks another one, if one was.
     pub(in crate::cli) fn misplaced(&self, around_command: bool, typed: &dyn Fn(&str) -> bool) -> Option<String> {
-        let forward = self.forward_listen.is_some() || around_command;
+        let forward = self.forward_listen.is_some() || around_command || self.env_file.is_some();
         if !forward && typed("proxy-auth") {
             let wrong = "--proxy-auth is for the forward listener, and there is none; add --forward-listen ADDR, or leave it out";
             return Some(wrong.to_owned());
+        }
+        if typed("node") && !around_command && self.env_file.is_none() {
+            return Some(lacking("node", "-- CMD or --env-file FILE"));
         }
         let (cert, key, tls) = (self.cert.is_some(), self.key.is_some(), self.tls_listen.is_some());
         [("cert", !tls, "--tls-listen ADDR"), ("cert", !key, "--key FILE"), ("key", !cert, "--cert FILE")]

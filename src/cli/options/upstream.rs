@@ -215,9 +215,8 @@ impl Ready {
     /// The variables that give a command the credentials of the embedded tenant's client; redaction knows the secret
     /// from now on, wherever the command sends it.
     pub(in crate::cli) fn for_command(&self, proxy: &ProxyArgs, redactor: &Redactor) -> Vec<(&'static str, String)> {
-        let Some(Introduced { id, secret, .. }) = self.client.as_ref().filter(|_| !proxy.command.is_empty()) else {
-            return Vec::new();
-        };
+        let is_given = !proxy.command.is_empty() || proxy.listeners.env_file.is_some();
+        let Some(Introduced { id, secret, .. }) = self.client.as_ref().filter(|_| is_given) else { return Vec::new() };
         redactor.remember_client_secret(secret);
         vec![("CONTRAIL_SANDBOX_CLIENT_ID", id.clone()), ("CONTRAIL_SANDBOX_CLIENT_SECRET", secret.clone())]
     }

@@ -10,10 +10,12 @@ mod issue;
 mod location;
 #[cfg(test)]
 mod tests;
+mod trust_store;
 
 pub use self::{
     certificates::pem,
     error::AuthorityError,
     files::default_folder,
     issue::{Authority, Rotated, server_config},
+    trust_store::trust_store,
 };
