@@ -18,6 +18,7 @@ mod fields;
 mod grant;
 mod index;
 mod labels;
+mod latency;
 mod mask;
 mod miss;
 mod missing;
@@ -34,6 +35,7 @@ mod tests;
 
 pub use self::{
     builder::{Builder, Preparer, Settings},
+    latency::{BadLatency, Latency, Paced},
     missing::ReplayOr,
     prepared::{OperationOf, Prepared, RedactFailure, RedactRequest},
     recordings::{RecordedExchange, Replay, Served, Unproven},

@@ -3,7 +3,7 @@
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
     sync::{Mutex, PoisonError},
-    time::SystemTime,
+    time::{Duration, SystemTime},
 };
 
 use contrail_exchange::{Credential, Difference, Request, Target};
@@ -73,6 +73,8 @@ struct KnownRequest {
 pub struct Served {
     /// What goes out.
     pub answer: Answer,
+    /// How long it took when it was recorded.
+    pub recorded_time: Duration,
     /// The answer is from a recording of contrail's own, so there is no secret in it.
     pub clean: bool,
     /// Shared by requests of the same bytes.
@@ -132,7 +134,7 @@ impl Replay {
             for entry in stands_for {
                 state.sequence.mark(entry);
             }
-            return Ok(Served { answer, clean: false, same_request: None, remarks });
+            return Ok(Served { answer, recorded_time: Duration::ZERO, clean: false, same_request: None, remarks });
         }
         let Candidates { bucket, mut live, exact, same_request, remark } = self.find(request, redact)?;
         let repeats = request.method.is_safe() || is_token_request;
@@ -193,6 +195,7 @@ impl Replay {
         }
         Ok(Served {
             answer,
+            recorded_time: self.index.entry(entry).exchange.timings.total(),
             clean: self.index.held[entry as usize].by_contrail && !is_token_request,
             same_request: same_request.filter(|_| !is_token_request),
             remarks,

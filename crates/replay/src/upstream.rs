@@ -148,7 +148,7 @@ impl fmt::Debug for ReplayUpstream {
 
 /// The answer as it goes out, the tenant's placeholder replaced.
 fn recorded(served: Served, expansion: Option<&HostRename>) -> upstream::Answer {
-    let Served { mut answer, clean, same_request, remarks } = served;
+    let Served { mut answer, recorded_time, clean, same_request, remarks } = served;
     if let (Some(expansion), Some(body)) = (expansion, &mut answer.body)
         && let Cow::Owned(expanded) = expansion.apply(body)
     {
@@ -175,6 +175,7 @@ fn recorded(served: Served, expansion: Option<&HostRename>) -> upstream::Answer 
     let meta = AnswerMeta {
         response_judged_elsewhere: true,
         response_redacted: clean,
+        recorded_time: Some(recorded_time),
         same_request,
         remarks,
         ..AnswerMeta::default()

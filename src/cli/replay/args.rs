@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use contrail_proxy::entry::forward::Tunnel;
 use contrail_recording::Ignore;
-use contrail_replay::Exhausted;
+use contrail_replay::{Exhausted, Latency};
 
 use crate::cli::{
     messages::lacking,
@@ -26,12 +26,20 @@ pub struct Args {
     /// repeatable
     #[arg(long, value_name = "[SCOPE=]WHAT")]
     pub(super) ignore: Vec<Ignore>,
+    /// How long recorded answers take: `recorded`, a multiple such as `0.5x`, a time such as `250ms`, or `none`, which also
+    /// takes waits out of Retry-After and rate-limit resets [default: no time]
+    #[arg(long, value_name = "recorded|Nx|Nms|none")]
+    pub(super) latency: Option<Latency>,
     /// Judge authentication too [default: unchecked, since CI has no real token]
     #[arg(long)]
     pub(super) check_auth: bool,
     /// Let CMD reach this host without contrail, as an entry of `NO_PROXY` [default: this machine only]; repeatable
     #[arg(long, value_name = "HOST")]
     pub(super) direct: Vec<String>,
+    /// Run contrail and CMD without any network but loopback, in a namespace of Linux: a request that passes around
+    /// contrail fails
+    #[arg(long)]
+    pub(in crate::cli) no_network: bool,
     #[command(flatten)]
     pub(super) missing: MissingArgs,
     #[command(flatten)]
@@ -68,8 +76,13 @@ impl Args {
         if self.missing.record_missing && self.missing.upstream.upstream.is_none() {
             return Some(lacking("record-missing", "--upstream URL"));
         }
-        if typed("direct") && self.proxy.command.is_empty() {
-            return Some(lacking("direct", "-- CMD"));
+        if typed("direct") && self.proxy.command.is_empty() && self.proxy.listeners.env_file.is_none() {
+            return Some(lacking("direct", "-- CMD or --env-file FILE"));
+        }
+        if self.no_network
+            && let Some(wrong) = self.needs_network()
+        {
+            return Some(wrong);
         }
         let tunnels = typed("tunnel") && self.proxy.listeners.tunnel == Tunnel::Allow && !self.missing.record_missing;
         tunnels.then(|| {
@@ -77,5 +90,21 @@ impl Args {
              denied, requests to other hosts do not fail the run)"
                 .into()
         })
+    }
+    /// What does not work without a network, if something is asked for.
+    fn needs_network(&self) -> Option<String> {
+        if self.proxy.command.is_empty() {
+            return Some(lacking("no-network", "-- CMD"));
+        }
+        let options = [
+            ("--record-missing", self.missing.record_missing),
+            ("--direct", !self.direct.is_empty()),
+            ("--inspect", self.proxy.inspect.inspect.is_some()),
+            ("--metrics", self.proxy.listeners.metrics.is_some()),
+            ("--otlp", self.proxy.telemetry.otlp.is_some()),
+            ("--env-file", self.proxy.listeners.env_file.is_some()),
+        ];
+        let (option, _) = options.into_iter().find(|(_, given)| *given)?;
+        Some(format!("{option} needs the network that --no-network takes away; leave one of them out"))
     }
 }

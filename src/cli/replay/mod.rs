@@ -23,7 +23,7 @@ use contrail_inspect::Facts;
 use contrail_proxy::upstream::Upstream;
 use contrail_recording::{self as recording, Entry, FixturePath, ReadError, TENANT_ORIGIN};
 use contrail_redact::Renumbering;
-use contrail_replay::{Builder, Names, Replay, ReplayOr, ReplayUpstream, Settings};
+use contrail_replay::{Builder, Latency, Names, Paced, Replay, ReplayOr, ReplayUpstream, Settings};
 use contrail_report::Reason;
 
 pub use self::args::Args;
@@ -88,6 +88,12 @@ fn replay(args: &Args) -> Result<Outcome, Failure> {
     let Terms { contract, redactor, tokens } = terms?;
     let replay = Arc::new(loaded?);
     scopes::recorded(&args.ignore, &replay)?;
+    if let Some(Latency::Recorded(_)) = args.latency
+        && replay.entries().all(|recorded| recorded.entry.exchange.timings.total().is_zero())
+    {
+        let wrong = "--latency recorded: these recordings hold no times; journals, trails and other tools' files do";
+        return Err(wrong.into());
+    }
     let page = args.proxy.inspect.open(bound, &args.judge, &contract, &redactor, facts(args))?;
     let pipeline = args.judge.pipeline(Setup {
         options: options.clone(),
@@ -117,9 +123,13 @@ fn replay(args: &Args) -> Result<Outcome, Failure> {
 
     let mut judging = None;
     let upstream = |with_intercepted: &dyn Fn(Arc<dyn Upstream>) -> Arc<dyn Upstream>| -> Arc<dyn Upstream> {
-        match &missing {
+        let answering: Arc<dyn Upstream> = match &missing {
             None => Arc::new(recorded),
             Some(missing) => Arc::new(ReplayOr::new(recorded, with_intercepted(missing.upstream()))),
+        };
+        match args.latency {
+            None => answering,
+            Some(latency) => Arc::new(Paced::new(answering, latency)),
         }
     };
     let ran = proxy.run(&pipeline, upstream, origin, &outbound, || {

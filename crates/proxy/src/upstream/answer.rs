@@ -6,6 +6,7 @@ use std::{
     hash::{Hash, Hasher},
     pin::Pin,
     sync::Arc,
+    time::Duration,
 };
 
 use contrail_exchange as exchange;
@@ -100,12 +101,16 @@ pub struct AnswerMeta {
     pub answered_by_contrail: Option<&'static str>,
     /// The status that contrail gave the client where the upstream gave none, so that nothing of it is recorded.
     pub given_status: Option<StatusCode>,
+    /// The client gets no byte of the message, on purpose.
+    pub no_answer: Option<NoAnswer>,
     /// No recorded answer fits, and the reasons; counts towards exit status 3.
     pub miss: Option<Arc<Miss>>,
     /// It was denied because of its host, and is no exchange with the tenant.
     pub denied: Option<Box<Denied>>,
     /// The response is not this exchange's own (a recorded one, judged once elsewhere): judge the request only.
     pub response_judged_elsewhere: bool,
+    /// How long the answer took when it was recorded, if it is a recorded one.
+    pub recorded_time: Option<Duration>,
     /// The response is one of contrail's own recordings, from which secrets are gone: nothing is to be looked for in
     /// it.
     pub response_redacted: bool,
@@ -114,6 +119,15 @@ pub struct AnswerMeta {
     /// Things worth saying beside the exchange's line (for example that a redacted place took part in a match).
     /// Never a secret.
     pub remarks: Vec<String>,
+}
+
+/// What a client gets in place of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoAnswer {
+    /// The end of its connection, or HTTP/2 stream.
+    Cut,
+    /// Nothing, until it leaves.
+    Silence,
 }
 
 /// A request that was turned away because of the host that it asked for.

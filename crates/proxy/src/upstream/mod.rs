@@ -18,7 +18,7 @@ mod request;
 mod reread;
 pub mod routes;
 
-pub use answer::{Answer, AnswerFuture, AnswerMeta, Denied, RequestKey, Upstream, UpstreamKind};
+pub use answer::{Answer, AnswerFuture, AnswerMeta, Denied, NoAnswer, RequestKey, Upstream, UpstreamKind};
 pub use body::{BodyError, MessageBody, RequestBody, Response, ResponseBody};
 pub use failure::{Failure, FailureKind};
 pub use miss::{MISS, Miss, Reason};
