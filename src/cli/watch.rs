@@ -29,7 +29,7 @@ pub struct Args {
     #[command(flatten)]
     upstream: UpstreamArgs,
     #[command(flatten)]
-    filter: FilterArgs,
+    pub(super) filter: FilterArgs,
     #[command(flatten)]
     pub(super) judge: JudgeArgs,
     #[command(flatten)]
@@ -92,7 +92,8 @@ fn watch(args: &Args) -> Result<Outcome, Failure> {
     setup.viewer = page.as_ref().map(|page| Arc::clone(&page.intake) as _);
     let pipeline = args.judge.pipeline(Setup { contract: Some(contract), redactor: Some(redactor), ..setup })?;
     let for_command = ready.for_command(&args.proxy, pipeline.redactor());
-    let proxy = ProxyArgs { for_command, page: page.clone(), ..args.proxy.clone() };
+    let proxy =
+        ProxyArgs { for_command, page: page.clone(), rewrite_links: args.filter.rewrite_links, ..args.proxy.clone() };
     let introduce = || ready.introduce(&proxy, args.judge.format);
     let ran = proxy.run(
         &pipeline,

@@ -48,6 +48,8 @@ pub struct Settings {
     pub permit_timeout: Duration,
     /// What happens to the `audience` of a token request.
     pub audience: Audience,
+    /// Clients that call contrail get links to itself in place of links to the upstream.
+    pub rewrite_links: bool,
     /// The tenant's token endpoints and audiences.
     pub tenant: Arc<dyn TenantFacts>,
     /// contrail's own listeners.
@@ -81,6 +83,7 @@ impl Settings {
             max_upstream: 1024,
             permit_timeout: Duration::from_secs(10),
             audience: Audience::default(),
+            rewrite_links: false,
             tenant: Arc::new(UnknownTenant),
             own: OwnAddresses::default(),
             workers: Workers::default(),

@@ -100,6 +100,9 @@ pub struct ProxyArgs {
     /// Time for exchanges in progress to finish after a signal or the command's end
     #[arg(long, help_heading = "Proxy", value_name = "SECS", default_value = "10", value_parser = seconds)]
     pub drain: Duration,
+    /// See [`Settings::rewrite_links`].
+    #[arg(skip)]
+    pub rewrite_links: bool,
     /// Hosts that the command reaches without contrail in a replay.
     #[arg(skip)]
     pub direct: Vec<String>,
@@ -152,6 +155,7 @@ impl ProxyArgs {
                 None => Audience::Rewrite,
             },
             drain: self.drain,
+            rewrite_links: self.rewrite_links,
             ..Settings::new(scheme, authority)
         }
     }

@@ -101,9 +101,22 @@ pub struct FilterArgs {
     /// Hold messages until they are judged, and replace those that violate the contract with errors
     #[arg(long, value_enum)]
     pub enforce: Option<Enforce>,
+    /// Give clients of the reverse listener links to it in place of links to the upstream: in Location, Link and
+    /// Content-Location, and where a JSON string begins with the upstream's origin. Recorded is what the upstream sent
+    #[arg(long, help_heading = "Upstream")]
+    pub rewrite_links: bool,
 }
 
 impl FilterArgs {
+    /// What is wrong with options that exclude each other, if two do.
+    pub(in crate::cli) fn conflict(&self) -> Option<String> {
+        let holds = matches!(self.enforce, Some(Enforce::Responses | Enforce::All));
+        (self.rewrite_links && holds).then(|| {
+            "--rewrite-links changes no answer that --enforce responses|all holds back; leave one of them out"
+                .to_owned()
+        })
+    }
+
     pub(in crate::cli) fn setup(&self, origin: &str) -> Setup {
         Setup {
             options: CheckOptions { tenant_origins: vec![origin.to_owned()], ..CheckOptions::default() },

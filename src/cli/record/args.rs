@@ -38,7 +38,7 @@ pub struct Args {
     #[command(flatten)]
     pub(super) upstream: UpstreamArgs,
     #[command(flatten)]
-    pub(super) filter: FilterArgs,
+    pub(in crate::cli) filter: FilterArgs,
     #[command(flatten)]
     pub(in crate::cli) judge: JudgeArgs,
     #[command(flatten)]

@@ -182,7 +182,8 @@ fn serve(
         ..setup
     })?;
     let for_command = ready.for_command(&args.proxy, &builder.redactor);
-    let proxy = ProxyArgs { for_command, page: page.cloned(), ..args.proxy.clone() };
+    let proxy =
+        ProxyArgs { for_command, page: page.cloned(), rewrite_links: args.filter.rewrite_links, ..args.proxy.clone() };
     let introduce = || ready.introduce(&proxy, args.judge.format);
     let ran = proxy.run(
         &pipeline,

@@ -1,11 +1,14 @@
 //! What would pass around contrail in silence: a command without requests, hosts of `NO_PROXY`, absolute links.
 
+use std::{fs, net::TcpListener, process::Command, time::Instant};
+
 use serde_json::json;
 
 use super::{Workspace, ask, exchange, get, own, summary, text};
 use crate::support::{
     command::{Ran, contrail},
     golden::{assert_line, assert_output},
+    process::Running,
     wire::{Origin, send},
 };
 
@@ -112,12 +115,148 @@ fn a_recording_counts_answers_whose_links_lead_past_contrail() {
         let length = body.len();
         origin.will_answer(format!("HTTP/1.1 200 OK\r\n{headers}Content-Length: {length}\r\n\r\n{body}"));
     }
-    let running = crate::support::process::Running::start(
-        workspace.path(),
-        ["watch", "--upstream", &own, "--listen", "127.0.0.1:0", "--format", "json"],
-    );
+    let running =
+        Running::start(workspace.path(), ["watch", "--upstream", &own, "--listen", "127.0.0.1:0", "--format", "json"]);
     for _ in 0..3 {
         ask(running.address, "/page");
     }
     assert_eq!(summary(&running.finish())["upstream_named"], 2);
+}
+
+#[test]
+fn rewritten_links_keep_a_client_with_contrail_and_the_recording_has_the_upstreams() {
+    let workspace = workspace();
+    let origin = Origin::start();
+    let own = format!("http://{}", origin.address);
+    let body = format!("{{\"next\":\"{own}/page?2\",\"text\":\"see {own}/\"}}");
+    let fields = format!("Content-Type: application/json\r\nLink: <{own}/page?2>; rel=\"next\"\r\n");
+    for _ in 0..2 {
+        origin.will_answer(format!("HTTP/1.1 200 OK\r\n{fields}Content-Length: {}\r\n\r\n{body}", body.len()));
+    }
+    origin.will_answer(format!("HTTP/1.1 302 Found\r\nLocation: {own}/page\r\nContent-Length: 0\r\n\r\n"));
+    let running = Running::start(
+        workspace.path(),
+        [
+            "record",
+            "--upstream",
+            &own,
+            "--listen",
+            "127.0.0.1:0",
+            "--out",
+            "f.har",
+            "--rewrite-links",
+            "--format",
+            "json",
+        ],
+    );
+    let address = running.address;
+    let page = ask(address, "/page");
+    assert_eq!(text(&page), body.replacen(&own, &format!("http://{address}"), 1));
+    assert_eq!(page.header("link"), Some(&*format!("<http://{address}/page?2>; rel=\"next\"")));
+    ask(address, "/page?2");
+    assert_eq!(ask(address, "/old").header("location"), Some(&*format!("http://{address}/page")));
+    let ran = running.finish();
+    assert_eq!(summary(&ran)["upstream_named"], 0, "{}", ran.stderr);
+    let fixture = fs::read_to_string(workspace.path().join("f.har")).unwrap();
+    assert!(fixture.contains("https://tenant.example/page?2"), "{fixture}");
+    assert!(!fixture.contains(&address.to_string()), "{fixture}");
+}
+
+#[test]
+fn the_environment_file_is_there_while_contrail_listens_and_shells_read_what_stands_in_it() {
+    let workspace = workspace();
+    let file = workspace.path().join("client.env");
+    let running = Running::start(workspace.path(), ["replay", "own.har", "--env-file", "client.env"]);
+    let written = fs::read_to_string(&file).unwrap();
+    let mut shell = Command::new("env");
+    let read = shell.args(["-i", "sh", "-c", "set -a; . ./client.env; env"]).current_dir(workspace.path()).output();
+    let read = String::from_utf8(read.unwrap().stdout).unwrap();
+    let variables: Vec<&str> = written.lines().filter(|line| !line.starts_with('#')).collect();
+    assert!(variables.len() > 20, "{written}");
+    for line in &variables {
+        assert!(read.lines().any(|known| known == *line), "{line} is not in {read}");
+    }
+    let value = |name: &str| variables.iter().find_map(|line| line.strip_prefix(&format!("{name}="))).unwrap();
+    assert_eq!(value("CONTRAIL_URL"), format!("http://{}", running.address));
+    assert_eq!(value("CONTRAIL_PROXY"), value("HTTPS_PROXY"));
+    let own = fs::read_to_string(value("CONTRAIL_CA")).unwrap();
+    assert_eq!(own.matches("BEGIN CERTIFICATE").count(), 1, "contrail's authority alone");
+    assert!(fs::read_to_string(value("PIP_CERT")).unwrap().contains(own.trim()));
+    assert_eq!(text(&ask(running.address, "/count")), "1");
+    assert_eq!(running.finish().status, 0);
+    assert!(!file.exists(), "it names listeners that are gone");
+}
+
+#[test]
+fn an_environment_file_replaces_what_a_killed_run_left_and_no_other_file() {
+    let workspace = workspace();
+    let left = "# The environment of contrail's clients, while it runs\nCONTRAIL_URL=http://127.0.0.1:1\n";
+    fs::write(workspace.path().join("left.env"), left).unwrap();
+    fs::write(workspace.path().join(".env"), "KEY=1\n").unwrap();
+    let ran = run(&workspace, &["replay", "own.har", "--env-file", "left.env", "--", "cat", "left.env"], "");
+    assert!(ran.stdout.contains("CONTRAIL_URL=") && !ran.stdout.contains("127.0.0.1:1\n"), "{}", ran.stdout);
+    let ran = run(&workspace, &["replay", "own.har", "--env-file", ".env", "--", "true"], "");
+    assert_eq!(ran.status, 2);
+    assert_line(&ran.stderr, "contrail: --env-file: .env is not contrail's and would be replaced; name another file");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn without_a_network_the_command_reaches_contrail_and_nothing_else() {
+    let workspace = workspace();
+    let outside = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = outside.local_addr().unwrap().port();
+    let script = format!(
+        "cat < /dev/null > /dev/tcp/127.0.0.1/{port} && echo LEAK; grep -c : /proc/net/dev
+         at=${{CONTRAIL_URL#http://}}; exec 3<> /dev/tcp/127.0.0.1/${{at#*:}}
+         printf 'GET /count HTTP/1.1\\r\\nHost: x\\r\\nConnection: close\\r\\n\\r\\n' >&3; tail -n 1 <&3"
+    );
+    let ran = run(&workspace, &["replay", "own.har", "--no-network", "--", "bash", "-c", &script], "");
+    if ran.status == 2 {
+        // This machine allows no namespaces.
+        assert!(ran.stderr.starts_with("contrail: --no-network: this system gives no"), "{}", ran.stderr);
+        assert_eq!(ran.stderr.lines().count(), 1);
+        return;
+    }
+    assert_eq!((ran.status, ran.stdout.as_str()), (0, "1\n1"), "{}", ran.stderr);
+    for (more, wrong) in [
+        (&["--metrics", "127.0.0.1:0", "--", "true"][..], "--metrics needs the network that"),
+        (&[], "--no-network has no effect without -- CMD"),
+    ] {
+        let ran = run(&workspace, &[&["replay", "own.har", "--no-network"][..], more].concat(), "");
+        assert!(ran.status == 2 && ran.stderr.contains(wrong), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn an_answer_takes_the_recorded_time_the_given_one_or_none_and_then_asks_for_no_wait() {
+    let mut slow = get("/slow", "1");
+    slow["time"] = 300.into();
+    slow["timings"] = json!({"send": 0, "wait": 300, "receive": 0});
+    let mut poll = exchange("GET", "/poll", None, 202, "{}");
+    poll["response"]["headers"] = json!([{"name": "Retry-After", "value": "30"}]);
+    let workspace = Workspace::new();
+    let mut timeless = own(get("/count", "1"), json!({}));
+    timeless["time"] = 0.into();
+    timeless["timings"] = json!({"send": 0, "wait": 0, "receive": 0});
+    workspace.write("other.har", &[slow, poll]).write_own("own.har", &[timeless]);
+    let took = |latency: &str| {
+        let running = workspace.replay(&["other.har", "--latency", latency]);
+        let begun = Instant::now();
+        ask(running.address, "/slow");
+        let (took, poll) = (begun.elapsed(), ask(running.address, "/poll"));
+        assert_eq!(running.finish().status, 0);
+        (took.as_millis(), poll.header("retry-after").unwrap().to_owned())
+    };
+    assert!(took("recorded").0 >= 300);
+    assert!(took("2x").0 >= 600);
+    let (short, waits) = took("none");
+    assert!(short < 300, "{short} ms");
+    assert_eq!((waits.as_str(), took("100ms").1.as_str()), ("0", "30"));
+    let ran = run(&workspace, &["replay", "own.har", "--latency", "recorded", "--", "true"], "");
+    assert_eq!(ran.status, 2);
+    assert_line(
+        &ran.stderr,
+        "contrail: --latency recorded: these recordings hold no times; journals, trails and other tools' files do",
+    );
 }

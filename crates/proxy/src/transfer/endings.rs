@@ -6,7 +6,7 @@ use http::{Method, StatusCode, Version, header};
 
 use super::{hop, in_progress::InProgress, request_body::lock, response_body::Gate, upgrade::UpgradeRequest};
 use crate::Proxy;
-use crate::upstream::{Failure, FailureKind, MessageBody, Problem, Response};
+use crate::upstream::{Failure, FailureKind, MessageBody, NoAnswer, Problem, Response};
 
 /// Answers in place of the tenant, which has done its work, because the exchange could not be recorded, or its response
 /// does not pass. Clients repeat unsafe requests on 5xx, so those get another status.
@@ -84,6 +84,18 @@ pub(super) async fn failed(proxy: &Proxy, mut in_progress: Box<InProgress>, fail
     in_progress.meta.given_status = Some(status);
     let recorded = in_progress.end(Some(failure.cause)).await;
     Response::from(recorded.err().unwrap_or(problem)).map(Gate::open)
+}
+
+/// Gives the client no byte of an answer.
+pub(super) async fn unanswered(mut in_progress: Box<InProgress>, end: NoAnswer) -> http::Response<Gate> {
+    if end == NoAnswer::Silence {
+        // When the client leaves, this is dropped, and the exchange with it.
+        std::future::pending::<()>().await;
+    }
+    match in_progress.end(None).await {
+        Ok(()) => http::Response::new(Gate::cut()),
+        Err(problem) => Response::from(problem).map(Gate::open),
+    }
 }
 
 /// Which answer a request gets that was never whole.

@@ -9,7 +9,10 @@ use bytes::Bytes;
 use contrail_exchange::{Body, Exchange, Headers, Request, Response, Timings, Transport};
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::request_body::{SharedRequest, lock};
+use super::{
+    links::Links,
+    request_body::{SharedRequest, lock},
+};
 use crate::upstream::AnswerMeta;
 use crate::{
     Committed, Completed, Proxy,
@@ -40,6 +43,8 @@ pub(crate) struct InProgress {
     client_left: bool,
     /// See [`Completed::calls_contrail`].
     pub(crate) calls_contrail: bool,
+    /// What rewrites the links of its response.
+    pub(super) links: Option<Box<Links>>,
     /// Its response has trailer fields.
     trailers: bool,
     /// Its place among the requests that are with the upstream.
@@ -70,6 +75,7 @@ impl InProgress {
             in_flight,
             client_left: false,
             calls_contrail: false,
+            links: None,
             trailers: false,
             permit: None,
         }

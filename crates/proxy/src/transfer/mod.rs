@@ -8,6 +8,7 @@ mod hold;
 pub mod hop;
 mod in_progress;
 mod informational;
+mod links;
 mod request_body;
 pub(super) mod response_body;
 pub(super) mod reverse;

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use http::{HeaderMap, header};
 use http_body::{Body as _, Frame, SizeHint};
 
-use super::{hop, in_progress::InProgress};
+use super::{hop, in_progress::InProgress, links::Links};
 use crate::upstream::{BodyError, MessageBody, Problem};
 use crate::{Committed, wire::stall};
 
@@ -29,6 +29,8 @@ pub(crate) struct Gate {
     /// In HTTP/2, what is left of the upstream's last piece: it is handed over in small ones, so that a client that
     /// takes nothing is noticed until the end.
     rest: Option<Bytes>,
+    /// Rewrites the links in it on their way out.
+    links: Option<Box<Links>>,
 }
 
 /// A message's `Content-Length`.
@@ -56,6 +58,11 @@ impl Gate {
     pub(crate) fn new(inner: MessageBody, length: Option<u64>, in_progress: Box<InProgress>) -> Self {
         let stage = Stage::Streaming;
         Self { remaining: length, in_progress: Some(in_progress), stage, ..Self::open(inner) }
+    }
+
+    /// The same, its links rewritten.
+    pub(super) fn rewriting(self, links: Option<Box<Links>>) -> Self {
+        Self { links, ..self }
     }
 
     /// The body of a message that has none; `incomplete` says what is wrong with that.
@@ -96,7 +103,13 @@ impl Gate {
     pub(crate) fn open(inner: MessageBody) -> Self {
         let stage = if inner.is_end_stream() { Stage::Done } else { Stage::Streaming };
         let rest = stall::in_stream().then(Bytes::new);
-        Self { inner, remaining: None, in_progress: None, stage, next: None, refused: None, rest }
+        Self { inner, remaining: None, in_progress: None, stage, next: None, refused: None, rest, links: None }
+    }
+
+    /// A body that fails before its message's head goes out.
+    pub(super) fn cut() -> Self {
+        let error = BodyError::new("contrail cut the connection on purpose");
+        Self { stage: Stage::Cutting { error, flushed: true }, ..Self::open(MessageBody::Empty) }
     }
 
     /// The next piece from the upstream; in HTTP/2, of a size that a client takes at a time.
@@ -186,6 +199,20 @@ impl Gate {
         }
     }
 
+    /// A piece with its links rewritten; before the end, what was held back for that.
+    fn rewritten(&mut self, piece: Option<Result<Frame<Bytes>, BodyError>>) -> Option<Result<Frame<Bytes>, BodyError>> {
+        let Some(links) = &mut self.links else { return piece };
+        match piece {
+            Some(Ok(frame)) if frame.is_data() => Some(Ok(frame.map_data(|data| links.piece(data)))),
+            Some(Err(error)) => Some(Err(error)),
+            end if links.holds_back() => {
+                self.next = end;
+                Some(Ok(Frame::data(links.rest())))
+            }
+            end => end,
+        }
+    }
+
     fn hold(&mut self, incomplete: Option<String>, last: Option<Result<Frame<Bytes>, BodyError>>) {
         let written = match &mut self.in_progress {
             Some(in_progress) => in_progress.end(incomplete),
@@ -209,16 +236,17 @@ impl http_body::Body for Gate {
         if in_stream {
             stall::handed_over();
         }
-        Poll::Ready(piece)
+        Poll::Ready(if self.links.is_some() { self.rewritten(piece) } else { piece })
     }
 
     fn is_end_stream(&self) -> bool {
-        self.next.is_none() && matches!(self.stage, Stage::Done)
+        let holds_back = self.links.as_ref().is_some_and(|links| links.holds_back());
+        self.next.is_none() && !holds_back && matches!(self.stage, Stage::Done)
     }
 
     fn size_hint(&self) -> SizeHint {
         match &self.stage {
-            _ if self.next.is_some() => SizeHint::default(),
+            _ if self.links.is_some() || self.next.is_some() => SizeHint::default(),
             Stage::Streaming => match self.remaining {
                 Some(remaining) => SizeHint::with_exact(remaining),
                 None => self.inner.size_hint(),

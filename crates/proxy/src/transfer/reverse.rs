@@ -6,21 +6,22 @@
 use std::{convert::Infallible, pin::Pin, sync::Arc};
 
 use contrail_exchange::{Body, Credential, Headers, Request, Target, is_bodiless};
-use http::{Method, StatusCode, Version};
+use http::{HeaderValue, Method, StatusCode, Version, header};
 use hyper::body::{Body as _, Incoming};
 
 use super::{
     acceptable::acceptable,
     destination::{Destination, client_host, client_origin, forwarded, raw_target},
-    endings::{failed, instead, refuse, switched, too_large},
+    endings::{failed, instead, refuse, switched, too_large, unanswered},
     hold, hop,
     in_progress::InProgress,
     informational,
+    links::Links,
     request_body::{Tee, request_state},
     response_body::{Gate, content_length},
     upgrade::UpgradeRequest,
 };
-use crate::upstream::{self, Answer, MessageBody, Response};
+use crate::upstream::{self, Answer, MessageBody, NoAnswer, Response};
 use crate::{Audience, HoldPolicy, Proxy, wire::state::InFlight};
 
 /// An answer to a client's request, in time.
@@ -52,6 +53,12 @@ pub(crate) fn serve(
         proxy.settings.tenant.is_token_request(&head.method, target.path()).then(|| client_host(&head));
     let called = destination.client_scheme.and_then(|scheme| client_origin(scheme, &head));
     let mut head = forwarded(head, &destination.host);
+    let links = called.as_ref().filter(|_| proxy.settings.rewrite_links);
+    let links = links.and_then(|called| Links::new(&target.scheme, &target.authority, called));
+    if links.is_some() {
+        // Links cannot be rewritten in what is compressed.
+        head.headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+    }
     // What goes through a tunnel cannot be judged, and --enforce lets nothing through unjudged.
     let holds = proxy.observer.holds();
     let upgrade = upgrade.filter(|_| !holds.judge());
@@ -70,6 +77,7 @@ pub(crate) fn serve(
     let refused = proxy.observer.refuses(&recorded);
     let mut in_progress = Box::new(InProgress::new(Arc::clone(&proxy), recorded, Arc::clone(&state), in_flight));
     in_progress.calls_contrail = called.is_some() && proxy.is_live;
+    in_progress.links = links.map(Box::new);
     let max_body = proxy.settings.max_body;
     let refused = refused.or_else(|| (body.size_hint().lower() > max_body).then(|| too_large(max_body)));
     // Before a refusal, since this tells a request without a body from one whose body was not read.
@@ -160,6 +168,11 @@ fn answered<'a>(
 ) -> PendingResponse<'a> {
     let Answer { mut response, meta } = answered;
     in_progress.meta = meta;
+    // The answer to HEAD has no body that could fail.
+    let can_fail = |end: &NoAnswer| *end == NoAnswer::Silence || method != Method::HEAD;
+    if let Some(end) = in_progress.meta.no_answer.filter(can_fail) {
+        return Box::pin(unanswered(in_progress, end));
+    }
     if response.status() == StatusCode::SWITCHING_PROTOCOLS {
         return Box::pin(switched(proxy, in_progress, response, upgrade, method));
     }
@@ -173,12 +186,18 @@ fn answered<'a>(
     }
     let length = content_length(response.headers());
     let bodiless = is_bodiless(method, response.status().as_u16());
+    let mut links = in_progress.links.take();
+    if let Some(rewriting) = &links {
+        let is_rewritten = rewriting.fields(response.headers_mut());
+        in_progress.calls_contrail &= !(is_rewritten || bodiless || response.status().is_redirection());
+        links = links.filter(|_| is_rewritten);
+    }
     let mut response = if bodiless || response.body().is_end_stream() {
         let missing = length.filter(|length| *length > 0 && !bodiless);
         let incomplete = missing.map(|missing| format!("the response ended {missing} bytes short"));
         response.map(|_| Gate::ended(in_progress, incomplete))
     } else {
-        response.map(|body| Gate::new(body, length, in_progress))
+        response.map(|body| Gate::new(body, length, in_progress).rewriting(links))
     };
     Box::pin(async move {
         match response.body_mut().begin(holds.heads).await {
