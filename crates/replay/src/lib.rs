@@ -14,6 +14,7 @@ mod by_order;
 mod caller;
 mod conditions;
 mod differences;
+mod faults;
 mod fields;
 mod grant;
 mod index;
@@ -35,6 +36,7 @@ mod tests;
 
 pub use self::{
     builder::{Builder, Preparer, Settings},
+    faults::{BadFault, Fault, Faults},
     latency::{BadLatency, Latency, Paced},
     missing::ReplayOr,
     prepared::{OperationOf, Prepared, RedactFailure, RedactRequest},

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use contrail_proxy::entry::forward::Tunnel;
 use contrail_recording::Ignore;
-use contrail_replay::{Exhausted, Latency};
+use contrail_replay::{Exhausted, Fault, Latency};
 
 use crate::cli::{
     messages::lacking,
@@ -30,6 +30,10 @@ pub struct Args {
     /// takes waits out of Retry-After and rate-limit resets [default: no time]
     #[arg(long, value_name = "recorded|Nx|Nms|none")]
     pub(super) latency: Option<Latency>,
+    /// Fail on purpose, to test clients: a status from 400 to 599, `reset`, `timeout` or `slow-body`, optionally after
+    /// `OPERATION=` or `METHOD /path/*=`, and before `:nth=N`, `:every=N` or `:rate=0.1`; repeatable
+    #[arg(long, value_name = "[SCOPE=]FAULT[:WHEN]")]
+    pub(super) fault: Vec<Fault>,
     /// Judge authentication too [default: unchecked, since CI has no real token]
     #[arg(long)]
     pub(super) check_auth: bool,

@@ -21,9 +21,9 @@ use contrail_contract::CheckOptions;
 use contrail_exchange::{DecodeLimits, TenantFacts, label};
 use contrail_inspect::Facts;
 use contrail_proxy::upstream::Upstream;
-use contrail_recording::{self as recording, Entry, FixturePath, ReadError, TENANT_ORIGIN};
+use contrail_recording::{self as recording, Entry, FixturePath, ReadError, Scope, TENANT_ORIGIN};
 use contrail_redact::Renumbering;
-use contrail_replay::{Builder, Latency, Names, Paced, Replay, ReplayOr, ReplayUpstream, Settings};
+use contrail_replay::{Builder, Faults, Latency, Names, Paced, Replay, ReplayOr, ReplayUpstream, Settings};
 use contrail_report::Reason;
 
 pub use self::args::Args;
@@ -88,6 +88,12 @@ fn replay(args: &Args) -> Result<Outcome, Failure> {
     let Terms { contract, redactor, tokens } = terms?;
     let replay = Arc::new(loaded?);
     scopes::recorded(&args.ignore, &replay)?;
+    for scope in args.fault.iter().filter_map(|fault| fault.scope.as_ref()) {
+        match scope {
+            Scope::Operation(operation) => known_operations(&contract, "--fault", [operation])?,
+            Scope::Line { .. } => scopes::is_recorded("--fault", scope, &replay)?,
+        }
+    }
     if let Some(Latency::Recorded(_)) = args.latency
         && replay.entries().all(|recorded| recorded.entry.exchange.timings.total().is_zero())
     {
@@ -122,15 +128,21 @@ fn replay(args: &Args) -> Result<Outcome, Failure> {
     proxy.for_command = missing.as_ref().map(|missing| missing.for_command(&proxy)).unwrap_or_default();
 
     let mut judging = None;
+    let routes = Arc::clone(&contract);
     let upstream = |with_intercepted: &dyn Fn(Arc<dyn Upstream>) -> Arc<dyn Upstream>| -> Arc<dyn Upstream> {
         let answering: Arc<dyn Upstream> = match &missing {
             None => Arc::new(recorded),
             Some(missing) => Arc::new(ReplayOr::new(recorded, with_intercepted(missing.upstream()))),
         };
-        match args.latency {
+        let answering = match args.latency {
             None => answering,
             Some(latency) => Arc::new(Paced::new(answering, latency)),
+        };
+        if args.fault.is_empty() {
+            return answering;
         }
+        let operation_of = Arc::new(move |method: &str, path: &str| routes.operation_id(method, path));
+        Arc::new(Faults::new(answering, args.fault.clone(), operation_of))
     };
     let ran = proxy.run(&pipeline, upstream, origin, &outbound, || {
         messages::ready(args.judge.format, &replay);

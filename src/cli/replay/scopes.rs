@@ -18,14 +18,17 @@ pub(in crate::cli) fn operations(rules: &[Ignore]) -> Vec<&String> {
 
 /// Refuses a method and path that no recorded request has.
 pub(super) fn recorded(rules: &[Ignore], replay: &Replay) -> Result<(), Failure> {
-    for scope in rules.iter().filter_map(|rule| rule.scope.as_ref()) {
-        let is_recorded = || {
-            let mut requests = replay.entries().map(|recorded| &recorded.entry.exchange.request);
-            requests.any(|request| scope.holds(None, request.method.as_str(), request.target.path()))
-        };
-        if matches!(scope, Scope::Line { .. }) && !replay.is_empty() && !is_recorded() {
-            return Err(format!("--ignore {scope}: no recorded request has this method and path").into());
-        }
+    rules.iter().filter_map(|rule| rule.scope.as_ref()).try_for_each(|scope| is_recorded("--ignore", scope, replay))
+}
+
+/// Refuses the scope of an option if it is a method and path that no recorded request has.
+pub(super) fn is_recorded(option: &str, scope: &Scope, replay: &Replay) -> Result<(), Failure> {
+    let has_it = || {
+        let mut requests = replay.entries().map(|recorded| &recorded.entry.exchange.request);
+        requests.any(|request| scope.holds(None, request.method.as_str(), request.target.path()))
+    };
+    if matches!(scope, Scope::Line { .. }) && !replay.is_empty() && !has_it() {
+        return Err(format!("{option} {scope}: no recorded request has this method and path").into());
     }
     Ok(())
 }

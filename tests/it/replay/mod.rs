@@ -2,6 +2,7 @@
 
 mod around;
 mod bodies;
+mod faults;
 mod judged;
 mod order;
 mod recorded;
