@@ -191,7 +191,7 @@ fn node_options(inherited: &OsStr, preload: &Path) -> OsString {
     let path = preload.to_string_lossy();
     // Node splits the list at spaces that are not quoted.
     let is_plain = path.chars().all(|letter| letter.is_ascii_alphanumeric() || "/._-".contains(letter));
-    let quoted = if is_plain { path } else { format!("{:?}", path).into() };
+    let quoted = if is_plain { path } else { format!("{path:?}").into() };
     options.push(format!("--require={quoted}"));
     options
 }

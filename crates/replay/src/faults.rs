@@ -145,7 +145,7 @@ impl When {
 pub struct Faults {
     inner: Arc<dyn Upstream>,
     /// Each with the number of requests that its scope had.
-    faults: Vec<(Fault, AtomicU64)>,
+    armed: Vec<(Fault, AtomicU64)>,
     operation_of: OperationOf,
 }
 
@@ -153,14 +153,14 @@ impl Faults {
     /// Answers as `inner` does where no fault is due; of several that are, the first. Each counts the requests of its
     /// scope, hit or not, in the order in which they come.
     pub fn new(inner: Arc<dyn Upstream>, faults: Vec<Fault>, operation_of: OperationOf) -> Self {
-        let faults = faults.into_iter().map(|fault| (fault, AtomicU64::new(0))).collect();
-        Self { inner, faults, operation_of }
+        let armed = faults.into_iter().map(|fault| (fault, AtomicU64::new(0))).collect();
+        Self { inner, armed, operation_of }
     }
 
     fn due(&self, method: &str, path: &str) -> Option<Kind> {
         let operation = (self.operation_of)(method, path);
         let mut due = None;
-        for (fault, count) in &self.faults {
+        for (fault, count) in &self.armed {
             if fault.scope.as_ref().is_some_and(|scope| !scope.holds(operation.as_deref(), method, path)) {
                 continue;
             }
@@ -235,7 +235,7 @@ fn waits(status: StatusCode, headers: &mut HeaderMap) {
 
 impl fmt::Debug for Faults {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Faults").field("inner", &self.inner).field("faults", &self.faults).finish_non_exhaustive()
+        f.debug_struct("Faults").field("inner", &self.inner).field("faults", &self.armed).finish_non_exhaustive()
     }
 }
 

@@ -4,6 +4,7 @@
 //! once, beside the traffic, after the listener is ready; its violations count even if no client requests it.
 
 mod args;
+mod behaviour;
 mod gates;
 mod messages;
 mod missing;
@@ -21,9 +22,9 @@ use contrail_contract::CheckOptions;
 use contrail_exchange::{DecodeLimits, TenantFacts, label};
 use contrail_inspect::Facts;
 use contrail_proxy::upstream::Upstream;
-use contrail_recording::{self as recording, Entry, FixturePath, ReadError, Scope, TENANT_ORIGIN};
+use contrail_recording::{self as recording, Entry, FixturePath, ReadError, TENANT_ORIGIN};
 use contrail_redact::Renumbering;
-use contrail_replay::{Builder, Faults, Latency, Names, Paced, Replay, ReplayOr, ReplayUpstream, Settings};
+use contrail_replay::{Builder, Names, Replay, ReplayOr, ReplayUpstream, Settings};
 use contrail_report::Reason;
 
 pub use self::args::Args;
@@ -37,7 +38,7 @@ use super::{
     messages::error_chain,
     metrics::Monitoring,
     nothing,
-    options::judge::{Setup, known_operations},
+    options::judge::Setup,
     outbound::OutboundPolicy,
     report_files::{self, Used},
     sources, summary, survey, trails,
@@ -60,10 +61,7 @@ fn replay(args: &Args) -> Result<Outcome, Failure> {
     let monitoring = Monitoring::of(&args.proxy, &args.missing.upstream)?;
     let bound = args.proxy.inspect.bind()?;
     let terms = Arc::new(Pending { args: args.judge.clone(), made: OnceLock::new() });
-    let operations = scopes::operations(&args.ignore);
-    if !operations.is_empty() {
-        known_operations(&terms.get()?.contract, "--ignore", operations)?;
-    }
+    scopes::documented(&args.ignore, &terms)?;
     let options = args.judge.options(CheckOptions { auth: args.check_auth, ..CheckOptions::default() });
     // Without --record-missing it only says what the tenant is called; replay alone never asks one.
     let named = args.missing.upstream.origin();
@@ -87,19 +85,7 @@ fn replay(args: &Args) -> Result<Outcome, Failure> {
     // An error of the terms is reported first, whichever came first.
     let Terms { contract, redactor, tokens } = terms?;
     let replay = Arc::new(loaded?);
-    scopes::recorded(&args.ignore, &replay)?;
-    for scope in args.fault.iter().filter_map(|fault| fault.scope.as_ref()) {
-        match scope {
-            Scope::Operation(operation) => known_operations(&contract, "--fault", [operation])?,
-            Scope::Line { .. } => scopes::is_recorded("--fault", scope, &replay)?,
-        }
-    }
-    if let Some(Latency::Recorded(_)) = args.latency
-        && replay.entries().all(|recorded| recorded.entry.exchange.timings.total().is_zero())
-    {
-        let wrong = "--latency recorded: these recordings hold no times; journals, trails and other tools' files do";
-        return Err(wrong.into());
-    }
+    behaviour::check(args, &contract, &replay)?;
     let page = args.proxy.inspect.open(bound, &args.judge, &contract, &redactor, facts(args))?;
     let pipeline = args.judge.pipeline(Setup {
         options: options.clone(),
@@ -134,15 +120,7 @@ fn replay(args: &Args) -> Result<Outcome, Failure> {
             None => Arc::new(recorded),
             Some(missing) => Arc::new(ReplayOr::new(recorded, with_intercepted(missing.upstream()))),
         };
-        let answering = match args.latency {
-            None => answering,
-            Some(latency) => Arc::new(Paced::new(answering, latency)),
-        };
-        if args.fault.is_empty() {
-            return answering;
-        }
-        let operation_of = Arc::new(move |method: &str, path: &str| routes.operation_id(method, path));
-        Arc::new(Faults::new(answering, args.fault.clone(), operation_of))
+        behaviour::applied(args, &routes, answering)
     };
     let ran = proxy.run(&pipeline, upstream, origin, &outbound, || {
         messages::ready(args.judge.format, &replay);

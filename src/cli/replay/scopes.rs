@@ -3,7 +3,8 @@
 use contrail_recording::{Ignore, Scope};
 use contrail_replay::Replay;
 
-use crate::cli::Failure;
+use super::terms::Pending;
+use crate::cli::{Failure, options::judge::known_operations};
 
 /// The documented operations that rules name.
 pub(in crate::cli) fn operations(rules: &[Ignore]) -> Vec<&String> {
@@ -14,6 +15,12 @@ pub(in crate::cli) fn operations(rules: &[Ignore]) -> Vec<&String> {
         }
     }
     operations
+}
+
+/// Refuses an operation that the contract does not have; without such scopes no contract is needed.
+pub(super) fn documented(rules: &[Ignore], terms: &Pending) -> Result<(), Failure> {
+    let operations = operations(rules);
+    if operations.is_empty() { Ok(()) } else { known_operations(&terms.get()?.contract, "--ignore", operations) }
 }
 
 /// Refuses a method and path that no recorded request has.

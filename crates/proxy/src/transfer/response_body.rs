@@ -203,7 +203,7 @@ impl Gate {
     fn rewritten(&mut self, piece: Option<Result<Frame<Bytes>, BodyError>>) -> Option<Result<Frame<Bytes>, BodyError>> {
         let Some(links) = &mut self.links else { return piece };
         match piece {
-            Some(Ok(frame)) if frame.is_data() => Some(Ok(frame.map_data(|data| links.piece(data)))),
+            Some(Ok(frame)) if frame.is_data() => Some(Ok(frame.map_data(|data| links.piece(&data)))),
             Some(Err(error)) => Some(Err(error)),
             end if links.holds_back() => {
                 self.next = end;
