@@ -142,6 +142,14 @@ impl Environment {
         Ok(Self { variables, dropped, _files: files })
     }
 
+    /// Adds further variables, and the address of the control listener, if there is one, which the command reaches
+    /// without the proxy.
+    pub(super) fn add(&mut self, more: &[(&'static str, String)], control: Option<SocketAddr>, listeners: &Listeners) {
+        self.variables.extend(more.iter().map(|(name, value)| (*name, value.into())));
+        let reached = control.map(|address| reach(address, own_name(&listeners.opened_hosts)));
+        self.variables.extend(reached.map(|reached| ("CONTRAIL_CONTROL", format!("http://{reached}").into())));
+    }
+
     /// Prints which entries of `NO_PROXY` the command does not get.
     pub(super) fn print_dropped(&self, format: Format) {
         if self.dropped.is_empty() {

@@ -22,6 +22,7 @@ pub mod audit;
 pub mod ca;
 pub mod completions;
 pub mod contract;
+mod control;
 pub mod coverage;
 pub mod demo;
 pub mod diff;

@@ -92,6 +92,9 @@ impl ProxyArgs {
         if let Some(page) = &self.page {
             own.add(page.socket);
         }
+        if let Some(control) = self.control {
+            own.add(control);
+        }
         let settings = self.settings(origin.scheme(), &origin.authority);
         let (workers, threads) = Workers::start(self.workers, || {
             let writer = Arc::clone(pipeline);
@@ -120,6 +123,12 @@ impl ProxyArgs {
         drop((runtime, threads));
         pipeline.flush();
         ran
+    }
+
+    fn print_control(&self, format: Format) {
+        if let Some(control) = self.control.map(|address| format!("http://{address}")) {
+            super::summary::event(format, "control", &*control, &format!("control on {control}"));
+        }
     }
 
     async fn serve(
@@ -158,7 +167,7 @@ impl ProxyArgs {
         let inherited = |name: &str| std::env::var_os(name);
         let mut environment = for_client.then(|| Environment::new(&listeners, only, node, inherited)).transpose()?;
         if let Some(environment) = &mut environment {
-            environment.variables.extend(self.for_command.iter().map(|(name, value)| (*name, value.into())));
+            environment.add(&self.for_command, self.control, &listeners);
         }
         let writer = Arc::clone(pipeline);
         let writer = tokio::spawn(async move { writer.run().await });
@@ -178,6 +187,7 @@ impl ProxyArgs {
             // Who waits for `listening on` finds the file.
             env_file.as_ref().map_or(Ok(()), |file| file.write(environment))?;
         }
+        self.print_control(format);
         for line in &lines {
             let address = line.strip_prefix("listening on ").and_then(|rest| rest.split(' ').next());
             super::summary::event(format, "listening", address, line);

@@ -173,7 +173,7 @@ fn text(outcome: &Outcome, dropped: u64, rows: &Rows, next: Option<&str>) -> Str
         let _ = writeln!(out, "{}", plural(counts.misses, "replay miss"));
         list(
             &mut out,
-            run.misses().map(|missed| format!("{} ({}, {} in all)", missed.request, missed.reason, missed.count)),
+            run.misses().map(|missed| format!("{} ({}, {} in all)", missed.shown(), missed.reason, missed.count)),
         );
     }
     for (count, one, many) in sentences(outcome, dropped) {

@@ -39,7 +39,7 @@ pub struct Args {
 impl Args {
     /// How it listens, and who answers.
     pub(super) fn network(&self) -> Network<'_> {
-        Network { proxy: &self.proxy, upstream: &self.upstream, trail: Some(&self.trail) }
+        Network { proxy: &self.proxy, upstream: &self.upstream, trail: Some(&self.trail), sessions: None }
     }
 }
 

@@ -31,8 +31,8 @@ pub use self::{
 /// The file that is read from the working directory, or from above it up to the root of its repository.
 pub const FILE: &str = "contrail.toml";
 
-/// Options that neither a variable nor the file sets.
-const NO_SETTINGS: [&str; 2] = ["help", "version"];
+/// Options that neither a variable nor the file sets. `CONTRAIL_CONTROL` is what CMD finds the listener by.
+const NO_SETTINGS: [&str; 3] = ["help", "version", "control"];
 
 /// Options that say which file counts, so no file sets them.
 const OF_THE_FILE: [&str; 2] = ["config", "no-config"];

@@ -14,8 +14,9 @@ use super::{ACTS, NO_SETTINGS, is_act};
 const PREFIX: &str = "CONTRAIL_";
 
 /// Variables that are not options: contrail reads the first, and sets the others for CMD.
-const OTHER_VARIABLES: [&str; 9] = [
+const OTHER_VARIABLES: [&str; 10] = [
     "CONTRAIL_LOG",
+    "CONTRAIL_CONTROL",
     "CONTRAIL_URL",
     "CONTRAIL_PROXY",
     "CONTRAIL_CA",

@@ -50,6 +50,7 @@ mod report_files;
 mod sandbox;
 mod searching;
 mod secrets;
+mod sessions;
 mod starting;
 mod supply;
 mod support;

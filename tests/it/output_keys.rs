@@ -174,9 +174,13 @@ fn the_json_of_a_proxy_and_of_verify_conforms_to_its_schemas() {
     let mut said = Vec::new();
     fs::write(folder.join("base.json"), BASELINE).unwrap();
     fs::write(folder.join("contrail.toml"), SUPPRESSED).unwrap();
-    for command in
-        [&["replay", "a.har", "--baseline", "base.json"][..], &["record", "--upstream", "sandbox", "--out", "fixture"]]
-    {
+    fs::create_dir(folder.join("sessions")).unwrap();
+    fs::copy(folder.join("a.har"), folder.join("sessions/b.har")).unwrap();
+    for command in [
+        &["replay", "a.har", "--baseline", "base.json"][..],
+        &["replay", "a.har", "--sessions", "sessions", "--deny", "unused"],
+        &["record", "--upstream", "sandbox", "--out", "fixture"],
+    ] {
         let running = Running::start(folder, [command, &LISTENERS, &report].concat());
         traffic(&running);
         said.extend(lines(&running.finish()));
@@ -190,8 +194,10 @@ fn the_json_of_a_proxy_and_of_verify_conforms_to_its_schemas() {
     let rare = [".evicted", ".furtherFindings", ".furtherMisses", ".furtherDenied", "group.caller", "proof.note"];
     conform("report", &reports, &[&rare[..], &OF_TRAILS].concat());
     let events = ["adopted", "alarm", "no_proxy_dropped", "record_missing", "recovered", "reloaded"];
-    let events = events.iter().chain(&["sandboxLimits", "torn", "unrecorded"]).map(|name| format!("event.{name}"));
-    let rare = [".alarm", ".lines_dropped", "exchange.incomplete", "exchange.remarks", "proof.note"];
+    let more = ["sandboxLimits", "torn", "unrecorded", "control", "recorded_session", "set_aside"];
+    let events = events.iter().chain(&more).map(|name| format!("event.{name}"));
+    let rare =
+        [".alarm", ".lines_dropped", "exchange.incomplete", "exchange.remarks", "proof.note", "summary.sessions"];
     let rare = rare.map(str::to_owned).into_iter().chain(events);
     let rare: Vec<String> =
         rare.chain(["unfit.entry", "unfit.request", "unfit.why"].map(|name| format!("summary.{name}"))).collect();

@@ -11,6 +11,8 @@ pub struct Target {
     pub authority: Arc<str>,
     /// Raw path and raw query, for example `/api/v2/x?take=5`; `*` for an asterisk form.
     pub path_and_query: Arc<str>,
+    /// The session that the request belongs to, with `--sessions`.
+    pub session: Option<Arc<str>>,
 }
 
 impl Target {
@@ -20,7 +22,12 @@ impl Target {
         authority: impl Into<Arc<str>>,
         path_and_query: impl Into<Arc<str>>,
     ) -> Self {
-        Self { scheme: scheme.into(), authority: authority.into(), path_and_query: path_and_query.into() }
+        Self {
+            scheme: scheme.into(),
+            authority: authority.into(),
+            path_and_query: path_and_query.into(),
+            session: None,
+        }
     }
 
     /// The raw path, without the query.

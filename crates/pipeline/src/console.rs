@@ -50,6 +50,8 @@ struct Line<'a> {
     verdict: &'static str,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     miss: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session: Option<&'a str>,
     findings: Vec<WrittenFinding<'a>>,
     unchecked: Vec<&'static str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -130,6 +132,7 @@ pub(super) fn line(
                 operation: verdict.operation.as_deref(),
                 verdict: verdict_name(verdict.conclusion(), meta.miss.is_some()),
                 miss: meta.miss.is_some(),
+                session: exchange.request.target.session.as_deref(),
                 findings: verdict.findings.iter().map(WrittenFinding::from).collect(),
                 unchecked: verdict.unchecked.iter().map(Unchecked::name).collect(),
                 reasons: reasons_of(verdict.unchecked, &verdict.reasons).collect(),
@@ -281,6 +284,11 @@ fn text(out: &mut Vec<u8>, status: u16, colour: bool, judged: &JudgedExchange, m
     out.push(b' ');
     number(millis(took), out);
     raw(out, " ms");
+    if let Some(session) = &exchange.request.target.session {
+        raw(out, " [");
+        raw(out, session);
+        out.push(b']');
+    }
     for (index, finding) in verdict.findings.iter().enumerate() {
         raw(out, if index == 0 { " (" } else { ", " });
         place(out, colour, finding);

@@ -60,6 +60,7 @@ fn report_miss(miss: &Miss) -> report::Miss {
         request: miss.asked.clone(),
         detail: miss.detail(),
         nearest: miss.nearest.clone(),
+        session: miss.session.as_deref().map(str::to_owned),
     }
 }
 

@@ -14,6 +14,7 @@ mod host;
 pub mod io;
 pub mod metrics;
 mod observer;
+pub mod sessions;
 mod settings;
 mod shared;
 mod shutdown;

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use contrail_exchange::{TenantFacts, UnknownTenant};
 
-use super::workers::Workers;
+use super::{sessions::Sessions, workers::Workers};
 use crate::upstream::own::OwnAddresses;
 
 /// Bounds and addresses of a proxy. Sizes in bytes.
@@ -54,6 +54,8 @@ pub struct Settings {
     pub tenant: Arc<dyn TenantFacts>,
     /// contrail's own listeners.
     pub own: OwnAddresses,
+    /// Who keeps the sessions, where requests have one.
+    pub sessions: Option<Arc<dyn Sessions>>,
     /// The event loops that serve connections.
     pub workers: Workers,
     /// How long exchanges in progress may continue after a shutdown begins.
@@ -86,6 +88,7 @@ impl Settings {
             rewrite_links: false,
             tenant: Arc::new(UnknownTenant),
             own: OwnAddresses::default(),
+            sessions: None,
             workers: Workers::default(),
             drain: Duration::from_secs(10),
         }

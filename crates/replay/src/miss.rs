@@ -32,12 +32,12 @@ const MAX_LINES: usize = 50_000;
 /// A miss of `request`, which is `raw` before redaction.
 pub(super) fn unknown(index: &Index, request: &Request, parts: &Parts, raw: &Parts) -> Miss {
     let reason = if index.held.is_empty() { Reason::Empty } else { Reason::Unknown };
-    Miss { reason, asked: asked(request), nearest: nearest(index, parts, raw) }
+    Miss { reason, asked: asked(request), nearest: nearest(index, parts, raw), session: None }
 }
 
 /// A miss although `entry` is the same request.
 pub(super) fn of_entry(index: &Index, reason: Reason, request: &Request, entry: u32) -> Miss {
-    Miss { reason, asked: asked(request), nearest: vec![near(index, entry, Vec::new())] }
+    Miss { reason, asked: asked(request), nearest: vec![near(index, entry, Vec::new())], session: None }
 }
 
 /// How far the line of a recorded exchange is from a request: whether it is of another documented operation, then how

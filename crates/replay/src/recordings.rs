@@ -443,6 +443,11 @@ impl Replay {
         unproven
     }
 
+    /// Begins again: nothing was asked.
+    pub fn restart(&self) {
+        *self.state() = ReplayState::default();
+    }
+
     /// Recorded exchanges that were never requested (and could have been served), with their method and target.
     #[must_use]
     pub fn unused(&self) -> Vec<(String, String)> {

@@ -27,12 +27,14 @@ pub struct ReplayUpstream {
     limits: DecodeLimits,
     /// Origins that clients call the tenant by; fixtures have another.
     names: Vec<HostRename>,
+    /// The session whose requests it answers, if there are several.
+    session: Option<Arc<str>>,
 }
 
 impl ReplayUpstream {
     /// Answers from `replay`; live requests have their secrets replaced by `redactor` before they are matched.
     pub fn new(replay: Arc<Replay>, redactor: Arc<Redactor>, tokens: Arc<TokenCache>, limits: DecodeLimits) -> Self {
-        Self { replay, redactor, first: Box::new(|| ()), tokens, limits, names: Vec::new() }
+        Self { replay, redactor, first: Box::new(|| ()), tokens, limits, names: Vec::new(), session: None }
     }
 
     /// The same; `first` lets the redactor know what there is to know before it redacts a request.
@@ -45,6 +47,12 @@ impl ReplayUpstream {
     #[must_use]
     pub fn called<'a>(self, origins: impl IntoIterator<Item = &'a str>) -> Self {
         Self { names: origins.into_iter().filter_map(HostRename::new).collect(), ..self }
+    }
+
+    /// The same for the requests of this session.
+    #[must_use]
+    pub fn of_session(self, name: Arc<str>) -> Self {
+        Self { session: Some(name), ..self }
     }
 
     /// The request as it is matched.
@@ -84,7 +92,10 @@ impl ReplayUpstream {
             }
             request
         };
-        let served = self.replay.answer(request, &redact, SystemTime::now())?;
+        let served = self.replay.answer(request, &redact, SystemTime::now()).map_err(|mut miss| {
+            miss.session.clone_from(&self.session);
+            miss
+        })?;
         let target = &request.target;
         let expansion = match called {
             // A part of a body keeps its length.

@@ -132,6 +132,18 @@ impl Suite {
         self.add(name, trouble);
     }
 
+    fn missed(&mut self, missed: &Missed) {
+        let mut text = format!("{} in all", missed.count);
+        missed.near().for_each(|near| text.extend(["\n", &near]));
+        let trouble = Trouble::new(Level::Failure, "replay-miss", &missed.detail).with_text(text);
+        self.add(format!("replay {}", missed.request), trouble.counted(missed.count));
+    }
+
+    fn unused(&mut self, unused: &Unused, fails: bool) {
+        let message = format!("{} was never requested", unused.entry);
+        self.add_again(unused.request.clone(), Trouble::new(Level::of(fails), "unused", message));
+    }
+
     /// States how many there are of something.
     pub(super) fn count(&mut self, what: &'static str, count: usize) {
         self.properties.push((what, count.to_string()));
@@ -145,6 +157,7 @@ impl Suite {
 /// The suites of a command that judged exchanges.
 pub(super) fn of(facts: &Facts<'_>) -> Vec<Suite> {
     let mut suites = operations(facts);
+    suites.extend(sessions(facts));
     suites
         .extend([denied, unused, stale, proof, suppressions, integrity, exit].iter().filter_map(|suite| suite(facts)));
     suites
@@ -159,7 +172,7 @@ fn operations(facts: &Facts<'_>) -> Vec<Suite> {
     for group in [Kind::Violation, Kind::Gap].into_iter().flat_map(|kind| tally.groups(kind)) {
         suites.entry(group.operation.as_deref().unwrap_or(UNDOCUMENTED)).or_default().0.push(group);
     }
-    for missed in facts.run.misses() {
+    for missed in facts.run.misses().filter(|missed| missed.session.is_none()) {
         suites.entry(missed.operation.as_deref().unwrap_or(UNDOCUMENTED)).or_default().1.push(missed);
     }
     let suite = |(name, (groups, misses)): (&str, (Vec<&Group>, Vec<&Missed>))| {
@@ -173,10 +186,7 @@ fn operations(facts: &Facts<'_>) -> Vec<Suite> {
             suite.add_again(group_name(group), finding(facts, group));
         }
         for missed in misses {
-            let mut text = format!("{} in all", missed.count);
-            missed.near().for_each(|near| text.extend(["\n", &near]));
-            let trouble = Trouble::new(Level::Failure, "replay-miss", &missed.detail).with_text(text);
-            suite.add(format!("replay {}", missed.request), trouble.counted(missed.count));
+            suite.missed(missed);
         }
         suite
     };
@@ -229,14 +239,31 @@ fn denied(facts: &Facts<'_>) -> Option<Suite> {
     suite.filled()
 }
 
+/// A suite per session: what it missed, and what of its fixture it did not use.
+fn sessions<'a>(facts: &'a Facts<'_>) -> impl Iterator<Item = Suite> + 'a {
+    let run = facts.run;
+    run.sessions.iter().map(move |(name, requests)| {
+        let mut suite = Suite::new(format!("session {name}"));
+        suite.count("requests", *requests);
+        suite.pass("requests answered by the session's recordings", Duration::ZERO);
+        let is_own = |session: &Option<String>| session.as_ref() == Some(name);
+        for missed in run.misses().filter(|missed| is_own(&missed.session)) {
+            suite.missed(missed);
+        }
+        for unused in run.unused().filter(|unused| is_own(&unused.session)).take(MAX_UNUSED) {
+            suite.unused(unused, run.unused_fails);
+        }
+        suite
+    })
+}
+
 /// The recorded exchanges that no request used.
 fn unused(facts: &Facts<'_>) -> Option<Suite> {
     let unused = facts.run.unused.as_deref()?;
     let mut suite = Suite::new("unused");
     suite.properties.push(("unused", unused.len().to_string()));
-    for Unused { entry, request } in unused.iter().take(MAX_UNUSED) {
-        let message = format!("{entry} was never requested");
-        suite.add_again(request.clone(), Trouble::new(Level::of(facts.run.unused_fails), "unused", message));
+    for unused in unused.iter().filter(|unused| unused.session.is_none()).take(MAX_UNUSED) {
+        suite.unused(unused, facts.run.unused_fails);
     }
     suite.filled()
 }

@@ -157,6 +157,11 @@ impl Collector {
         self.run.deny(host, reason, 1);
     }
 
+    /// The sessions that had requests, and how many.
+    pub fn sessions(&mut self, sessions: Vec<(String, usize)>) {
+        self.run.sessions = sessions;
+    }
+
     /// No request used these exchanges of the recordings that were served.
     pub fn unused(&mut self, unused: Vec<Unused>) {
         self.run.unused = Some(unused);

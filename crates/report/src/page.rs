@@ -370,7 +370,7 @@ fn misses(facts: &Facts<'_>) -> Option<Part> {
         near.extend(missed.near().flat_map(|near| [Piece::Break, Piece::Text(Tone::Dim, near)]));
         vec![
             vec![Piece::Code(Tone::Bad, missed.reason.to_string())],
-            vec![code(&missed.request)],
+            vec![code(missed.shown())],
             vec![text(missed.count.to_string())],
             near,
         ]
@@ -402,7 +402,7 @@ fn denied(facts: &Facts<'_>) -> Option<Part> {
 
 fn unused(facts: &Facts<'_>) -> Option<Part> {
     let unused = facts.run.unused.as_deref().unwrap_or_default();
-    let item = |Unused { entry, request }: &Unused| vec![text(format!("{entry}: ")), code(request)];
+    let item = |Unused { entry, request, .. }: &Unused| vec![text(format!("{entry}: ")), code(request)];
     let items = unused.iter().map(item).collect();
     Part::list(Tone::Plain, "Unused: no request used these recorded exchanges", items)
 }

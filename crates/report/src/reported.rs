@@ -104,11 +104,16 @@ mod tests {
             count,
             detail: "nothing recorded".to_owned(),
             nearest: Vec::new(),
+            session: None,
         };
         collector.run.add_misses(missed("GET /a", "unfit", 3));
         collector.run.add_misses(missed("GET /b", "exhausted", 1));
         collector.denied("elsewhere.invalid:443", "tunnel-denied");
-        collector.unused(vec![Unused { entry: "a.har entry 1".to_owned(), request: "GET /c".to_owned() }]);
+        collector.unused(vec![Unused {
+            entry: "a.har entry 1".to_owned(),
+            request: "GET /c".to_owned(),
+            session: None,
+        }]);
         collector.ended(Exit { status: 3, reasons: vec![Reason::shown("misses", "4 replay misses")] });
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("contrail.json");

@@ -16,7 +16,7 @@ const MAX_APART: usize = 1000;
 #[derive(Debug, Clone, Default)]
 #[allow(clippy::struct_excessive_bools)] // each gate is one of its own
 pub struct Run {
-    misses: BTreeMap<(String, Cow<'static, str>), Missed>,
+    misses: BTreeMap<(Option<String>, String, Cow<'static, str>), Missed>,
     /// Misses beyond [`MAX_APART`] different requests.
     pub further_misses: u64,
     denied: BTreeMap<(String, String), u64>,
@@ -28,6 +28,8 @@ pub struct Run {
     pub unused_fails: bool,
     /// Recorded exchanges that no request used; `None` where no recording is served.
     pub unused: Option<Vec<Unused>>,
+    /// The sessions, with `--sessions`: the name and the number of requests of each.
+    pub sessions: Vec<(String, usize)>,
     /// Stale recorded exchanges make the run fail.
     pub stale_fails: bool,
     /// Recorded exchanges that do not fit the contract any more.
@@ -65,6 +67,8 @@ pub struct Miss {
     pub detail: String,
     /// Recorded exchanges that come near, the nearest first.
     pub nearest: Vec<Near>,
+    /// The session that asked, with `--sessions`.
+    pub session: Option<String>,
 }
 
 /// A missed request, counted.
@@ -82,9 +86,21 @@ pub struct Missed {
     pub detail: String,
     /// Recorded exchanges that come near, the nearest first.
     pub nearest: Vec<Near>,
+    /// The session that asked, with `--sessions`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
 }
 
 impl Missed {
+    /// Its request, with its session before it if it has one: `[a] GET /b`.
+    #[must_use]
+    pub fn shown(&self) -> Cow<'_, str> {
+        match &self.session {
+            Some(session) => format!("[{session}] {}", self.request).into(),
+            None => Cow::Borrowed(&self.request),
+        }
+    }
+
     /// The recorded exchanges that come near, one line each.
     pub fn near(&self) -> impl Iterator<Item = String> {
         self.nearest.iter().map(|near| {
@@ -113,6 +129,9 @@ pub struct Unused {
     pub entry: String,
     /// Method and target, without the origin.
     pub request: String,
+    /// The session whose fixture holds it, with `--sessions`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
 }
 
 /// A recorded exchange that does not fit the contract any more.
@@ -156,11 +175,26 @@ impl Proof {
     }
 }
 
+impl From<(String, String)> for Unused {
+    /// Its place and its request, of no session.
+    fn from((entry, request): (String, String)) -> Self {
+        Self { entry, request, session: None }
+    }
+}
+
+impl Unused {
+    /// Its place and request: `a.har entry 3: GET /b`.
+    #[must_use]
+    pub fn shown(&self) -> String {
+        format!("{}: {}", self.entry, self.request)
+    }
+}
+
 impl Run {
     pub(super) fn miss(&mut self, miss: &Miss, operation: Option<&str>) {
-        let Miss { reason, request, detail, nearest } = miss.clone();
+        let Miss { reason, request, detail, nearest, session } = miss.clone();
         let operation = operation.map(str::to_owned);
-        self.add_misses(Missed { request, operation, reason: reason.into(), count: 1, detail, nearest });
+        self.add_misses(Missed { request, operation, reason: reason.into(), count: 1, detail, nearest, session });
     }
 
     pub(super) fn deny(&mut self, host: &str, reason: &str, times: u64) {
@@ -177,7 +211,7 @@ impl Run {
     /// Adds missed requests of another run.
     pub(super) fn add_misses(&mut self, missed: Missed) {
         let room = self.misses.len() < MAX_APART;
-        let key = (missed.request.clone(), missed.reason.clone());
+        let key = (missed.session.clone(), missed.request.clone(), missed.reason.clone());
         match self.misses.get_mut(&key) {
             Some(held) => held.count += missed.count,
             None if room => {
@@ -267,8 +301,13 @@ mod tests {
     fn a_client_that_misses_or_is_denied_everywhere_fills_no_memory_and_every_time_is_counted() {
         let mut run = Run::default();
         for at in 0..3 * MAX_APART {
-            let miss =
-                Miss { reason: "unknown", request: format!("GET /{at}"), detail: String::new(), nearest: Vec::new() };
+            let miss = Miss {
+                reason: "unknown",
+                request: format!("GET /{at}"),
+                detail: String::new(),
+                nearest: Vec::new(),
+                session: None,
+            };
             run.miss(&miss, None);
             run.miss(&miss, None);
             run.deny(&format!("host-{at}:443"), "tunnel-denied", 1);

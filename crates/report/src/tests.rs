@@ -107,10 +107,11 @@ fn a_secret_that_was_recognised_later_is_in_no_report_of_a_run() {
         request: format!("GET /x?{SECRET}"),
         detail: format!("`GET /x?{SECRET}` was not recorded"),
         nearest: vec![near],
+        session: None,
     };
     collector.run.miss(&miss, None);
     collector.denied(&format!("{SECRET}.example:443"), "tunnel-denied");
-    collector.unused(vec![Unused { entry: "a.har entry 1".into(), request: format!("GET /{SECRET}") }]);
+    collector.unused(vec![Unused { entry: "a.har entry 1".into(), request: format!("GET /{SECRET}"), session: None }]);
     collector.proved(Proof {
         good: false,
         problems: vec![format!("{SECRET} does not replay")],

@@ -10,7 +10,7 @@ use contrail_exchange::{
     visible::visible,
 };
 
-use super::{Exit, Facts, Group, Stale, Tally, Unused, facts::places, page::STALE, touched};
+use super::{Exit, Facts, Group, Stale, Tally, facts::places, page::STALE, touched};
 
 const RED: &str = "31";
 const YELLOW: &str = "33";
@@ -138,7 +138,7 @@ fn aside(pen: &mut Pen<'_>, facts: &Facts<'_>) -> io::Result<()> {
     if run.missed() > 0 {
         writeln!(pen.to, "{}", pen.paint(BOLD, "Missed: no recording answers these requests"))?;
         for missed in run.misses() {
-            let request = pen.paint(RED, &visible(&missed.request));
+            let request = pen.paint(RED, &visible(&missed.shown()));
             writeln!(pen.to, "  {request}  {} ({})", pen.paint(BOLD, &times(missed.count)), missed.reason)?;
             for near in missed.near() {
                 writeln!(pen.to, "    {}", visible(&near))?;
@@ -161,8 +161,8 @@ fn aside(pen: &mut Pen<'_>, facts: &Facts<'_>) -> io::Result<()> {
     }
     if let Some(unused) = run.unused.as_deref().filter(|unused| !unused.is_empty()) {
         writeln!(pen.to, "{}", pen.paint(BOLD, "Unused: no request used these recorded exchanges"))?;
-        for Unused { entry, request } in unused {
-            writeln!(pen.to, "  {}: {}", visible(entry), visible(request))?;
+        for unused in unused {
+            writeln!(pen.to, "  {}", visible(&unused.shown()))?;
         }
         writeln!(pen.to)?;
     }

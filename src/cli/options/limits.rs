@@ -1,9 +1,9 @@
 //! The bounds of a proxy: sizes, counts and times.
 
-use std::{ffi::OsString, sync::Arc, time::Duration};
+use std::{ffi::OsString, net::SocketAddr, sync::Arc, time::Duration};
 
 use clap::builder::Resettable;
-use contrail_proxy::{Audience, Settings, upstream::live};
+use contrail_proxy::{Audience, Settings, sessions::Sessions, upstream::live};
 
 use super::{
     inspect::{InspectArgs, Page},
@@ -109,6 +109,12 @@ pub struct ProxyArgs {
     /// The open page.
     #[arg(skip)]
     pub(in crate::cli) page: Option<Arc<Page>>,
+    /// Who keeps the sessions.
+    #[arg(skip)]
+    pub(in crate::cli) sessions: Option<Arc<dyn Sessions>>,
+    /// Where sessions are started and ended.
+    #[arg(skip)]
+    pub(in crate::cli) control: Option<SocketAddr>,
     /// Further variables that the command finds.
     #[arg(skip)]
     pub for_command: Vec<(&'static str, String)>,
@@ -156,6 +162,7 @@ impl ProxyArgs {
             },
             drain: self.drain,
             rewrite_links: self.rewrite_links,
+            sessions: self.sessions.clone(),
             ..Settings::new(scheme, authority)
         }
     }

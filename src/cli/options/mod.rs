@@ -8,6 +8,7 @@ pub mod limits;
 pub mod listen;
 pub mod policy;
 mod selection;
+pub mod sessions;
 pub mod telemetry;
 pub mod trail;
 pub mod upstream;
@@ -22,7 +23,8 @@ use contrail_report::Request;
 
 pub use self::{contract::ContractArgs, selection::SelectionArgs};
 use self::{
-    contract::plan, judge::Setup, limits::ProxyArgs, trail::TrailArgs, upstream::UpstreamArgs, values::positive,
+    contract::plan, judge::Setup, limits::ProxyArgs, sessions::SessionArgs, trail::TrailArgs, upstream::UpstreamArgs,
+    values::positive,
 };
 use crate::cli::Failure;
 
@@ -74,6 +76,7 @@ pub(in crate::cli) struct Network<'a> {
     pub(in crate::cli) proxy: &'a ProxyArgs,
     pub(in crate::cli) upstream: &'a UpstreamArgs,
     pub(in crate::cli) trail: Option<&'a TrailArgs>,
+    pub(in crate::cli) sessions: Option<&'a SessionArgs>,
 }
 
 impl Network<'_> {
@@ -85,6 +88,7 @@ impl Network<'_> {
             .or_else(|| self.upstream.lacking(typed))
             .or_else(|| self.trail.and_then(|trail| trail.lacking(typed)))
             .or_else(|| self.proxy.telemetry.lacking(typed))
+            .or_else(|| self.sessions.and_then(|sessions| sessions.misplaced(typed)))
     }
 }
 

@@ -1,21 +1,24 @@
 //! The options of `record`, and what has to hold before it starts.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use contrail_recording::{self as recording, FixturePath, Keep, Renew};
 
 use crate::cli::{
     Failure,
     kinds::{self, FileKind},
-    options::{FilterArgs, Network, judge::JudgeArgs, limits::ProxyArgs, trail::TrailArgs, upstream::UpstreamArgs},
+    options::{
+        FilterArgs, Network, judge::JudgeArgs, limits::ProxyArgs, sessions::SessionArgs, trail::TrailArgs,
+        upstream::UpstreamArgs,
+    },
 };
 
 /// Proxy and check traffic, and record it as a fixture
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Path of the fixture: a folder with one file per body, or a single file if the name ends in .har
-    #[arg(long, value_name = "PATH")]
-    pub(super) out: PathBuf,
+    #[arg(long, value_name = "PATH", required_unless_present = "sessions")]
+    pub(super) out: Option<PathBuf>,
     /// Add to the existing fixture
     #[arg(long, conflicts_with = "overwrite")]
     pub(super) append: bool,
@@ -34,6 +37,8 @@ pub struct Args {
     #[arg(long)]
     pub(super) keep_host: bool,
     #[command(flatten)]
+    pub(super) sessions: SessionArgs,
+    #[command(flatten)]
     pub(super) trail: TrailArgs,
     #[command(flatten)]
     pub(super) upstream: UpstreamArgs,
@@ -46,17 +51,27 @@ pub struct Args {
 }
 
 impl Args {
+    /// Where fixtures are recorded: one, or one per session.
+    pub(super) fn out(&self) -> &Path {
+        self.out.as_deref().or(self.sessions.sessions.as_deref()).unwrap_or_else(|| Path::new(""))
+    }
+
     /// How it listens, and who answers.
     pub(in crate::cli) fn network(&self) -> Network<'_> {
-        Network { proxy: &self.proxy, upstream: &self.upstream, trail: Some(&self.trail) }
+        Network {
+            proxy: &self.proxy,
+            upstream: &self.upstream,
+            trail: Some(&self.trail),
+            sessions: Some(&self.sessions),
+        }
     }
 }
 
 /// Refuses a trail in the fixture's own folder, which holds a fixture and nothing else.
 pub(super) fn not_in_fixture(args: &Args) -> Result<(), Failure> {
     let Some(trail) = args.trail.folder() else { return Ok(()) };
-    if recording::resolved(&trail).starts_with(recording::resolved(&args.out)) {
-        let (trail, out) = (trail.display(), args.out.display());
+    if recording::resolved(&trail).starts_with(recording::resolved(args.out())) {
+        let (trail, out) = (trail.display(), args.out().display());
         return Err(
             format!("--trail: `{trail}` is in the folder of the fixture `{out}`; name a folder elsewhere").into()
         );
@@ -75,7 +90,7 @@ pub(super) fn renewal(args: &Args) -> Renew<'_> {
 
 /// Whether there is a fixture already; if so, the options have to say what becomes of it.
 pub(super) fn exists(args: &Args) -> Result<bool, Failure> {
-    let place = FixturePath::prepare(&args.out)?;
+    let place = FixturePath::prepare(args.out())?;
     let there = place.is_taken();
     if !there || args.append || args.overwrite || !args.replace.is_empty() {
         kinds::replaces("--out", place.har(), FileKind::Recording)?;
@@ -83,7 +98,7 @@ pub(super) fn exists(args: &Args) -> Result<bool, Failure> {
     }
     Err(format!(
         "{} exists already; --append adds to it, --overwrite replaces it, --replace OPERATION records one operation again",
-        args.out.display()
+        args.out().display()
     )
     .into())
 }

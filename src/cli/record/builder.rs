@@ -33,7 +33,7 @@ const HOLDS_SECRETS: &str = "the fixture would hold a secret";
 const NOT_FINISHED: &str = "FOLDED, and not finished";
 
 /// What makes a fixture of a journal, and proves it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(in crate::cli) struct FixtureBuilder {
     /// The fixture.
     pub(in crate::cli) out: PathBuf,
@@ -202,7 +202,7 @@ impl FixtureBuilder {
     }
 
     /// Why nothing is recorded beside what a killed run was to replace.
-    fn unfinished(&self, renewal: &Renewal, journal: &Journal, entries: usize) -> Failure {
+    pub(super) fn unfinished(&self, renewal: &Renewal, journal: &Journal, entries: usize) -> Failure {
         let option = if renewal.operations.is_some() { "--replace" } else { "--overwrite" };
         let files: Vec<String> = journal.segments().iter().map(|path| quoted(path)).collect();
         format!(

@@ -23,6 +23,7 @@ use crate::cli::{
 };
 
 /// What was there before the recording.
+#[derive(Debug, Default)]
 pub(super) struct Before {
     /// There is a fixture already, be it that of the left-over journal.
     pub(super) fixture: bool,
@@ -71,7 +72,7 @@ enum Fate {
 
 impl End {
     /// The end could not be brought about.
-    fn failed(failure: &(dyn std::error::Error + 'static)) -> Self {
+    pub(super) fn failed(failure: &(dyn std::error::Error + 'static)) -> Self {
         Self { undone: vec![Reason::new("failed", error_chain(failure), "")], fate: Fate::NotFolded, ..Self::default() }
     }
 
@@ -159,9 +160,9 @@ impl Ending<'_> {
 
     /// The tenant gave no answer.
     fn nothing(&self, folded: &Folded, trail: summary::Rows) -> End {
-        let fixture = self.args.out.display().to_string();
+        let fixture = self.builder.out.display().to_string();
         let cause = nothing::cause(self.outcome, folded, self.ran);
-        let mut rows = nothing::lines(&fixture, self.args.out.exists(), &cause);
+        let mut rows = nothing::lines(&fixture, self.builder.out.exists(), &cause);
         rows.extend(trail);
         // A start without a command may be there for what a killed run left.
         let fails = !self.before.recovered || !self.args.proxy.command.is_empty();
@@ -173,7 +174,7 @@ impl Ending<'_> {
     fn proven(&self, proven: Proven, replaced: BTreeMap<String, usize>, trail: summary::Rows) -> End {
         let mut rows = self.builder.rows(&proven, trail);
         let Proven { folded, proof, .. } = proven;
-        rows.extend(failed(&self.args.out));
+        rows.extend(failed(&self.builder.out));
         let dropped = dropped(replaced, &self.builder.requests().unwrap_or_default());
         if dropped > 0 {
             rows.push(("entries of the old fixture that are not in this one", dropped.into()));
@@ -181,17 +182,20 @@ impl Ending<'_> {
         let good = proof.as_ref().is_some_and(|proof| proof.good);
         End {
             rows,
-            next: good.then(|| {
-                let (fixture, contract) = (quoted(&self.args.out), self.args.judge.contract.command_line());
-                // A client that calls it by its address reaches it directly unless replay knows the address.
-                let upstream = self.args.upstream.origin().filter(|origin| origin.is_loopback());
-                let upstream = upstream.map(|origin| format!(" --upstream {origin}")).unwrap_or_default();
-                format!("contrail replay {fixture}{upstream}{contract}")
-            }),
+            next: good.then(|| self.replay("")),
             proof,
             undone: nothing::unanswered(&folded).map(|why| nothing::not_anew(&why)).into_iter().collect(),
             fate: Fate::Replaced,
         }
+    }
+
+    /// The command that replays the fixture, which is named after this option.
+    pub(super) fn replay(&self, option: &str) -> String {
+        let (fixture, contract) = (quoted(&self.builder.out), self.args.judge.contract.command_line());
+        // A client that calls it by its address reaches it directly unless replay knows the address.
+        let upstream = self.args.upstream.origin().filter(|origin| origin.is_loopback());
+        let upstream = upstream.map(|origin| format!(" --upstream {origin}")).unwrap_or_default();
+        format!("contrail replay {option}{fixture}{upstream}{contract}")
     }
 
     /// The exchanges are still in the journal.
@@ -223,7 +227,8 @@ impl Ending<'_> {
             if ended.interrupted { "contrail was stopped while the command ran".to_owned() } else { ended.in_words() };
         let option = if args.overwrite { "--overwrite" } else { "--replace" };
         let why = format!("{why}, so {option} replaced nothing");
-        let fixture = format!("{}, unchanged", args.out.display());
+        let out = &self.builder.out;
+        let fixture = format!("{}, unchanged", out.display());
         let mut rows: summary::Rows = vec![nothing::not_recorded_anew(&why), ("fixture", fixture.into())];
         rows.extend(alarms(&journal));
         if args.trail.trail.is_some() {
@@ -234,7 +239,7 @@ impl Ending<'_> {
             rows.push(("the new recording is in", kept.display().to_string().into()));
             // No command takes single operations from a journal.
             if args.overwrite {
-                let (command, fixture) = (if is_single_file(&args.out) { "pack" } else { "unpack" }, quoted(&args.out));
+                let (command, fixture) = (if is_single_file(out) { "pack" } else { "unpack" }, quoted(out));
                 let force = format!("contrail {command} {} --out {fixture} --overwrite", quoted(&kept));
                 rows.push(("to replace the fixture all the same", force.into()));
             }

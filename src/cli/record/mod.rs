@@ -8,6 +8,7 @@ mod builder;
 mod end;
 mod leftovers;
 mod proof;
+mod sessions;
 
 use std::{
     fs, io,
@@ -24,6 +25,7 @@ use contrail_recording::{Journal, JournalContext, WriteError};
 pub(super) use end::stoppable;
 use end::{Before, End, Ending};
 pub(super) use proof::replayed;
+use sessions::Sessions;
 
 use super::{
     Failure, Outcome,
@@ -42,11 +44,11 @@ use super::{
 
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let mut used = Used::default();
-    used.fixture(&args.out);
+    used.fixture(args.out());
     args.trail.uses(&mut used);
     args.upstream.uses(&mut used);
     args.judge.check_reports(&args.proxy, used)?;
-    let missing = missing_folders(&args.out);
+    let missing = missing_folders(args.out());
     let ended = report_files::or_failure(&args.judge.report, || record(args));
     for folder in missing {
         // Only an empty one goes: nothing was recorded.
@@ -67,12 +69,14 @@ fn record(args: &Args) -> Result<Outcome, Failure> {
     known_operations(&contract, "--replace", &args.replace)?;
     known_operations(&contract, "--only", &args.filter.only)?;
     not_in_fixture(args)?;
-    let existed = exists(args)?;
+    let sessions = args.sessions.sessions.as_deref().map(|folder| Sessions::new(args, folder)).transpose()?;
+    let sessions = sessions.map(Arc::new);
+    let existed = sessions.is_none() && exists(args)?;
     let ready = args.upstream.ready(&args.proxy, &contract)?;
     let redactor = args.judge.redactor(&contract)?;
     let setup = args.filter.setup(&ready.origin);
     let builder = FixtureBuilder {
-        out: args.out.clone(),
+        out: args.out().to_owned(),
         keep: args.keep.clone(),
         keep_host: args.keep_host,
         format: args.judge.format,
@@ -82,14 +86,18 @@ fn record(args: &Args) -> Result<Outcome, Failure> {
     };
     let facts = Facts {
         mode: "record",
-        title: format!("recording {} → {}", ready.origin, args.out.display()),
+        title: format!("recording {} → {}", ready.origin, args.out().display()),
         upstream: ready.origin.clone(),
-        learn: Some(format!("contrail learn {}{}", quoted(&args.out), args.judge.contract.command_line())),
+        learn: Some(format!("contrail learn {}{}", quoted(args.out()), args.judge.contract.command_line())),
         ..Facts::default()
     };
     let page = args.proxy.inspect.open(bound, &args.judge, &builder.contract, &builder.redactor, facts)?;
-    let (journal, before) = open(args, &builder, &ready.origin, existed)?;
-    let held_by = Some(Journal::path_for(&args.out));
+    let context = JournalContext { upstream: ready.origin.as_str().into(), contract: builder.contract.hash().into() };
+    let (journal, before) = match &sessions {
+        None => open(args, &builder, &context, existed)?,
+        Some(sessions) => (sessions.open(args, &builder, &context)?, Before::default()),
+    };
+    let held_by = Some(Journal::path_for(args.out()));
     let forwarder = args.trail.forward(&journal.lock().unwrap_or_else(PoisonError::into_inner), held_by);
     let forwarder = match forwarder {
         Ok(forwarder) => forwarder,
@@ -109,7 +117,7 @@ fn record(args: &Args) -> Result<Outcome, Failure> {
         tracer: monitoring.tracer(),
         ..setup
     };
-    let (ran, mut outcome) = serve(args, &builder, &ready, &monitoring, setup, page.as_ref())?;
+    let (ran, mut outcome) = serve(args, &builder, &ready, &monitoring, setup, page.as_ref(), sessions.as_ref())?;
     let ran = match ran {
         Ok(ran) => ran,
         Err(failure) => {
@@ -122,7 +130,11 @@ fn record(args: &Args) -> Result<Outcome, Failure> {
         }
     };
     let trail = args.trail.end(&journal, &builder.redactor, &mut outcome.counts);
-    let end = Ending { args, builder: &builder, before: &before, ran: &ran, outcome: &outcome }.end(journal, trail);
+    let ending = Ending { args, builder: &builder, before: &before, ran: &ran, outcome: &outcome };
+    let end = match &sessions {
+        None => ending.end(journal, trail),
+        Some(sessions) => sessions.end(&ending, journal, &context),
+    };
     let mut end = end.clear_leftovers(before);
     // The fold is done with the segments.
     args.trail.forwarded(forwarder.as_ref(), args.proxy.drain, &mut end.rows, &mut end.undone);
@@ -133,16 +145,16 @@ fn record(args: &Args) -> Result<Outcome, Failure> {
 fn open(
     args: &Args,
     builder: &FixtureBuilder,
-    origin: &str,
+    context: &JournalContext,
     existed: bool,
 ) -> Result<(pipeline::SharedJournal, Before), Failure> {
-    let context = JournalContext { upstream: origin.into(), contract: builder.contract.hash().into() };
-    if let Some(error) = missing_segment(&Journal::path_for(&args.out)) {
+    if let Some(error) = missing_segment(&Journal::path_for(args.out())) {
         return Err(error.into());
     }
     // Opened first: it mends what a killed run left of its last segment.
     let trail = args.trail.open(|| context.clone(), args.judge.format)?;
-    let Opened { mut journal, leftovers, killed, recovered } = builder.open(context, existed, args.overwrite)?;
+    let Opened { mut journal, leftovers, killed, recovered } =
+        builder.open(context.clone(), existed, args.overwrite)?;
     let before = Before { fixture: existed || recovered, recovered, leftovers, killed };
     if before.fixture || before.leftovers.is_some() {
         journal.renews(renewal(args))?;
@@ -174,6 +186,7 @@ fn serve(
     monitoring: &Monitoring,
     setup: Setup,
     page: Option<&Arc<Page>>,
+    sessions: Option<&Arc<Sessions>>,
 ) -> Result<(Result<RunEnd, Failure>, pipeline::Outcome), Failure> {
     let pipeline = args.judge.pipeline(Setup {
         contract: Some(Arc::clone(&builder.contract)),
@@ -182,8 +195,9 @@ fn serve(
         ..setup
     })?;
     let for_command = ready.for_command(&args.proxy, &builder.redactor);
-    let proxy =
+    let mut proxy =
         ProxyArgs { for_command, page: page.cloned(), rewrite_links: args.filter.rewrite_links, ..args.proxy.clone() };
+    let serving = sessions.map(|sessions| sessions.begin(&mut proxy, &pipeline)).transpose()?;
     let introduce = || ready.introduce(&proxy, args.judge.format);
     let ran = proxy.run(
         &pipeline,
@@ -192,6 +206,7 @@ fn serve(
         &args.upstream.outbound(),
         introduce,
     );
+    drop(serving);
     let mut outcome = pipeline.finish();
     monitoring.end(args.proxy.drain, &mut outcome.counts);
     outcome.collector.upstream(&ready.origin);
@@ -219,7 +234,7 @@ fn report(
     summary::conclude(&mut outcome, &mut exit, end.undone, &builder.redactor, &args.judge.report);
     summary::print(args.judge.format, &outcome, &end.rows, end.next.as_deref());
     summary::reports(&mut outcome, &builder.redactor, &args.judge.report)?;
-    let next = args.out.exists().then(|| format!("contrail inspect {}", quoted(&args.out)));
+    let next = args.out().exists().then(|| format!("contrail inspect {}", quoted(args.out())));
     args.proxy.inspect.end(page, outcome.collector, exit.status(), next);
     Ok(exit)
 }

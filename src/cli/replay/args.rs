@@ -8,14 +8,14 @@ use contrail_replay::{Exhausted, Fault, Latency};
 
 use crate::cli::{
     messages::lacking,
-    options::{Network, judge::JudgeArgs, limits::ProxyArgs, upstream::UpstreamArgs},
+    options::{Network, judge::JudgeArgs, limits::ProxyArgs, sessions::SessionArgs, upstream::UpstreamArgs},
 };
 
 /// Serve recordings without any network access
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Fixtures, journals, HAR files of any tool, or folders of them, served in this order
-    #[arg(value_name = "FIXTURE", required = true)]
+    #[arg(value_name = "FIXTURE", required_unless_present = "sessions")]
     pub(in crate::cli) fixtures: Vec<PathBuf>,
     /// Response to a request that repeats more often than recorded [default: safe methods repeat the last response,
     /// others miss]
@@ -45,6 +45,8 @@ pub struct Args {
     #[arg(long)]
     pub(in crate::cli) no_network: bool,
     #[command(flatten)]
+    pub(super) sessions: SessionArgs,
+    #[command(flatten)]
     pub(super) missing: MissingArgs,
     #[command(flatten)]
     pub(in crate::cli) judge: JudgeArgs,
@@ -72,13 +74,18 @@ pub(super) struct MissingArgs {
 impl Args {
     /// How it listens, and who answers what was not recorded.
     pub(in crate::cli) fn network(&self) -> Network<'_> {
-        Network { proxy: &self.proxy, upstream: &self.missing.upstream, trail: None }
+        Network { proxy: &self.proxy, upstream: &self.missing.upstream, trail: None, sessions: Some(&self.sessions) }
     }
 
     /// What is wrong with an option that lacks another one, or that was `typed` and would break what replay promises.
     pub(in crate::cli) fn misplaced(&self, typed: &dyn Fn(&str) -> bool) -> Option<String> {
         if self.missing.record_missing && self.missing.upstream.upstream.is_none() {
             return Some(lacking("record-missing", "--upstream URL"));
+        }
+        if self.missing.record_missing && self.sessions.sessions.is_some() {
+            let wrong = "--record-missing adds to one fixture, and --sessions names many; record what a session lacks \
+                         with `contrail record --sessions DIR --append`";
+            return Some(wrong.into());
         }
         if typed("direct") && self.proxy.command.is_empty() && self.proxy.listeners.env_file.is_none() {
             return Some(lacking("direct", "-- CMD or --env-file FILE"));

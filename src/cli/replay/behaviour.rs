@@ -12,15 +12,20 @@ use crate::cli::{Failure, options::judge::known_operations};
 
 /// Refuses what could have no effect on these recordings.
 pub(super) fn check(args: &Args, contract: &Contract, replay: &Replay) -> Result<(), Failure> {
-    scopes::recorded(&args.ignore, replay)?;
+    // Those of sessions are read later.
+    let all_are_read = args.sessions.sessions.is_none();
+    if all_are_read {
+        scopes::recorded(&args.ignore, replay)?;
+    }
     for scope in args.fault.iter().filter_map(|fault| fault.scope.as_ref()) {
         match scope {
             Scope::Operation(operation) => known_operations(contract, "--fault", [operation])?,
+            Scope::Line { .. } if !all_are_read => {}
             Scope::Line { .. } => scopes::is_recorded("--fault", scope, replay)?,
         }
     }
     let mut times = replay.entries().map(|recorded| recorded.entry.exchange.timings.total());
-    if matches!(args.latency, Some(Latency::Recorded(_))) && times.all(|time| time.is_zero()) {
+    if all_are_read && matches!(args.latency, Some(Latency::Recorded(_))) && times.all(|time| time.is_zero()) {
         let wrong = "--latency recorded: these recordings hold no times; journals, trails and other tools' files do";
         return Err(wrong.into());
     }

@@ -1,8 +1,10 @@
 //! What replay prints at its start and at its end, on standard error.
 
 use std::{
+    collections::BTreeMap,
     fmt::Write as _,
     io::{self, Write as _},
+    sync::Arc,
 };
 
 use contrail_exchange::{
@@ -15,15 +17,23 @@ use contrail_replay::Replay;
 use contrail_report::{Stale, Unused, WrittenFinding};
 use serde_json::{Value, json};
 
-use super::recorded::{Failing, RecordingVerdicts};
+use super::{
+    recorded::{Failing, RecordingVerdicts},
+    sessions::Sessions,
+};
 use crate::cli::{
     Format,
     summary::{self, Rows, list},
 };
 
 /// What is served, once the listener is ready.
-pub(super) fn ready(format: Format, replay: &Replay) {
+pub(super) fn ready(format: Format, replay: &Replay, sessions: Option<&Sessions>) {
     summary::event(format, "serving", replay.len(), &format!("serving {}", exchanges(replay.len())));
+    if let Some(sessions) = sessions {
+        let recorded = sessions.recorded();
+        let line = format!("serving {} with fixtures of their own", plural(recorded, "session"));
+        summary::event(format, "sessions", recorded, &line);
+    }
     if format == Format::Json {
         return; // the summary has what cannot be served
     }
@@ -36,7 +46,7 @@ pub(super) fn ready(format: Format, replay: &Replay) {
 }
 
 /// The summary, what does not fit the contract, and what was never requested.
-pub(super) fn end(format: Format, outcome: &Outcome, replay: &Replay, judged: &RecordingVerdicts, more: Rows) {
+pub(super) fn end(format: Format, outcome: &Outcome, replays: &[Arc<Replay>], judged: &RecordingVerdicts, more: Rows) {
     if format == Format::Json {
         let mut lines = String::new();
         for failing in &judged.failing {
@@ -44,12 +54,15 @@ pub(super) fn end(format: Format, outcome: &Outcome, replay: &Replay, judged: &R
         }
         outcome.console.close();
         let _ = io::stderr().lock().write_all(lines.as_bytes());
-        let unfit: Vec<Value> = replay
-            .unfit()
+        // What several sessions share is in each.
+        let unfit: BTreeMap<String, (String, String)> = replays
             .iter()
-            .flat_map(|(why, entries)| {
-                entries.iter().map(move |(entry, request)| json!({"entry": entry, "request": request, "why": why}))
-            })
+            .flat_map(|replay| replay.unfit())
+            .flat_map(|(why, entries)| entries.into_iter().map(move |(entry, request)| (entry, (request, why.clone()))))
+            .collect();
+        let unfit: Vec<Value> = unfit
+            .into_iter()
+            .map(|(entry, (request, why))| json!({"entry": entry, "request": request, "why": why}))
             .collect();
         let mut rows = vec![("recorded failing", judged.count.into()), ("unfit", unfit.into())];
         rows.extend(more);
@@ -81,7 +94,7 @@ pub(super) fn end(format: Format, outcome: &Outcome, replay: &Replay, judged: &R
     if !unused.is_empty() {
         let were = if unused.len() == 1 { "was" } else { "were" };
         let _ = writeln!(text, "{} {were} never requested:", exchanges(unused.len()));
-        list(&mut text, unused.iter().map(|Unused { entry, request }| format!("{entry}: {request}")));
+        list(&mut text, unused.iter().map(Unused::shown));
     }
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }

@@ -8,7 +8,7 @@ use contrail_exchange::{
 use contrail_pipeline::Pipeline;
 use contrail_recording::{Entry, reconcile};
 use contrail_redact::{JudgedExchange, Redacted};
-use contrail_replay::{RecordedExchange, Replay};
+use contrail_replay::RecordedExchange;
 use contrail_report::{ExchangeRef, Stale};
 
 use crate::cli::{Failure, options::policy::PolicyArgs};
@@ -27,6 +27,16 @@ pub(super) struct RecordingVerdicts {
     pub(super) stale: Vec<Stale>,
 }
 
+impl RecordingVerdicts {
+    /// Adds those of further recordings.
+    pub(super) fn add(&mut self, more: Self) {
+        self.count += more.count;
+        let room = MAX_LISTED.saturating_sub(self.failing.len());
+        self.failing.extend(more.failing.into_iter().take(room));
+        self.stale.extend(more.stale);
+    }
+}
+
 /// A recorded exchange with findings that fail.
 #[derive(Debug)]
 pub(super) struct Failing {
@@ -36,16 +46,16 @@ pub(super) struct Failing {
     pub(super) judged: JudgedExchange,
 }
 
-/// Judges every recorded exchange once, and counts it in `pipeline`.
-pub(super) fn judge(
-    replay: &Replay,
+/// Judges each of these recorded exchanges, and counts it in `pipeline`.
+pub(super) fn judge<'a>(
+    entries: impl Iterator<Item = RecordedExchange<'a>>,
     contract: &Contract,
     options: &CheckOptions,
     policy: &PolicyArgs,
     pipeline: &Pipeline,
 ) -> Result<RecordingVerdicts, Failure> {
     let mut judged = RecordingVerdicts::default();
-    for recorded in replay.entries() {
+    for recorded in entries {
         let RecordedExchange { source, carries_authorization, entry } = recorded;
         let Entry { index, line, mut exchange, note } = entry.clone();
         if note.is_none() && !carries_authorization {

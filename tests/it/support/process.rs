@@ -26,7 +26,7 @@ const PATIENCE: Duration = Duration::from_mins(1);
 pub struct Running {
     /// Where it listens: the first listener that it says.
     pub address: SocketAddr,
-    /// Where each of its listeners listens, in the order in which it says them (plain, TLS, forward, metrics).
+    /// Where each of its listeners listens, in the order in which it says them (control, plain, TLS, forward, metrics).
     pub addresses: Vec<SocketAddr>,
     child: Option<Child>,
     stdout: Option<JoinHandle<String>>,
@@ -59,7 +59,7 @@ impl Running {
         let arguments: Vec<A> = arguments.into_iter().collect();
         let asked = |argument: &&A| {
             let argument = argument.as_ref().to_string_lossy();
-            argument.ends_with("listen") || argument == "--metrics" || argument == "--inspect"
+            argument.ends_with("listen") || ["--metrics", "--inspect", "--control"].contains(&&*argument)
         };
         let listeners = arguments.iter().filter(asked).count().max(1);
         command.current_dir(folder).args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -129,7 +129,8 @@ impl Running {
 
 /// The address in a line that says where contrail listens.
 pub fn listening(line: &str) -> Option<SocketAddr> {
-    let (_, at) = line.split_once("listening on ").or_else(|| line.split_once("inspector on "))?.1.split_once("://")?;
+    let said = ["listening on ", "inspector on ", "control on "].into_iter().find_map(|said| line.split_once(said));
+    let (_, at) = said?.1.split_once("://")?;
     at.split([' ', '"', '/']).next()?.parse().ok()
 }
 

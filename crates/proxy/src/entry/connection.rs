@@ -341,19 +341,20 @@ impl Tunnels {
     ) -> Result<http::Response<Gate>, Infallible> {
         let (head, body) = request.into_parts();
         let decision = self.forward.decide(&head);
+        let session = self.forward.session(&proxy, &head.headers);
         let request = http::Request::from_parts(head, body);
         match decision {
             Decision::Authenticate => Ok(authenticate(&proxy)),
             Decision::Refuse(problem) => Ok(refused(&proxy, problem)),
             Decision::Deny(denial) => Ok(denied(&proxy, denial)),
             Decision::Forward(route) => {
-                let destination = route.destination(&proxy);
+                let destination = route.destination(&proxy).of_user(session);
                 reverse::serve(proxy, in_flight, request, destination).await
             }
             Decision::ForwardUnseen { scheme, target } => match passthrough::resolve(&self.forward, &target).await {
                 Err(unreachable) => Ok(unreached(&proxy, unreachable)),
                 Ok(_) => {
-                    let destination = Destination::new(scheme, target.authority(scheme));
+                    let destination = Destination::new(scheme, target.authority(scheme)).of_user(session);
                     reverse::serve(Arc::clone(&self.forward.unseen), in_flight, request, destination).await
                 }
             },
@@ -361,7 +362,7 @@ impl Tunnels {
                 let Self { forward, permit, stop } = self;
                 tokio::spawn(async move {
                     match hyper::upgrade::on(request).await {
-                        Ok(upgraded) => intercept(forward, proxy, target, upgraded, stop).await,
+                        Ok(upgraded) => intercept(forward, proxy, (target, session), upgraded, stop).await,
                         Err(error) => tracing::debug!(%error, "a CONNECT was not taken up"),
                     }
                     drop(permit);
@@ -414,7 +415,7 @@ fn unreached(proxy: &Proxy, unreachable: Unreachable) -> http::Response<Gate> {
 async fn intercept(
     forward: Arc<Forward>,
     proxy: Arc<Proxy>,
-    target: HostPort,
+    (target, session): (HostPort, Option<Arc<str>>),
     upgraded: Upgraded,
     mut stop: watch::Receiver<bool>,
 ) {
@@ -426,7 +427,7 @@ async fn intercept(
     };
     let scheme = if first == TLS_HANDSHAKE { "https" } else { "http" };
     let Some(route) = forward.route(&target, scheme) else { return };
-    let route = RequestRoute::Tunnel(route.destination(&proxy));
+    let route = RequestRoute::Tunnel(route.destination(&proxy).of_user(session));
     if first != TLS_HANDSHAKE {
         return serve_connection(proxy, io, route, stop).await;
     }

@@ -8,13 +8,12 @@
 
 use std::{sync::Arc, time::Duration};
 
-use base64::{Engine as _, engine::general_purpose::STANDARD};
 use http::{Method, StatusCode, Version, header};
 
 use super::authority::Authority;
 use crate::upstream::{Denied, Problem, own::OwnAddresses};
 use crate::{
-    HostPort, Proxy,
+    HostPort, Proxy, sessions,
     transfer::{acceptable::acceptable, destination::Destination},
 };
 
@@ -170,15 +169,17 @@ impl Forward {
         proxy.observer.on_denied(&Denied { status: 0, reason, host: target.to_string(), advice });
     }
 
+    /// The session that the user name of a request's credentials names, where there are sessions and the credentials are
+    /// for nothing else.
+    pub(crate) fn session(&self, proxy: &Proxy, headers: &http::HeaderMap) -> Option<Arc<str>> {
+        proxy.settings.sessions.as_ref().filter(|_| self.credentials.is_none())?;
+        sessions::proxy_user(headers)
+    }
+
     fn admits(&self, headers: &http::HeaderMap) -> bool {
         let Some(credentials) = &self.credentials else { return true };
-        let shown = headers.get(header::PROXY_AUTHORIZATION).and_then(|value| value.to_str().ok());
-        let decoded = shown
-            .and_then(|value| value.split_once(' '))
-            .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("basic"))
-            .and_then(|(_, encoded)| STANDARD.decode(encoded.trim()).ok());
         // Digests of equal length are compared, so the time shows nothing of the text.
-        decoded.is_some_and(|shown| {
+        sessions::basic(headers).is_some_and(|shown| {
             let digest = |bytes: &[u8]| ring::digest::digest(&ring::digest::SHA256, bytes);
             digest(&shown).as_ref() == digest(credentials.as_bytes()).as_ref()
         })

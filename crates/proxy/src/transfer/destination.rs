@@ -15,6 +15,8 @@ pub(crate) struct Destination {
     pub(super) host: HeaderValue,
     /// The scheme by which the client calls contrail itself, where it does.
     pub(super) client_scheme: Option<&'static str>,
+    /// The session that the client's user name for the proxy names.
+    pub(super) session: Option<Arc<str>>,
 }
 
 impl Destination {
@@ -26,6 +28,7 @@ impl Destination {
             authority: Arc::clone(&settings.authority),
             host: proxy.host.clone(),
             client_scheme: None,
+            session: None,
         }
     }
 
@@ -37,7 +40,12 @@ impl Destination {
     /// Another origin.
     pub(crate) fn new(scheme: &str, authority: String) -> Self {
         let host = HeaderValue::from_str(&authority).unwrap_or(HeaderValue::from_static(""));
-        Self { scheme: scheme.into(), authority: authority.into(), host, client_scheme: None }
+        Self { scheme: scheme.into(), authority: authority.into(), host, client_scheme: None, session: None }
+    }
+
+    /// The same for a client that shows this user name.
+    pub(crate) fn of_user(self, session: Option<Arc<str>>) -> Self {
+        Self { session, ..self }
     }
 }
 

@@ -45,6 +45,8 @@ pub(crate) struct InProgress {
     pub(crate) calls_contrail: bool,
     /// What rewrites the links of its response.
     pub(super) links: Option<Box<Links>>,
+    /// The session that its client's path names.
+    pub(crate) session_in_path: Option<Arc<str>>,
     /// Its response has trailer fields.
     trailers: bool,
     /// Its place among the requests that are with the upstream.
@@ -76,6 +78,7 @@ impl InProgress {
             client_left: false,
             calls_contrail: false,
             links: None,
+            session_in_path: None,
             trailers: false,
             permit: None,
         }

@@ -22,7 +22,11 @@ use super::{
     upgrade::UpgradeRequest,
 };
 use crate::upstream::{self, Answer, MessageBody, NoAnswer, Response};
-use crate::{Audience, HoldPolicy, Proxy, wire::state::InFlight};
+use crate::{
+    Audience, HoldPolicy, Proxy,
+    sessions::{self, Named},
+    wire::state::InFlight,
+};
 
 /// An answer to a client's request, in time.
 pub(crate) type Answering = Pin<Box<dyn Future<Output = Result<http::Response<Gate>, Infallible>> + Send>>;
@@ -44,14 +48,34 @@ pub(crate) fn serve(
         proxy.observer.on_rejected(problem.status.as_u16(), problem.shown_reason());
         return Box::pin(async { Ok(Response::from(problem).map(Gate::open)) });
     }
+    let session = match &proxy.settings.sessions {
+        None => None,
+        Some(sessions) => {
+            match sessions::take(&mut head, destination.session, destination.client_scheme.is_some(), &**sessions) {
+                Ok(named) => Some(named),
+                Err(problem) => {
+                    proxy.observer.on_rejected(problem.status.as_u16(), problem.shown_reason());
+                    return Box::pin(async { Ok(Response::from(problem).map(Gate::open)) });
+                }
+            }
+        }
+    };
     if facts.asterisk_form {
         head.uri = http::Uri::from_static("*");
     }
-    let target = Target::new(destination.scheme, destination.authority, raw_target(&head.uri));
+    let mut target = Target::new(destination.scheme, destination.authority, raw_target(&head.uri));
     let asks_for_head = head.method == Method::HEAD;
     let asks_for_token =
         proxy.settings.tenant.is_token_request(&head.method, target.path()).then(|| client_host(&head));
-    let called = destination.client_scheme.and_then(|scheme| client_origin(scheme, &head));
+    let mut called = destination.client_scheme.and_then(|scheme| client_origin(scheme, &head));
+    let mut in_path = None;
+    if let Some(Named { name, in_path: by_path }) = session {
+        if by_path {
+            called = called.and_then(|called| called.within(&name));
+            in_path = Some(Arc::clone(&name));
+        }
+        target.session = Some(name);
+    }
     let mut head = forwarded(head, &destination.host);
     let links = called.as_ref().filter(|_| proxy.settings.rewrite_links);
     let links = links.and_then(|called| Links::new(&target.scheme, &target.authority, called));
@@ -76,6 +100,7 @@ pub(crate) fn serve(
     };
     let refused = proxy.observer.refuses(&recorded);
     let mut in_progress = Box::new(InProgress::new(Arc::clone(&proxy), recorded, Arc::clone(&state), in_flight));
+    in_progress.session_in_path = in_path;
     in_progress.calls_contrail = called.is_some() && proxy.is_live;
     in_progress.links = links.map(Box::new);
     let max_body = proxy.settings.max_body;
@@ -179,6 +204,9 @@ fn answered<'a>(
     let headers = hop::response(std::mem::take(response.headers_mut()));
     in_progress.head(response.status().as_u16(), response.version(), &headers);
     *response.headers_mut() = headers;
+    if let Some(session) = &in_progress.session_in_path {
+        sessions::keep_in_path(response.headers_mut(), session);
+    }
     // The version is the hop's own (RFC 9110, section 2.5); a client of HTTP/1.0 gets that from hyper.
     *response.version_mut() = Version::HTTP_11;
     if holds.responses && in_progress.meta.answered_by_contrail.is_none() {

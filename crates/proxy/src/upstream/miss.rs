@@ -1,5 +1,7 @@
 //! A request that no recording answers, as data: replay says why, reports and consoles show it.
 
+use std::sync::Arc;
+
 use contrail_exchange::{Difference, Near};
 use http::StatusCode;
 use serde_json::{Map, Value, json};
@@ -49,6 +51,8 @@ pub struct Miss {
     pub asked: String,
     /// Recorded exchanges that come near, the nearest first.
     pub nearest: Vec<Near>,
+    /// The session that asked, with `--sessions`.
+    pub session: Option<Arc<str>>,
 }
 
 impl Miss {
@@ -68,9 +72,16 @@ impl Miss {
     pub fn detail(&self) -> String {
         let asked = &self.asked;
         match &self.reason {
-            Reason::Empty => format!("`{asked}` was asked, and nothing is recorded. Record it with `contrail record`."),
+            Reason::Empty => {
+                let of = self.session.as_ref().map(|name| format!(" for session `{name}`")).unwrap_or_default();
+                format!("`{asked}` was asked, and nothing is recorded{of}. Record it with `contrail record`.")
+            }
             Reason::Unknown => {
                 let near = self.nearest.first();
+                let how = match self.session {
+                    None => "with `contrail record --append`, or replay with `--record-missing --upstream URL`",
+                    Some(_) => "with `contrail record --sessions DIR --append`",
+                };
                 let options: Vec<&str> = near
                     .into_iter()
                     .flat_map(|near| &near.differences)
@@ -85,14 +96,10 @@ impl Miss {
                         options.join(" ")
                     ),
                     Some(near) => format!(
-                        "`{asked}` was not recorded. The nearest is {} (`{}`). Record this request with `contrail \
-                         record --append`, or replay with `--record-missing --upstream URL`.",
+                        "`{asked}` was not recorded. The nearest is {} (`{}`). Record this request {how}.",
                         near.entry, near.request
                     ),
-                    None => format!(
-                        "`{asked}` was not recorded, and nothing like it. Record it with `contrail record --append`, \
-                         or replay with `--record-missing --upstream URL`."
-                    ),
+                    None => format!("`{asked}` was not recorded, and nothing like it. Record it {how}."),
                 }
             }
             Reason::Labelled { place } => format!(
@@ -136,11 +143,15 @@ impl Miss {
                 })
             })
             .collect();
-        Problem::new(StatusCode::MISDIRECTED_REQUEST, MISS, self.detail())
+        let problem = Problem::new(StatusCode::MISDIRECTED_REQUEST, MISS, self.detail())
             .with("title", self.title())
             .with("reason", self.word())
             .with("request", self.asked.clone())
-            .with("nearest", nearest)
+            .with("nearest", nearest);
+        match &self.session {
+            Some(session) => problem.with("session", &**session),
+            None => problem,
+        }
     }
 }
 

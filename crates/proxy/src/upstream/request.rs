@@ -36,6 +36,12 @@ pub struct ClientOrigin {
 }
 
 impl ClientOrigin {
+    /// The same for a client whose paths begin with the name of its session.
+    pub(crate) fn within(self, session: &str) -> Option<Self> {
+        let host = [self.host.as_bytes(), b"/~", session.as_bytes()].concat();
+        Some(Self { host: HeaderValue::from_bytes(&host).ok()?, ..self })
+    }
+
     /// `scheme://host`; `None` where the host is no text.
     #[must_use]
     pub fn origin(&self) -> Option<String> {

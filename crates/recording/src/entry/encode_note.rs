@@ -107,6 +107,7 @@ pub(super) fn note(
         own.texts("unchecked", verdict.unchecked.iter().map(Unchecked::name));
         own.text("contract", &context.contract);
         own.text("upstream", &context.upstream);
+        own.some_text("session", exchange.request.target.session.as_deref());
     }
     if let Some(attested) = attested {
         self::attested(attested, own.object("attested"));

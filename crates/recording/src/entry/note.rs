@@ -25,6 +25,7 @@ pub(crate) struct Record {
     pub(crate) sha256: Digests,
     request: Option<BodyRecord>,
     response: Option<BodyRecord>,
+    session: Option<Arc<str>>,
     note: Note,
 }
 
@@ -47,6 +48,7 @@ objects! {
         attested: Option<AttestedRecord> = "attested",
         token: Option<RecordedToken> = "token",
         upstream: Option<String> = "upstream",
+        session: Option<String> = "session",
         retried: bool = "retried",
         original_audience: Option<String> = "originalAudience",
         answered: Option<String> = "answered",
@@ -207,6 +209,7 @@ impl Read<'_> for Record {
             sha256: held.sha256,
             request: held.request,
             response: held.response,
+            session: held.session.map(Arc::from),
             note: Note {
                 verdict: Verdict {
                     operation: held.operation.map(Arc::from),
@@ -233,6 +236,11 @@ impl Record {
             Some(RecordedToken::Label(label)) => head.credential(label).map(Some),
             Some(RecordedToken::Facts(credential)) => Ok(Some(credential.clone())),
         }
+    }
+
+    /// The session that the request belonged to.
+    pub(crate) fn session(&self) -> Option<Arc<str>> {
+        self.session.clone()
     }
 
     /// How the transport ended.
