@@ -38,8 +38,8 @@ fn exchange(interaction: &Value, origin: &str, losses: &mut Losses) -> Result<Se
     let code = [&response["status"]["code"], &response["code"], &response["status_code"], &response["status"]];
     let status = code.into_iter().find_map(status).ok_or("without a status")?;
     let mut sent = Message { headers: headers(&request["headers"]), body: body(&request["body"]) };
-    // php-vcr has forms and files beside the body.
-    if ["post_fields", "post_files"].into_iter().any(|name| request.get(name).is_some()) {
+    // php-vcr has forms and files beside the body; some serializers of vcrpy's users keep it as parsed.
+    if ["post_fields", "post_files", "parsed_body"].into_iter().any(|name| request.get(name).is_some()) {
         sent.body = None;
     }
     if sent.body.is_none() {
@@ -55,7 +55,11 @@ fn exchange(interaction: &Value, origin: &str, losses: &mut Losses) -> Result<Se
         sent.body = Some(form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish().into_bytes());
     }
     let content = [&response["body"], &response["content"]].into_iter().find(|body| !body.is_null());
-    let received = content.map_or(Some(Vec::new()), body).ok_or("with a response body of unknown form")?;
+    let received = match content {
+        None if response.get("parsed_body").is_some() => None,
+        content => content.map_or(Some(Vec::new()), body),
+    };
+    let received = received.ok_or("with a response body of unknown form")?;
     if text(&response["duration"]).is_some_and(|duration| !duration.is_empty() && duration != "0s") {
         losses.part("duration");
     }
@@ -126,11 +130,12 @@ mod tests {
             {"request": {"method": "GET", "url": "/relative"}, "response": {"code": 200}},
             {"request": {"method": "GET", "url": "http://a"}, "response": {"status": "none"}},
             {"request": {"method": "GET", "url": "http://a"}, "response": {"code": 200, "body": {"state": []}}},
+            {"request": {"method": "GET", "url": "http://a"}, "response": {"code": 200, "parsed_body": {"a": "1"}}},
             {"request": {"method": "PUT", "url": "http://a", "body": {"state": []}}, "response": {"code": 200, "duration": "2ms"}},
         ]});
         let cassette = read(&document, "https://t").unwrap();
         assert_eq!(cassette.exchanges.len(), 1);
-        let expected = "4 exchanges (1 with a response body of unknown form, 1 without a URL, 1 without a host, 1 without a status), \
+        let expected = "5 exchanges (2 with a response body of unknown form, 1 without a URL, 1 without a host, 1 without a status), \
                         1 duration, 1 request body";
         assert_eq!(cassette.losses.in_words(), expected);
     }
