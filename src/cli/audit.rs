@@ -22,7 +22,7 @@ use super::{
     verify::Judge,
 };
 
-/// Report who called what with which scopes; check a trail's hash chain
+/// Report who called what with which scopes, and check a trail
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Trails, journals, fixtures, HAR files of any tool, or folders of them

@@ -15,7 +15,7 @@ use super::{
     trails::Source,
 };
 
-/// Report which parts of the contract recordings touch, and which never
+/// Report which parts of the contract recordings touch
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// HAR files of any tool, journals, trails, or folders of them; `-` reads standard input

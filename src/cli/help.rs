@@ -155,6 +155,12 @@ const SHORT: &[Short] = &[
         page: "docs/inspect.md",
     },
     Short {
+        command: "show",
+        options: &["full", "raw", "contract", "overlay"],
+        examples: ["show shop.har", "show shop.har 'GET /orders'", "show browser.har 3 --contract api.yaml --full"],
+        page: "docs/fixtures.md",
+    },
+    Short {
         command: "import",
         options: &["out", "append", "overwrite", "upstream", "contract", "redact", "keep", "keep-host"],
         examples: [
@@ -252,7 +258,10 @@ const SYNONYMS: [(&[&str], &str); 12] = [
     (&["playback", "play"], "`contrail replay` serves recordings"),
     (&["proxy", "run", "monitor", "listen"], "`contrail record` and `contrail watch` are the proxy"),
     (&["capture", "save"], "`contrail record` writes a fixture"),
-    (&["view", "show", "open", "ui", "web"], "`contrail inspect` shows recordings"),
+    (
+        &["view", "open", "ui", "web"],
+        "`contrail inspect` shows recordings in the browser, `contrail show` on the terminal",
+    ),
     (&["convert"], "`contrail import` reads other tools' recordings"),
     (&["compare"], "`contrail diff` compares recordings, and contracts"),
     (&["mask", "sanitize", "clean", "anonymize"], "`contrail redact` removes secrets"),

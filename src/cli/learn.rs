@@ -23,7 +23,7 @@ use super::{
     verify::Judge,
 };
 
-/// Print what recordings show beyond the contract, as an OpenAPI Overlay
+/// Print what recordings show beyond the contract, as an overlay
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// HAR files of any tool, journals, trails, or folders of them; `-` reads standard input

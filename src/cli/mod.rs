@@ -60,6 +60,7 @@ pub mod run;
 pub mod sandbox;
 pub mod scan;
 pub mod settings;
+pub mod show;
 mod signals;
 mod sources;
 mod summary;

@@ -26,7 +26,7 @@ use super::{
     },
     pack, paths,
     printer::{self, warn},
-    record, redact, remote, replay, sandbox, scan, settings, verify, watch,
+    record, redact, remote, replay, sandbox, scan, settings, show, verify, watch,
 };
 use crate::config::{self, Completed, Ignored, Sources};
 
@@ -55,6 +55,7 @@ enum Command {
     Scan(scan::Args),
     Redact(redact::Args),
     Inspect(inspect::Args),
+    Show(show::Args),
     Import(import::Args),
     Pack(pack::PackArgs),
     Unpack(pack::UnpackArgs),
@@ -168,6 +169,7 @@ impl Cli {
             Command::Scan(args) => scan::run(args),
             Command::Redact(args) => redact::run(args),
             Command::Inspect(args) => inspect::run(args),
+            Command::Show(args) => show::run(args),
             Command::Import(args) => import::run(args),
             Command::Pack(args) => pack::run_pack(args),
             Command::Unpack(args) => pack::run_unpack(args),
@@ -240,6 +242,7 @@ impl Command {
             Self::Inspect(args) => &mut args.recordings,
             Self::Import(args) => &mut args.recordings,
             Self::Pack(args) => slice::from_mut(&mut args.recording),
+            Self::Show(args) => slice::from_mut(&mut args.recording),
             Self::Unpack(args) => slice::from_mut(&mut args.recording),
             _ => &mut [],
         }

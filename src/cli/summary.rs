@@ -201,8 +201,14 @@ fn text(outcome: &Outcome, dropped: u64, rows: &Rows, next: Option<&str>) -> Str
     }
     errors(counts, &mut out);
     for (name, value) in rows {
-        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        let _ = writeln!(out, "{name}: {}", visible(&value));
+        let _ = match (*name, value) {
+            ("entries", Value::Number(entries)) => {
+                write!(out, "{}, ", plural(entries.as_u64().unwrap_or_default(), "entry"))
+            }
+            ("changed", Value::Bool(changed)) => writeln!(out, "{}", if *changed { "written" } else { "unchanged" }),
+            (_, Value::String(text)) => writeln!(out, "{name}: {}", visible(text)),
+            (_, value) => writeln!(out, "{name}: {}", visible(&value.to_string())),
+        };
     }
     if let Some(proof) = &run.proof {
         if proof.good {

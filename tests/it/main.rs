@@ -51,6 +51,7 @@ mod sandbox;
 mod searching;
 mod secrets;
 mod sessions;
+mod show;
 mod starting;
 mod supply;
 mod support;

@@ -57,7 +57,7 @@ pub use self::{
     first::{Dated, First},
     group::{Group, Sample, Unenforced, shape, without_indices},
     integrity::{Integrity, NotRecorded, TrailLink},
-    quote::{About, Marks, Quote, request_line},
+    quote::{About, Marks, Quote, laid_out, request_line},
     reported::Reported,
     request::{ReportFormat, Request},
     run::{Denied, Miss, Missed, Proof, Run, Stale, Unused},

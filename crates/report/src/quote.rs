@@ -263,7 +263,8 @@ impl Quoted {
 }
 
 /// A JSON text with a line for each value, and where the marked bytes are in it.
-fn laid_out(content: &str, marked: &Range<usize>) -> (String, Range<usize>) {
+#[must_use]
+pub fn laid_out(content: &str, marked: &Range<usize>) -> (String, Range<usize>) {
     let mut out = String::with_capacity(content.len() * 2);
     let (mut range, mut depth) = (0..0, 0_usize);
     let (mut in_string, mut is_escaped, mut previous) = (false, false, ' ');
