@@ -443,9 +443,10 @@ impl Replay {
         unproven
     }
 
-    /// Begins again: nothing was asked.
+    /// Begins again: no answer was given. Which host is the tenant's stays known.
     pub fn restart(&self) {
-        *self.state() = ReplayState::default();
+        let mut state = self.state();
+        (state.sequence, state.taken) = Default::default();
     }
 
     /// Recorded exchanges that were never requested (and could have been served), with their method and target.

@@ -225,6 +225,8 @@ impl Sessions {
     /// Folds the journal: each session becomes a fixture, which proves itself, or stays as it was.
     pub(super) fn end(&self, ending: &Ending<'_>, journal: SharedJournal, context: &JournalContext) -> End {
         if ending.outcome.counts.exchanges == 0 {
+            // Only an empty one goes.
+            let _ = fs::remove_dir(&self.folder);
             return ending.end(journal, summary::Rows::new());
         }
         let path = journal.lock().unwrap_or_else(PoisonError::into_inner).path().to_owned();

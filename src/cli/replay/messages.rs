@@ -28,11 +28,13 @@ use crate::cli::{
 
 /// What is served, once the listener is ready.
 pub(super) fn ready(format: Format, replay: &Replay, sessions: Option<&Sessions>) {
-    summary::event(format, "serving", replay.len(), &format!("serving {}", exchanges(replay.len())));
     if let Some(sessions) = sessions {
         let recorded = sessions.recorded();
-        let line = format!("serving {} with fixtures of their own", plural(recorded, "session"));
+        let line = format!("serving the fixtures of {}", plural(recorded, "session"));
         summary::event(format, "sessions", recorded, &line);
+    }
+    if sessions.is_none() || !replay.is_empty() {
+        summary::event(format, "serving", replay.len(), &format!("serving {}", exchanges(replay.len())));
     }
     if format == Format::Json {
         return; // the summary has what cannot be served
