@@ -248,6 +248,7 @@ fn each_cassette_of_a_folder_becomes_a_fixture_of_its_own_with_the_name_of_a_ses
     let lines: Vec<&str> = ran.stderr.lines().collect();
     assert_eq!(lines[0], "16 exchanges in 4 fixtures below c/fx; the tenant is https://api.shop.example");
     for line in [
+        "next: contrail verify c/fx, contrail replay --sessions c/fx",
         "left out: `c/broken.yaml` cannot be read as a recording of vcrpy (invalid indentation in multiline quoted scalar at line 3 column 1)",
         "1 recording without an exchange, so without a fixture",
         "16 exchanges from 1 go-vcr cassette, 2 vcrpy cassettes, 1 VCR cassette, 1 Polly recording; not carried over: 1 duration",

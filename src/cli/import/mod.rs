@@ -166,7 +166,9 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
         line(&carried_over(&plan, seen.values().map(|site| site.requests).sum()));
     }
     let named = quoted(&args.out) + &args.contract.command_line();
-    line(&format!("next: contrail verify {named}, contrail replay {named}"));
+    let is_tree = plan.fixtures.iter().any(|fixture| fixture.name.is_some());
+    let sessions = if is_tree { "--sessions " } else { "" };
+    line(&format!("next: contrail verify {named}, contrail replay {sessions}{named}"));
     let folded = &import.folded;
     let unusable = folded.unsaved + folded.withheld + folded.own_answers;
     let lost = plan.losses.exchanges() + plan.unreadable.len() + if from_cassettes { unusable } else { 0 };
