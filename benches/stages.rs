@@ -156,7 +156,7 @@ fn find(bencher: Bencher, name: &str) {
 fn replay() -> Replay {
     let contract = Contract::built_in();
     let settings = Settings {
-        ignore: Vec::new(),
+        rules: contrail_recording::MatchRules::default(),
         names: Names::default(),
         exhausted: Some(Exhausted::Loop),
         operation_of: Arc::new(move |method, path| contract.operation_id(method, path)),

@@ -27,7 +27,7 @@ use contrail_exchange::{
     label,
     token::{self, TokenCache},
 };
-use contrail_recording::{self as recording, Identity, IgnoreSet, Journal, JournalContext, Recording};
+use contrail_recording::{self as recording, Identity, IgnoreSet, Journal, JournalContext, MatchRules, Recording};
 use contrail_redact::{JudgedExchange, Redactor};
 use contrail_replay::{Builder, Names, Replay, Settings};
 use http::{HeaderName, HeaderValue, Method, Version};
@@ -403,7 +403,7 @@ pub fn replay(data: &[u8]) {
 
 fn recorded() -> Replay {
     let settings = Settings {
-        ignore: Vec::new(),
+        rules: MatchRules::default(),
         names: Names::default(),
         exhausted: None,
         operation_of: Arc::new(|method, path| Contract::built_in().operation_id(method, path)),

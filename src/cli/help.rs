@@ -24,7 +24,7 @@ const SHORT: &[Short] = &[
     },
     Short {
         command: "record",
-        options: &["upstream", "out", "append", "overwrite", "contract", "redact", "trail", "report", "verbose"],
+        options: &["upstream", "out", "append", "overwrite", "ignore", "contract", "redact", "report", "verbose"],
         examples: [
             "record --upstream https://api.example --out fixtures/shop -- npm test",
             "record --upstream https://api.example --out shop --append -- pytest",
@@ -111,6 +111,16 @@ const SHORT: &[Short] = &[
             "diff --contract old.yaml --contract new.yaml fixtures",
         ],
         page: "docs/contracts.md",
+    },
+    Short {
+        command: "ignore",
+        options: &["suggest", "contract", "overlay"],
+        examples: [
+            "ignore --suggest january.har february.har",
+            "ignore --suggest fixtures/one fixtures/two --contract api.yaml",
+            "ignore --suggest one two --contract api.yaml --overlay fixed.yaml",
+        ],
+        page: "docs/fixtures.md",
     },
     Short {
         command: "contract",

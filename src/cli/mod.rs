@@ -31,6 +31,7 @@ mod environment;
 pub mod explain;
 pub mod export;
 mod help;
+pub mod ignore;
 pub mod import;
 pub mod inspect;
 mod kinds;

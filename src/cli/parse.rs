@@ -14,8 +14,8 @@ use contrail_fleet::RemoteUrl;
 use contrail_proxy::upstream::masked;
 
 use super::{
-    Failure, Outcome, audit, ca, completions, contract, coverage, demo, diff, explain, export, help, import, inspect,
-    learn,
+    Failure, Outcome, audit, ca, completions, contract, coverage, demo, diff, explain, export, help, ignore, import,
+    inspect, learn,
     messages::{complain, usage_error},
     namespace,
     options::{
@@ -50,6 +50,7 @@ enum Command {
     Coverage(coverage::Args),
     Export(export::Args),
     Diff(diff::Args),
+    Ignore(ignore::Args),
     Contract(contract::Args),
     Explain(explain::Args),
     Scan(scan::Args),
@@ -126,6 +127,7 @@ pub(super) fn parse() -> Result<(Cli, Sources), ExitCode> {
     }
     match &mut cli.command {
         Command::Diff(args) => args.set_mode(&sources),
+        Command::Replay(args) => args.set_typed(&sources),
         Command::Import(args) => args.ignore_sandbox(&sources),
         Command::Inspect(args) => args.ignore_listen(&sources),
         _ => {}
@@ -164,6 +166,7 @@ impl Cli {
             Command::Coverage(args) => coverage::run(args),
             Command::Export(args) => export::run(args),
             Command::Diff(args) => diff::run(args),
+            Command::Ignore(args) => ignore::run(args),
             Command::Contract(args) => contract::run(args),
             Command::Explain(args) => explain::run(args),
             Command::Scan(args) => scan::run(args),

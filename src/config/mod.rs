@@ -38,7 +38,7 @@ const NO_SETTINGS: [&str; 3] = ["help", "version", "control"];
 const OF_THE_FILE: [&str; 2] = ["config", "no-config"];
 
 /// Options that name what one command writes, or make it do something else: destinations and acts.
-const ACTS: [&str; 12] = [
+const ACTS: [&str; 13] = [
     "append",
     "check",
     "explain",
@@ -51,6 +51,7 @@ const ACTS: [&str; 12] = [
     "print-seed",
     "record-missing",
     "replace",
+    "suggest",
 ];
 
 /// Whether an option belongs to one command at a time.

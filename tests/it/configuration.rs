@@ -489,6 +489,7 @@ fn usual<'a>(command: &str, out: &'a str) -> Vec<&'a str> {
         "import" | "unpack" => vec!["a.har", "--out", out],
         "pack" => vec!["a.har", "--out", "packed.har", "--overwrite"],
         "diff" => vec!["a.har", "a.har"],
+        "ignore" => vec!["--suggest", "a.har", "a.har"],
         "verify" | "audit" | "learn" | "coverage" | "scan" | "redact" | "show" => vec!["a.har"],
         "sandbox" => vec!["--print-seed"],
         "man" => vec![out],

@@ -196,8 +196,15 @@ fn the_json_of_a_proxy_and_of_verify_conforms_to_its_schemas() {
     let events = ["adopted", "alarm", "no_proxy_dropped", "record_missing", "recovered", "reloaded"];
     let more = ["sandboxLimits", "torn", "unrecorded", "control", "recorded_session", "set_aside"];
     let events = events.iter().chain(&more).map(|name| format!("event.{name}"));
-    let rare =
-        [".alarm", ".lines_dropped", "exchange.incomplete", "exchange.remarks", "proof.note", "summary.sessions"];
+    let rare = [
+        ".alarm",
+        ".lines_dropped",
+        "exchange.graphql",
+        "exchange.incomplete",
+        "exchange.remarks",
+        "proof.note",
+        "summary.sessions",
+    ];
     let rare = rare.map(str::to_owned).into_iter().chain(events);
     let rare: Vec<String> =
         rare.chain(["unfit.entry", "unfit.request", "unfit.why"].map(|name| format!("summary.{name}"))).collect();

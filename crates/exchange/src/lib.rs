@@ -12,6 +12,7 @@ mod body;
 mod by_token;
 mod credential;
 pub mod finding;
+pub mod graphql;
 mod headers;
 pub mod hex;
 mod inflate;

@@ -2,7 +2,7 @@
 //! place. What differs is what `contrail diff` reports of the same pair.
 
 use contrail_exchange::{Exchange, finding::UNDOCUMENTED};
-use contrail_recording::without_run;
+use contrail_recording::{MatchRules, without_run};
 use contrail_redact::{JudgedExchange, Redacted};
 use contrail_report::diff::{Item, describe, differences, pair, side_by_side};
 use serde_json::{Value, json};
@@ -112,7 +112,13 @@ impl Inspector {
     /// what the new one has no more. Exchanges are paired as `contrail diff` pairs them.
     pub fn add_both(&self, old: &[Taken], new: &[Taken]) {
         let item = |(at, taken): (usize, &Taken)| {
-            Item::new(at, taken.judged.verdict.operation.as_deref(), (*taken.judged).clone(), &[], &self.redactor)
+            Item::new(
+                at,
+                taken.judged.verdict.operation.as_deref(),
+                (*taken.judged).clone(),
+                &MatchRules::default(),
+                &self.redactor,
+            )
         };
         let items = |all: &[Taken]| all.iter().enumerate().map(item).collect();
         let number = |index: usize| u32::try_from(index).ok();

@@ -9,6 +9,7 @@ use std::{
 use contrail_exchange::{
     Body, Exchange, Headers, Presence, Withheld,
     finding::{Conclusion, Finding, Kind, Reason, Unchecked, reasons_of},
+    graphql,
     json::{
         Node,
         write::{instant, number, raw, second},
@@ -47,6 +48,8 @@ struct Line<'a> {
     url: String,
     status: u16,
     operation: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    graphql: Option<String>,
     verdict: &'static str,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     miss: bool,
@@ -130,6 +133,7 @@ pub(super) fn line(
                 url: exchange.request.target.to_string(),
                 status,
                 operation: verdict.operation.as_deref(),
+                graphql: graphql::operation_name(&exchange.request),
                 verdict: verdict_name(verdict.conclusion(), meta.miss.is_some()),
                 miss: meta.miss.is_some(),
                 session: exchange.request.target.session.as_deref(),
@@ -264,6 +268,9 @@ fn text(out: &mut Vec<u8>, status: u16, colour: bool, judged: &JudgedExchange, m
     out.push(b' ');
     shown(&exchange.request.target.path_and_query, out);
     out.push(b' ');
+    if let Some(name) = graphql::operation_name(&exchange.request) {
+        raw(out, &format!("({name}) "));
+    }
     // An operation without an id goes by its method and path, which stand there already.
     let operation = verdict.operation.as_deref().unwrap_or("-");
     let (method, path) = (exchange.request.method.as_str(), exchange.request.target.path());

@@ -50,6 +50,11 @@ pub enum ReadFault {
     },
     /// `log._contrail.tokens` is none that contrail writes.
     Tokens,
+    /// `log._contrail.ignore`, `echo` or `caller` holds what is no rule.
+    Rule {
+        /// What is wrong with it.
+        reason: String,
+    },
     /// An entry that cannot be an exchange.
     Entry {
         /// Its index in the file, from 0.
@@ -122,6 +127,7 @@ impl fmt::Display for ReadError {
                     "restore the file from a copy"
                 }
             ),
+            ReadFault::Rule { reason } => write!(f, "`{name}`: `log._contrail`: {reason}"),
             ReadFault::Tokens => {
                 write!(f, "`{name}`: `log._contrail.tokens` cannot be read; restore the file from a copy")
             }

@@ -30,7 +30,7 @@ pub use fixture::fold::fold;
 pub use fixture::folded::Folded;
 pub use fixture::host::{HostRename, TENANT_ORIGIN, names_tenant};
 pub use fixture::identity::Identity;
-pub use fixture::ignore::{BadIgnore, Ignore, IgnoreSet, Ignored, Scope};
+pub use fixture::ignore::{BadIgnore, CallerRule, Ignore, IgnoreSet, Ignored, MatchRules, Scope};
 pub use fixture::instants::{date, from_distances, to_distances, wait_until, without_waits};
 pub use fixture::names::is_body_file;
 pub use fixture::normalize::{is_per_run, rename_request, without_run};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use contrail_exchange::{TenantFacts, token::NoKey};
-use contrail_recording::{Entry, Ignore};
+use contrail_recording::{Entry, MatchRules};
 
 use super::{
     Names, OperationOf, Prepared, RedactFailure, RedactRequest, index::Index, prepared::Rules, recordings::Replay,
@@ -13,8 +13,8 @@ use super::{
 /// How recordings are served.
 #[derive(Clone)]
 pub struct Settings {
-    /// What comparisons leave out.
-    pub ignore: Vec<Ignore>,
+    /// How requests are compared.
+    pub rules: MatchRules,
     /// What the tenant is called.
     pub names: Names,
     /// What happens when every recorded answer was given; by default safe methods repeat the last, others miss.

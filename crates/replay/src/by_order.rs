@@ -46,6 +46,7 @@ impl Replay {
                 labels_of_answer(exchange, &mut |label| _ = given.insert(keys.hash(label)));
             }
         }
+        let callers = index.rules.caller_places();
         let authorization = keys.hash(&Place::Header("authorization"));
         let mut count = 0;
         for bucket in index.buckets.iter().filter(|bucket| bucket.label_sets.len() > 1) {
@@ -57,8 +58,11 @@ impl Replay {
                 let is_read =
                     matches!(credential, Credential::Token(_) | Credential::OtherScheme { user: Some(_), .. });
                 let spots = index.labels.get(variant.labels).spots();
-                let (places, secrets): (Vec<u64>, Vec<u64>) =
-                    spots.filter(|(place, _)| !(is_read && *place == authorization)).unzip();
+                let spots = spots.filter(|(place, _)| !(is_read && *place == authorization));
+                // What tells callers apart is sent as it was recorded.
+                let (known, spots): (Vec<_>, Vec<_>) = spots.partition(|(place, _)| callers.contains(place));
+                let (mut places, secrets): (Vec<u64>, Vec<u64>) = spots.into_iter().unzip();
+                places.extend(known.into_iter().flat_map(|(place, value)| [place, value]));
                 let Some(response) = exchange.response.as_ref().filter(|_| !self.is_token_request(&exchange.request))
                 else {
                     continue;

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt::Write as _};
 
 use contrail_exchange::{
-    Difference,
+    Difference, graphql,
     json::{self, Care, Change, Kind, Node, push_pointer},
 };
 use contrail_recording::{
@@ -240,9 +240,15 @@ fn values(
             place: words,
             yours: left.map(show),
             fixture: right.map(|node| show_fixture(node, is_masked(&place))),
-            option: Some(ignore(&place)),
+            // Without it, a request would get the answer to another one.
+            option: (!is_query(&place, left, right)).then(|| ignore(&place)),
         });
     }
+}
+
+fn is_query(place: &[String], left: Option<Node<'_>>, right: Option<Node<'_>>) -> bool {
+    let is_document = |node: Node<'_>| node.as_str().is_some_and(|text| graphql::is_document(&text));
+    matches!(place, [name] if name == "query") && [left, right].into_iter().flatten().all(is_document)
 }
 
 fn show(node: Node<'_>) -> String {

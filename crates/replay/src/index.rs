@@ -344,7 +344,8 @@ impl Index {
     /// Method and raw path of a recorded request.
     pub(super) fn asked_line(&self, entry: u32) -> (&str, &str) {
         let (method, target) = self.asked(entry).split_once(' ').unwrap_or_default();
-        (method, target.split_once('?').map_or(target, |(path, _)| path))
+        // The name of a GraphQL operation follows a blank.
+        (method, target.split(['?', ' ']).next().unwrap_or_default())
     }
 
     /// The bucket that answers `parts`: the most specific one whose mask it fits. `None` where two sites have one.

@@ -18,7 +18,7 @@ use contrail_exchange::{
     media,
 };
 use contrail_recording::{
-    IgnoreSet,
+    CallerRule, IgnoreSet,
     fixture::{
         ignore::tokens,
         request_parts::{Content, Field, Parts, Value},
@@ -120,19 +120,19 @@ pub(super) struct LiveValue {
 }
 
 impl Labels {
-    /// Those of a recorded request that is `raw` as it stands in the recording and `clean` as it is compared: a value
+    /// Those of a recorded request, and what tells its `callers` apart. It is `raw` as it stands in the recording and `clean` as it is compared: a value
     /// that another tool recorded stands for its own label.
     pub(super) fn of(
         keys: &Keys,
         has_label: &dyn Fn(&str) -> bool,
         (raw, parts): (&Headers, &Parts),
         (clean, mask, ignored): (&Headers, &Mask, &IgnoreSet),
-        is_own: bool,
+        (callers, is_own): (&[CallerRule], bool),
     ) -> Self {
         let mut held = HashSet::new();
         let counts = |(name, _): &(&HeaderName, &http::HeaderValue)| !ignored.headers.contains(*name);
         header_values(clean.iter().filter(counts), &mut |place, value| {
-            if has_label(value) {
+            if has_label(value) || callers.iter().any(|rule| place.is_of(rule)) {
                 held.insert(keys.hash(&place));
             }
         });
@@ -243,6 +243,14 @@ impl LabelReader<'_> {
 }
 
 impl Place<'_> {
+    fn is_of(self, rule: &CallerRule) -> bool {
+        match (self, rule) {
+            (Self::Header(own), CallerRule::Header(name)) => name == own,
+            (Self::Cookie(own), CallerRule::Cookie(name)) => name == own,
+            _ => false,
+        }
+    }
+
     /// In words.
     fn describe(self) -> String {
         match self {

@@ -14,6 +14,7 @@ mod by_order;
 mod caller;
 mod conditions;
 mod differences;
+mod echo;
 mod faults;
 mod fields;
 mod grant;
@@ -28,6 +29,7 @@ mod recordings;
 mod sequence;
 mod serve;
 mod sites;
+mod suggest;
 mod token_endpoint;
 mod upstream;
 
@@ -44,5 +46,6 @@ pub use self::{
     sequence::Exhausted,
     serve::Answer,
     sites::Names,
+    suggest::{Asked, Suggested, suggest},
     upstream::ReplayUpstream,
 };

@@ -181,9 +181,10 @@ impl Keys {
 
     /// The key of a request with what is ignored; `line` is the one without it.
     pub(super) fn exact(&self, line: Key, parts: &Parts, mask: &Mask, ignored: &IgnoreSet) -> Key {
-        let line = match ignored.leaves_out_segments() {
-            true => self.line(&parts.site, parts.method.as_str(), &parts.path, &mask.segments),
-            false => line,
+        let line = if ignored.leaves_out_segments() {
+            self.line(&parts.site, parts.method.as_str(), &parts.path, &mask.segments)
+        } else {
+            line
         };
         self.request(line, parts, mask, &IgnoreSet::default())
     }

@@ -5,11 +5,8 @@ use std::{cmp::Reverse, mem::discriminant};
 use contrail_exchange::{Difference, Near, Request};
 use contrail_proxy::upstream::{Miss, Reason};
 use contrail_recording::{
-    Ignore, IgnoreSet,
-    fixture::{
-        drawn::is_drawn,
-        request_parts::{Content, Parts},
-    },
+    Ignore, IgnoreSet, Scope,
+    fixture::request_parts::{Content, Parts},
 };
 
 use super::{
@@ -147,26 +144,15 @@ fn keep_what_never_decides(index: &Index, entry: u32, differences: &mut [Differe
 /// method and path, with `*` for ids.
 fn narrow(index: &Index, entry: u32, yours: &Parts, differences: &mut [Difference]) {
     let (method, path) = index.asked_line(entry);
-    let scope = index.operation(method, path).map_or_else(
-        || {
-            let is_id =
-                |text: &str| is_drawn(text) || text.bytes().any(|byte| byte.is_ascii_digit()) && !is_version(text);
-            let mut yours = yours.path.split('/');
-            let segment = |text| if yours.next() != Some(text) || is_id(text) { "*" } else { text };
-            format!("{method} {}", path.split('/').map(segment).collect::<Vec<_>>().join("/"))
-        },
-        |operation| operation.to_string(),
-    );
+    let mut yours = yours.path.split('/');
+    let segment = |text| if yours.next() == Some(text) { text } else { "*" };
+    let both = path.split('/').map(segment).collect::<Vec<_>>().join("/");
+    let scope = Scope::of(index.operation(method, path).as_deref(), method, &both);
     for option in differences.iter_mut().filter_map(|one| one.option.as_mut()) {
         if let Some(rule) = option.strip_prefix("--ignore ") {
             *option = format!("--ignore {}", in_shell(&format!("{scope}={rule}")));
         }
     }
-}
-
-/// `v1`, `v2.1`
-fn is_version(text: &str) -> bool {
-    text.strip_prefix('v').is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.'))
 }
 
 /// A word as a shell takes it.

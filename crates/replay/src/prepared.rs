@@ -2,16 +2,19 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use contrail_exchange::{Credential, Request, TenantFacts};
-use contrail_recording::{self as recording, Ignore, IgnoreSet, Ignored, fixture::request_parts::Parts};
-use http::{HeaderName, HeaderValue};
+use contrail_exchange::{Credential, Request, TenantFacts, graphql};
+use contrail_recording::{
+    self as recording, CallerRule, Ignore, IgnoreSet, Ignored, MatchRules, fixture::request_parts::Parts,
+};
+use http::{HeaderName, HeaderValue, header};
 
 use super::{
     builder::Settings,
     conditions::Conditions,
+    echo,
     fields::{self, Fields},
     grant::Learned,
-    labels::Labels,
+    labels::{Labels, Place},
     mask::{Key, Keys, Mask},
     serve::{self, Answer},
     sites::{Names, host_of},
@@ -62,7 +65,7 @@ pub struct Prepared {
 
 /// What requests are compared by; the same for all of them.
 pub(super) struct Rules {
-    ignore: Vec<Ignore>,
+    matching: MatchRules,
     /// One of them leaves out segments of paths.
     of_paths: bool,
     pub(super) names: Names,
@@ -76,24 +79,49 @@ pub(super) struct Rules {
 
 impl Rules {
     pub(super) fn new(settings: Settings) -> Self {
-        let Settings { ignore, names, operation_of, tenant, has_label, redact, redact_failure, .. } = settings;
+        let Settings { rules, names, operation_of, tenant, has_label, redact, redact_failure, .. } = settings;
         let keys = Keys::default();
-        let of_paths = ignore.iter().any(|rule| matches!(rule.what, Ignored::Segment(_)));
-        Self { ignore, of_paths, names, operation_of, tenant, has_label, redact, redact_failure, keys }
+        let of_paths = rules.ignore.iter().any(|rule| matches!(rule.what, Ignored::Segment(_)));
+        Self { matching: rules, of_paths, names, operation_of, tenant, has_label, redact, redact_failure, keys }
     }
 
     /// What is left out when requests of this method and path are compared.
     pub(super) fn ignored(&self, method: &str, path: &str) -> IgnoreSet {
-        if self.ignore.is_empty() {
+        if self.matching.is_empty() {
             return IgnoreSet::default();
         }
-        IgnoreSet::of(&self.ignore, (self.operation_of)(method, path).as_deref(), method, path)
+        self.matching.ignored((self.operation_of)(method, path).as_deref(), method, path)
     }
 
     /// The same with further rules.
     pub(super) fn ignored_with(&self, method: &str, path: &str, further: &[Ignore]) -> IgnoreSet {
-        let rules = [&self.ignore[..], further].concat();
-        IgnoreSet::of(&rules, (self.operation_of)(method, path).as_deref(), method, path)
+        let rules = self.matching.ignore.iter().chain(&self.matching.echo).chain(further);
+        IgnoreSet::of(rules, (self.operation_of)(method, path).as_deref(), method, path)
+    }
+
+    /// The places that tell callers apart.
+    pub(super) fn caller_places(&self) -> Vec<u64> {
+        let place = |rule: &CallerRule| match rule {
+            CallerRule::Header(name) => self.keys.hash(&Place::Header(name.as_str())),
+            CallerRule::Cookie(name) => self.keys.hash(&Place::Cookie(name)),
+        };
+        self.matching.caller.iter().map(place).collect()
+    }
+
+    /// Puts the values of a live request into the answer to a recorded one, as the rules say; whether that changed it.
+    pub(super) fn echo<'a>(
+        &self,
+        live: &Request,
+        recorded: impl FnOnce() -> Cow<'a, Request>,
+        answer: &mut Answer,
+    ) -> bool {
+        if self.matching.echo.is_empty() {
+            return false;
+        }
+        let (method, path) = (live.method.as_str(), live.target.path());
+        let operation = (self.operation_of)(method, path);
+        let rules = self.matching.echo.iter().filter(|rule| rule.is_about(operation.as_deref(), method, path));
+        echo::apply(rules, live, &recorded(), answer)
     }
 
     /// The path without what is left out of it.
@@ -122,10 +150,22 @@ impl Rules {
         let line = self.keys.line(&parts.site, method, &ignored.path(&parts.path), &mask.segments);
         let raw = (redact && !mask.is_exact()).then(|| self.parts_of(&exchange.request));
         let raw = (&exchange.request.headers, raw.as_ref().unwrap_or(&parts));
-        let labels = Labels::of(&self.keys, &*self.has_label, raw, (&request.headers, &mask, &ignored), !redact);
+        let labels = Labels::of(
+            &self.keys,
+            &*self.has_label,
+            raw,
+            (&request.headers, &mask, &ignored),
+            (&self.matching.caller, !redact),
+        );
         let has_label = |value: &HeaderValue| value.to_str().is_ok_and(|value| (self.has_label)(value));
-        let label_headers = request.headers.iter().filter(|(_, value)| has_label(value)).map(|(name, _)| name.clone());
-        let label_headers: Vec<_> = label_headers.collect();
+        let is_of_caller = |name: &HeaderName| {
+            self.matching.caller.iter().any(|rule| match rule {
+                CallerRule::Header(own) => own == name,
+                CallerRule::Cookie(_) => *name == header::COOKIE,
+            })
+        };
+        let labelled = request.headers.iter().filter(|(name, value)| has_label(value) || is_of_caller(name));
+        let label_headers: Vec<_> = labelled.map(|(name, _)| name.clone()).collect();
         let left_out = |name: &HeaderName| label_headers.contains(name) || ignored.headers.contains(name);
         let fields = fields::recorded(&self.keys, &exchange.request, exchange.response.as_ref(), &left_out);
         let exact = (ignored != IgnoreSet::default()).then(|| self.keys.exact(line, &parts, &mask, &ignored));
@@ -168,5 +208,9 @@ impl Rules {
 
 /// Method and target, without the origin.
 pub(super) fn asked(request: &Request) -> String {
-    [request.method.as_str(), " ", &request.target.path_and_query].concat()
+    let line = [request.method.as_str(), " ", &request.target.path_and_query].concat();
+    match graphql::operation_name(request) {
+        Some(name) => format!("{line} ({name})"),
+        None => line,
+    }
 }

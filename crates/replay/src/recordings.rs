@@ -179,11 +179,12 @@ impl Replay {
             }
             Choice::Unservable(entry) => return Err(Box::new(self.unservable_miss(entry, &redact(request)))),
         };
-        let answer = match self.index.answer(entry) {
+        let mut answer = match self.index.answer(entry) {
             Some(answer) if is_token_request => self.tokens.renew(request, answer, now),
             Some(answer) => answer,
             None => return Err(Box::new(self.unservable_miss(entry, &redact(request)))),
         };
+        let is_echo = self.index.rules.echo(request, || self.index.request(entry), &mut answer);
         let mask = self.index.mask(bucket);
         let mut remarks = Vec::from_iter(remark);
         let lacks = self.index.lacks_credential_of(entry, request);
@@ -196,7 +197,7 @@ impl Replay {
         Ok(Served {
             answer,
             recorded_time: self.index.entry(entry).exchange.timings.total(),
-            clean: self.index.held[entry as usize].by_contrail && !is_token_request,
+            clean: self.index.held[entry as usize].by_contrail && !is_token_request && !is_echo,
             same_request: same_request.filter(|_| !is_token_request),
             remarks,
         })

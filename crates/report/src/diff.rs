@@ -15,7 +15,7 @@ use std::{
 };
 
 use contrail_exchange::{Response, plural::plural, visible::visible};
-use contrail_recording::{Identity, Ignore, IgnoreSet, without_run};
+use contrail_recording::{Identity, IgnoreSet, MatchRules, without_run};
 use contrail_redact::{JudgedExchange, Redacted, Redactor};
 use serde::Serialize;
 use serde_json::json;
@@ -26,6 +26,7 @@ use super::{
     cases::{Level, Suite, Trouble},
     page::{self, Cell, Page, Part, Tone},
     plain,
+    quote::request_line,
 };
 
 /// One exchange of a recording.
@@ -48,12 +49,12 @@ impl Item {
         entry: usize,
         operation: Option<&str>,
         mut exchange: JudgedExchange,
-        rules: &[Ignore],
+        rules: &MatchRules,
         redactor: &Redactor,
     ) -> Self {
         without_run(&mut exchange.exchange);
         let request = &exchange.exchange.request;
-        let ignored = IgnoreSet::of(rules, operation, request.method.as_str(), request.target.path());
+        let ignored = rules.ignored(operation, request.method.as_str(), request.target.path());
         let undocumented = || format!("{} {}", request.method, ignored.path(request.target.path()));
         let operation = operation.map_or_else(undocumented, str::to_owned);
         let exchange = redactor.redact(exchange);
@@ -200,12 +201,7 @@ impl Named {
 
     fn of(item: &Item) -> Self {
         let exchange = &item.exchange.exchange;
-        let request = &exchange.request;
-        Self {
-            entry: item.entry,
-            request: format!("{} {}", request.method, request.target.path_and_query),
-            status: status(exchange.response.as_ref()),
-        }
+        Self { entry: item.entry, request: request_line(exchange), status: status(exchange.response.as_ref()) }
     }
 }
 

@@ -5,6 +5,7 @@ use std::{fmt::Write as _, ops::Range};
 use contrail_exchange::{
     Body, Exchange, Headers, Presence,
     finding::{Finding, Rule},
+    graphql,
     json::pointer_tokens,
     media,
 };
@@ -72,7 +73,11 @@ pub struct Marks<'a> {
 /// The first line of a request, as quotes have it.
 #[must_use]
 pub fn request_line(exchange: &Exchange) -> String {
-    format!("{} {}", exchange.request.method, exchange.request.target.path_and_query)
+    let line = format!("{} {}", exchange.request.method, exchange.request.target.path_and_query);
+    match graphql::operation_name(&exchange.request) {
+        Some(name) => format!("{line} ({name})"),
+        None => line,
+    }
 }
 
 impl<'a> Marks<'a> {

@@ -10,7 +10,7 @@ use std::{
 
 use contrail_contract::Contract;
 use contrail_exchange::finding::Verdict;
-use contrail_recording::{self as recording, Ignore, Scope};
+use contrail_recording::{self as recording, Ignore, MatchRules, Scope};
 use contrail_redact::{JudgedExchange, Redactor};
 use contrail_report::diff::{self as compared, Item};
 
@@ -70,7 +70,14 @@ fn diff(args: &Args, a: &Path, b: &Path) -> Result<Outcome, Failure> {
     let redactor = Redactor::new(plan(&contract, &[])?);
     sources::warn_of_journals(&args.recordings);
     let altered = trails::altered(&args.recordings)?;
-    let (old, new) = (read(a, args, &contract, &redactor)?, read(b, args, &contract, &redactor)?);
+    let mut rules = MatchRules { ignore: args.ignore.clone(), ..MatchRules::default() };
+    let (old, new) = (read(a, &mut rules, &contract)?, read(b, &mut rules, &contract)?);
+    let items = |read: Vec<Read>| -> Vec<Item> {
+        let item =
+            |(index, operation, exchange): Read| Item::new(index, operation.as_deref(), exchange, &rules, &redactor);
+        read.into_iter().map(item).collect()
+    };
+    let (old, new) = (items(old), items(new));
     if old.is_empty() && new.is_empty() {
         return Err(format!("neither `{}` nor `{}` holds an exchange", a.display(), b.display()).into());
     }
@@ -99,15 +106,20 @@ fn diff(args: &Args, a: &Path, b: &Path) -> Result<Outcome, Failure> {
     Ok(Outcome { findings: comparison.differs() || !altered.is_empty(), ..Outcome::CLEAN })
 }
 
-fn read(named: &Path, args: &Args, contract: &Arc<Contract>, redactor: &Redactor) -> Result<Vec<Item>, Failure> {
+/// An exchange with its index and its documented operation.
+type Read = (usize, Option<String>, JudgedExchange);
+
+/// The exchanges of a recording; its rules for comparing requests are added.
+fn read(named: &Path, rules: &mut MatchRules, contract: &Arc<Contract>) -> Result<Vec<Read>, Failure> {
     let mut items = Vec::new();
     for source in recording::sources(named)? {
         let mut recording = recording::open(&source)?;
+        rules.add(&recording.head().rules);
         for entry in recording.by_ref() {
             let entry = entry?;
-            let operation = contract.operation_of(&entry.exchange.request);
+            let operation = contract.operation_of(&entry.exchange.request).map(str::to_owned);
             let exchange = JudgedExchange::new(entry.exchange, Verdict::default());
-            items.push(Item::new(entry.index, operation, exchange, &args.ignore, redactor));
+            items.push((entry.index, operation, exchange));
         }
         survey::report_torn(&source, recording.head().torn);
     }

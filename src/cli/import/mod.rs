@@ -29,7 +29,7 @@ use super::{
     ContractArgs, Failure, Outcome,
     kinds::{self, FileKind},
     messages::quoted,
-    options::contract::plan,
+    options::{contract::plan, matching::MatchArgs},
     printer::line,
     sources,
 };
@@ -67,6 +67,8 @@ pub struct Args {
     /// Redact this in addition to the built-in plan: `pointer:/a`, `header:NAME`, `regex:…` or `personal`; repeatable
     #[arg(long, value_name = "WHAT")]
     redact: Vec<String>,
+    #[command(flatten)]
+    matching: MatchArgs,
     #[command(flatten)]
     contract: ContractArgs,
 }
@@ -108,6 +110,7 @@ impl Args {
 
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let contract = args.contract.load()?;
+    args.matching.check(&contract)?;
     sources::refuse_pipes(&args.recordings)?;
     let upstream = args.upstream.as_deref().map(named).transpose()?;
     let hostless = upstream.as_deref().unwrap_or(recording::TENANT_ORIGIN);
@@ -234,13 +237,14 @@ impl Import<'_> {
             from.push(FoldSource { paths: vec![place.har().to_path_buf()], take: Take::All });
         }
         from.push(FoldSource { paths: fixture.files.clone(), take: Take::All });
-        let today = recording::today();
+        let (today, rules) = (recording::today(), args.matching.rules());
         let keep =
             if self.from_cassettes && args.keep.is_empty() { Cow::from(vec![Keep::All]) } else { (&args.keep).into() };
         let options = FoldOptions {
             check: Some(Check { contract: contract.hash(), check: &check }),
             keep: &keep,
             keep_host: args.keep_host,
+            rules: Some(&rules),
             origin: Some(self.origin),
             keep_sites: self.from_cassettes,
             converted: Some(&fixture.converted),

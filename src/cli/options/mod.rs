@@ -6,6 +6,7 @@ pub mod inspect;
 pub mod judge;
 pub mod limits;
 pub mod listen;
+pub mod matching;
 pub mod policy;
 mod selection;
 pub mod sessions;

@@ -8,8 +8,8 @@ use crate::cli::{
     Failure,
     kinds::{self, FileKind},
     options::{
-        FilterArgs, Network, judge::JudgeArgs, limits::ProxyArgs, sessions::SessionArgs, trail::TrailArgs,
-        upstream::UpstreamArgs,
+        FilterArgs, Network, judge::JudgeArgs, limits::ProxyArgs, matching::MatchArgs, sessions::SessionArgs,
+        trail::TrailArgs, upstream::UpstreamArgs,
     },
 };
 
@@ -36,6 +36,8 @@ pub struct Args {
     /// Keep the upstream's origin in the fixture instead of `https://tenant.example`
     #[arg(long)]
     pub(super) keep_host: bool,
+    #[command(flatten)]
+    pub(super) matching: MatchArgs,
     #[command(flatten)]
     pub(super) sessions: SessionArgs,
     #[command(flatten)]

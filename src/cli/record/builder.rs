@@ -11,8 +11,8 @@ use contrail_contract::{CheckOptions, Contract};
 use contrail_exchange::plural::plural;
 use contrail_pipeline as pipeline;
 use contrail_recording::{
-    self as recording, Check, FixturePath, FoldOptions, FoldSource, Folded, Journal, JournalContext, Keep, Prove,
-    Renew, Renewal, SetAside, Staged, Take, Unrecorded, WriteError, fold,
+    self as recording, Check, FixturePath, FoldOptions, FoldSource, Folded, Journal, JournalContext, Keep, MatchRules,
+    Prove, Renew, Renewal, SetAside, Staged, Take, Unrecorded, WriteError, fold,
 };
 use contrail_redact::Redactor;
 use contrail_report::{Proof, Reason};
@@ -41,6 +41,8 @@ pub(in crate::cli) struct FixtureBuilder {
     pub(in crate::cli) keep: Vec<Keep>,
     /// Leave the upstream's origin as it is.
     pub(in crate::cli) keep_host: bool,
+    /// Rules for comparing requests, which the fixture is to hold.
+    pub(in crate::cli) rules: MatchRules,
     /// How lines are shaped.
     pub(in crate::cli) format: Format,
     /// The contract in force.
@@ -293,6 +295,7 @@ impl FixtureBuilder {
             check: Some(Check { contract: self.contract.hash(), check: &check }),
             keep: &self.keep,
             keep_host: self.keep_host,
+            rules: Some(&self.rules),
             unproven: prove.is_none(),
             journal: Some(journal),
             renews: Some(renew),

@@ -68,6 +68,7 @@ fn record(args: &Args) -> Result<Outcome, Failure> {
     let contract = args.judge.contract.load_to_serve()?;
     known_operations(&contract, "--replace", &args.replace)?;
     known_operations(&contract, "--only", &args.filter.only)?;
+    args.matching.check(&contract)?;
     not_in_fixture(args)?;
     let sessions = args.sessions.sessions.as_deref().map(|folder| Sessions::new(args, folder)).transpose()?;
     let sessions = sessions.map(Arc::new);
@@ -79,6 +80,7 @@ fn record(args: &Args) -> Result<Outcome, Failure> {
         out: args.out().to_owned(),
         keep: args.keep.clone(),
         keep_host: args.keep_host,
+        rules: args.matching.rules(),
         format: args.judge.format,
         contract,
         redactor,

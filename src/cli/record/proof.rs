@@ -167,8 +167,9 @@ fn verified(
 /// Replays every exchange of the fixture, in order. Messages call the fixture `name`.
 pub(in crate::cli) fn replayed(har: &Path, name: &str, contract: &Arc<Contract>) -> Result<Replayed, Failure> {
     let routes = Arc::clone(contract);
+    let recording = recording::open(har)?;
     let mut builder = Builder::new(Settings {
-        ignore: Vec::new(),
+        rules: recording.head().rules.clone(),
         names: Names::default(),
         exhausted: None,
         operation_of: Arc::new(move |method, path| routes.operation_id(method, path)),
@@ -179,7 +180,7 @@ pub(in crate::cli) fn replayed(har: &Path, name: &str, contract: &Arc<Contract>)
     })?;
     builder.source(name);
     let preparer = builder.preparer();
-    recording::open(har)?.each_or_fail(
+    recording.each_or_fail(
         |entry| preparer.prepare(entry, false),
         |prepared| {
             builder.push(prepared);

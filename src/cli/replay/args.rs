@@ -3,13 +3,17 @@
 use std::path::PathBuf;
 
 use contrail_proxy::entry::forward::Tunnel;
-use contrail_recording::Ignore;
 use contrail_replay::{Exhausted, Fault, Latency};
 
 use crate::cli::{
     messages::lacking,
-    options::{Network, judge::JudgeArgs, limits::ProxyArgs, sessions::SessionArgs, upstream::UpstreamArgs},
+    options::{
+        Network, judge::JudgeArgs, limits::ProxyArgs, matching::MatchArgs, sessions::SessionArgs,
+        upstream::UpstreamArgs,
+    },
 };
+
+use crate::config::Sources;
 
 /// Serve recordings without any network access
 #[derive(Debug, clap::Args)]
@@ -21,11 +25,8 @@ pub struct Args {
     /// others miss]
     #[arg(long, value_enum)]
     pub(super) exhausted: Option<Exhausted>,
-    /// Ignore this part of requests in the comparison: `query:NAME`, `pointer:/a/b` (`*` for any one member or item),
-    /// `path:N` (N-th segment, from 1), `header:NAME` or `body`, optionally after `OPERATION=` or `METHOD /path/*=`;
-    /// repeatable
-    #[arg(long, value_name = "[SCOPE=]WHAT")]
-    pub(super) ignore: Vec<Ignore>,
+    #[command(flatten)]
+    pub(super) matching: MatchArgs,
     /// How long recorded answers take: `recorded`, a multiple such as `0.5x`, a time such as `250ms`, or `none`, which also
     /// takes waits out of Retry-After and rate-limit resets [default: no time]
     #[arg(long, value_name = "recorded|Nx|Nms|none")]
@@ -72,6 +73,11 @@ pub(super) struct MissingArgs {
 }
 
 impl Args {
+    /// Where its rules come from.
+    pub(in crate::cli) fn set_typed(&mut self, sources: &Sources) {
+        self.matching.typed = sources.is_flag("ignore") || sources.is_flag("echo");
+    }
+
     /// How it listens, and who answers what was not recorded.
     pub(in crate::cli) fn network(&self) -> Network<'_> {
         Network { proxy: &self.proxy, upstream: &self.missing.upstream, trail: None, sessions: Some(&self.sessions) }

@@ -15,7 +15,7 @@ pub(super) fn check(args: &Args, contract: &Contract, replay: &Replay) -> Result
     // Those of sessions are read later.
     let all_are_read = args.sessions.sessions.is_none();
     if all_are_read {
-        scopes::recorded(&args.ignore, replay)?;
+        scopes::recorded(&args.matching, replay)?;
     }
     for scope in args.fault.iter().filter_map(|fault| fault.scope.as_ref()) {
         match scope {

@@ -3,12 +3,15 @@
 use std::{path::PathBuf, sync::Arc};
 
 use contrail_exchange::{TenantFacts, label};
-use contrail_recording::{self as recording, Entry, FixturePath, ReadError};
+use contrail_recording::{self as recording, Entry, FixturePath, MatchRules, ReadError, Recording};
 use contrail_redact::Renumbering;
 use contrail_replay::{Builder, Names, Replay, Settings};
 
 use super::{args::Args, terms::Pending};
 use crate::cli::{Failure, Format, sources, summary, survey};
+
+/// A recording to be read, with the number of its set of labels; opened if it comes only once.
+type ToRead = (u32, PathBuf, Option<Recording>);
 
 /// What recordings are read by.
 pub(super) struct Loader {
@@ -25,7 +28,7 @@ impl Loader {
         let (routes, plan, failures) = (Arc::clone(terms), Arc::clone(terms), Arc::clone(terms));
         Self {
             settings: Settings {
-                ignore: args.ignore.clone(),
+                rules: args.matching.rules(),
                 names,
                 exhausted: args.exhausted,
                 // Without terms nothing of this is used.
@@ -49,22 +52,24 @@ impl Loader {
 
     /// Takes the recordings in, in the order in which they are named.
     pub(super) fn load(&self, fixtures: &[PathBuf]) -> Result<Replay, Failure> {
-        let mut builder = Builder::new(self.settings.clone())?;
-        let preparer = builder.preparer();
         if !self.records_missing {
             sources::warn_of_journals(fixtures);
         }
         let sources = self.sources(fixtures)?;
         let several = sources.last().is_some_and(|(set, _)| *set > 0);
+        let (sources, rules) = self.opened(sources)?;
+        let mut builder = Builder::new(Settings { rules, ..self.settings.clone() })?;
+        let preparer = builder.preparer();
         let mut numbers = Renumbering::default();
-        for (set, source) in sources {
+        for (set, source, opened) in sources {
             builder.source(&source.display().to_string());
             let work = |entry: Entry| {
                 // Labels are numbered in the file's order, so that is done in it.
                 let redact = entry.note.is_none() || self.more_rules;
                 if redact || several { Err((Box::new(entry), redact)) } else { Ok(preparer.prepare(entry, false)) }
             };
-            let ended = recording::open(&source)?.each_or_fail(work, |worked| {
+            let recording = opened.map_or_else(|| recording::open(&source), Ok)?;
+            let ended = recording.each_or_fail(work, |worked| {
                 builder.push(worked.unwrap_or_else(|(mut entry, redact)| {
                     if several {
                         keep_labels_apart(&mut numbers, set, &mut entry);
@@ -79,6 +84,20 @@ impl Loader {
             }
         }
         Ok(builder.finish())
+    }
+
+    /// The rules for comparing requests: those that are given and those of every recording, which are needed before the
+    /// first entry is read.
+    fn opened(&self, sources: Vec<(u32, PathBuf)>) -> Result<(Vec<ToRead>, MatchRules), ReadError> {
+        let (mut rules, mut opened) = (self.settings.rules.clone(), Vec::new());
+        let is_one = sources.len() == 1;
+        for (set, source) in sources {
+            let recording = recording::open(&source)?;
+            rules.add(&recording.head().rules);
+            let is_kept = is_one || !source.is_file();
+            opened.push((set, source, is_kept.then_some(recording)));
+        }
+        Ok((opened, rules))
     }
 
     /// What is to be read, each with the number of its set of labels: journals of one path were written by one recorder,

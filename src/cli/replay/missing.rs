@@ -11,7 +11,7 @@ use std::{
 use contrail_contract::CheckOptions;
 use contrail_pipeline::{self as pipeline, Outcome, SharedJournal};
 use contrail_proxy::upstream::Upstream;
-use contrail_recording::{FixturePath, Journal, JournalContext, Renew};
+use contrail_recording::{FixturePath, Journal, JournalContext, MatchRules, Renew};
 use contrail_report::{Proof, Reason};
 
 use super::{args::Args, terms::Terms};
@@ -72,6 +72,7 @@ impl Missing {
             out: fixture.clone(),
             keep: Vec::new(),
             keep_host: false,
+            rules: MatchRules::default(),
             format: args.judge.format,
             contract: Arc::clone(&terms.contract),
             redactor: Arc::clone(&terms.redactor),

@@ -67,7 +67,7 @@ fn replay(args: &Args) -> Result<Outcome, Failure> {
     let monitoring = Monitoring::of(&args.proxy, &args.missing.upstream)?;
     let bound = args.proxy.inspect.bind()?;
     let terms = Arc::new(Pending { args: args.judge.clone(), made: OnceLock::new() });
-    scopes::documented(&args.ignore, &terms)?;
+    scopes::documented(&args.matching, &terms)?;
     let options = args.judge.options(CheckOptions { auth: args.check_auth, ..CheckOptions::default() });
     // Without --record-missing it only says what the tenant is called; replay alone never asks one.
     let named = args.missing.upstream.origin();

@@ -1,31 +1,20 @@
 //! The requests that rules are about: what neither the contract nor a recording has is a slip of the pen.
 
-use contrail_recording::{Ignore, Scope};
+use contrail_recording::Scope;
 use contrail_replay::Replay;
 
 use super::terms::Pending;
-use crate::cli::{Failure, options::judge::known_operations};
-
-/// The documented operations that rules name.
-pub(in crate::cli) fn operations(rules: &[Ignore]) -> Vec<&String> {
-    let mut operations = Vec::new();
-    for rule in rules {
-        if let Some(Scope::Operation(operation)) = &rule.scope {
-            operations.push(operation);
-        }
-    }
-    operations
-}
+use crate::cli::{Failure, options::matching::MatchArgs};
 
 /// Refuses an operation that the contract does not have; without such scopes no contract is needed.
-pub(super) fn documented(rules: &[Ignore], terms: &Pending) -> Result<(), Failure> {
-    let operations = operations(rules);
-    if operations.is_empty() { Ok(()) } else { known_operations(&terms.get()?.contract, "--ignore", operations) }
+pub(super) fn documented(rules: &MatchArgs, terms: &Pending) -> Result<(), Failure> {
+    if rules.names_operations() { rules.check(&terms.get()?.contract) } else { Ok(()) }
 }
 
-/// Refuses a method and path that no recorded request has.
-pub(super) fn recorded(rules: &[Ignore], replay: &Replay) -> Result<(), Failure> {
-    rules.iter().filter_map(|rule| rule.scope.as_ref()).try_for_each(|scope| is_recorded("--ignore", scope, replay))
+/// Refuses a method and path that no recorded request has. Those of a variable or the file are for all recordings.
+pub(super) fn recorded(rules: &MatchArgs, replay: &Replay) -> Result<(), Failure> {
+    let mut scopes = rules.options().filter_map(|(option, rule)| Some((option, rule.scope.as_ref()?)));
+    if rules.typed { scopes.try_for_each(|(option, scope)| is_recorded(option, scope, replay)) } else { Ok(()) }
 }
 
 /// Refuses the scope of an option if it is a method and path that no recorded request has.

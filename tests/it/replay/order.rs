@@ -1,5 +1,7 @@
 //! Which of several recorded answers a request gets.
 
+use std::{collections::BTreeMap, path::PathBuf};
+
 use super::*;
 use crate::support::{golden::assert_output, wire::Origin};
 
@@ -248,4 +250,58 @@ fn requests_with_numbers_of_the_client_keep_their_recorded_order_when_these_are_
     record(&["ab", "yy"], &["--append"]);
     assert_eq!(replayed(&["1", "2", "3", "4", "5", "6", "7", "8", "9"]), "012345601");
     assert!(!record(&["same", "same"], &["--overwrite"]).contains("\"order\""));
+}
+
+#[test]
+fn rules_of_a_fixture_keep_its_names_and_order_when_ignored_values_change_and_replay_and_diff_apply_them() {
+    let workspace = Workspace::new();
+    let origin = Origin::start();
+    let upstream = format!("http://{}", origin.address);
+    let ask = |to: SocketAddr, id: &str, name: &str| {
+        let sent = format!(r#"{{"requestId":"{id}","name":"{name}"}}"#);
+        text(&send(to, &format!("/counter/{id}/x?t={id}"), &sent))
+    };
+    let record = |out: &str, ids: &[&str], options: &[&str]| {
+        let arguments = ["record", "--listen", "127.0.0.1:0", "--upstream", &upstream, "--out", out];
+        let record = Running::start(workspace.path(), arguments.iter().chain(options));
+        for (number, id) in ids.iter().enumerate() {
+            origin.will_answer(format!("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 1\r\n\r\n{number}"));
+            ask(record.address, id, ["b", "a"][number % 2]);
+        }
+        let ran = record.finish();
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+    };
+    let scoped = "POST /counter/*/x=path:2";
+    let rules = ["--ignore", scoped, "--ignore", "pointer:/requestId", "--ignore", "query:t"];
+    // What the files hold, with the ids and the digests of what holds them taken out.
+    let held = |out: &str, ids: &[&str]| -> BTreeMap<String, String> {
+        let folder = workspace.path().join(out);
+        let files = fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
+        let text = |path: PathBuf| {
+            let text = fs::read_to_string(&path).unwrap();
+            let text = ids.iter().fold(text, |text, id| text.replace(id, "ID"));
+            let lines = text.lines().filter(|line| !line.contains("\"request\": \"") || line.len() < 60);
+            (path.file_name().unwrap().to_str().unwrap().to_owned(), lines.collect::<Vec<_>>().join("\n"))
+        };
+        files.map(text).filter(|(name, _)| !name.ends_with(".journal")).collect()
+    };
+    let (first, second) = (["zz77", "mm77", "aa77", "kk77"], ["aa88", "zz88", "kk88", "mm88"]);
+    record("fx", &first, &rules);
+    let before = held("fx", &first);
+    assert!(before["fx.har"].contains(scoped), "{}", before["fx.har"]);
+    record("other", &first, &rules);
+    record("fx", &second, &["--overwrite"]);
+    assert_eq!(held("fx", &second), before);
+    let replay = workspace.replay(&["fx"]);
+    let answers = ["b", "a", "a", "b"].map(|name| ask(replay.address, "new", name));
+    assert_eq!(answers, ["0", "1", "3", "2"]);
+    assert_eq!(replay.finish().status, 0);
+    let ran = run_in(workspace.path(), ["diff", "other", "fx"]);
+    assert_eq!((ran.status, &*ran.stdout), (0, "no differences in 4 exchanges\n"), "{}", ran.stderr);
+    // A rule that is none is found where it is read.
+    let path = workspace.path().join("fx/fx.har");
+    fs::write(&path, fs::read_to_string(&path).unwrap().replace("query:t", "query")).unwrap();
+    let ran = run_in(workspace.path(), ["verify", "fx"]);
+    assert_eq!(ran.status, 2, "{}", ran.stderr);
+    assert!(ran.stderr.contains("`log._contrail`: `query` is not an ignore rule"), "{}", ran.stderr);
 }

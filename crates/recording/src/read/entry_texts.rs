@@ -14,7 +14,7 @@ use super::{
     tool::Tool,
 };
 use crate::{
-    ReadError, ReadFault,
+    MatchRules, ReadError, ReadFault,
     entry::note::{self, HeadTokens},
     journal::{
         lines::{is_entry, unmarked},
@@ -33,6 +33,8 @@ pub struct Head {
     pub recorded: Option<String>,
     /// `log._contrail.unproven`: it was packed, or folded after a crash, and never proved itself.
     pub unproven: bool,
+    /// `log._contrail.ignore`, `echo` and `caller`: how its requests are compared.
+    pub rules: MatchRules,
     /// Exchanges that a journal states as not recorded.
     pub unrecorded: Option<Unrecorded>,
     /// Bytes of a journal's torn last line, left out: contrail was killed while it wrote the exchange, or is writing
@@ -121,6 +123,11 @@ impl EntryTexts {
     /// The tokens of `log._contrail`, as far as it was read.
     pub(super) fn take_tokens(&mut self) -> HeadTokens {
         std::mem::take(&mut self.tokens)
+    }
+
+    /// What the file states of itself behind its entries, as another reader of it found.
+    pub(super) fn set_rules(&mut self, rules: MatchRules) {
+        self.head.rules = rules;
     }
 
     /// Appends the next entry's text to `out`; where it stands, or `None` at the end. After an error it has ended.
@@ -243,6 +250,8 @@ impl EntryTexts {
                     note::check_version(&version).map_err(|found| Begin::Fault(ReadFault::Version { found }))?;
                     self.head.recorded = own.recorded;
                     self.head.unproven = own.unproven.unwrap_or_default();
+                    self.head.rules = MatchRules::parse(&own.ignore, &own.echo, &own.caller)
+                        .map_err(|bad| Begin::Fault(ReadFault::Rule { reason: bad }))?;
                     if let Some(raw) = own.tokens {
                         let tokens = HeadTokens::parse(raw.get().as_bytes());
                         self.tokens = tokens.ok_or(Begin::Fault(ReadFault::Tokens))?;
@@ -402,6 +411,12 @@ struct Own {
     version: Option<Box<serde_json::value::RawValue>>,
     recorded: Option<String>,
     unproven: Option<bool>,
+    #[serde(default)]
+    ignore: Vec<String>,
+    #[serde(default)]
+    echo: Vec<String>,
+    #[serde(default)]
+    caller: Vec<String>,
     tokens: Option<Box<serde_json::value::RawValue>>,
 }
 

@@ -16,7 +16,7 @@ use super::{
     walk::{fault_of, sources},
 };
 use crate::{
-    Entry, Head, ReadError, ReadFault,
+    Entry, Head, MatchRules, ReadError, ReadFault,
     entry::note::HeadTokens,
     read::entry_texts::{EntryTexts, ReadTo},
 };
@@ -181,15 +181,17 @@ impl Opened {
     fn begin(&self, length: Option<u64>) -> Result<Recording, ReadError> {
         let mut recording = Recording::new(self.name.clone(), self.input(length), self.folder.clone())?;
         if self.is_file && !recording.texts.knows_tokens() {
-            recording.reader.shared.head = self.late_tokens().unwrap_or_default();
+            let (tokens, rules) = self.late_head().unwrap_or_default();
+            recording.reader.shared.head = tokens;
+            recording.texts.set_rules(rules);
         }
         recording.reader.is_file = self.is_file;
         Ok(recording)
     }
 
-    /// The tokens of a fixture whose `log._contrail` follows its entries; `None` for any other file. The file is read
+    /// The tokens and the rules of a fixture whose `log._contrail` follows its entries; `None` for any other file. The file is read
     /// through for them, unless its first entry shows that contrail did not write it.
-    fn late_tokens(&self) -> Option<HeadTokens> {
+    fn late_head(&self) -> Option<(HeadTokens, MatchRules)> {
         let mut texts = EntryTexts::begin(String::new(), self.input(None)).ok()?;
         let mut text = Vec::new();
         texts.next(&mut text).ok()??;
@@ -197,7 +199,7 @@ impl Opened {
         loop {
             text.clear();
             if texts.next(&mut text).ok()?.is_none() {
-                return Some(texts.take_tokens());
+                return Some((texts.take_tokens(), texts.head().rules.clone()));
             }
         }
     }

@@ -133,3 +133,27 @@ fn what_another_tool_recorded_in_clear_is_compared_as_it_stands_there() {
     assert_eq!(body(&replay, &me("Bearer alice")), "alice");
     assert!(replay.proof().is_empty());
 }
+
+#[test]
+fn a_header_field_or_a_cookie_that_tells_callers_apart_keeps_their_answers_apart() {
+    let with = |name: &str, value: &str| Request { headers: headers(&[(name, value)]), ..request("POST", "/x") };
+    for (rule, name, values) in [
+        ("header:X-Team", "x-team", ["a", "b", "c", "d"]),
+        ("cookie:team", "cookie", ["v=1; team=a", "v=2; team=b", "v=3; team=c", "team=d"]),
+    ] {
+        let entries = values[..2].iter().map(|value| says(with(name, value), value));
+        let rules = MatchRules { caller: vec![rule.parse().unwrap()], ..MatchRules::default() };
+        let replay = replay_with(Settings { rules, ..settings() }, entries);
+        let [a, b, c, d] = values;
+        assert_eq!(body(&replay, &with(name, b)), b);
+        assert_eq!(body(&replay, &with(name, b)), "miss: exhausted", "never the other one's");
+        assert_eq!(body(&replay, &with(name, a)), a);
+        // Others get in recorded order what nobody else has.
+        let entries = values[..2].iter().map(|value| says(with(name, value), value));
+        let rules = MatchRules { caller: vec![rule.parse().unwrap()], ..MatchRules::default() };
+        let replay = replay_with(Settings { rules, ..settings() }, entries);
+        assert_eq!(body(&replay, &with(name, c)), a);
+        assert_eq!(body(&replay, &with(name, d)), b);
+    }
+    assert!("basic".parse::<CallerRule>().is_err() && "cookie:".parse::<CallerRule>().is_err());
+}

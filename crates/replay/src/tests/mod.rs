@@ -1,8 +1,10 @@
+mod echo;
 mod labels;
 mod matching;
 mod nearest;
 mod preferred;
 mod sites;
+mod suggest;
 mod tokens;
 
 use std::{
@@ -15,7 +17,7 @@ use contrail_exchange::{
     Body, Credential, Exchange, Headers, Presence, Request, Response, Target, Timings, TokenFacts, Transport, Withheld,
 };
 use contrail_proxy::upstream::{Miss, Reason};
-use contrail_recording::{Entry, Note, fixture::request_parts::Parts};
+use contrail_recording::{CallerRule, Entry, Ignore, MatchRules, Note, fixture::request_parts::Parts};
 use http::{HeaderName, HeaderValue, Method, Version};
 
 use super::*;
@@ -87,7 +89,7 @@ fn answers(request: Request, status: u16, fields: &[(&str, &str)], body: &str) -
 
 fn settings() -> Settings {
     Settings {
-        ignore: Vec::new(),
+        rules: MatchRules::default(),
         names: Names::default(),
         exhausted: None,
         operation_of: Arc::new(|_, path| path.starts_with("/actions").then(|| "testAction".into())),
@@ -115,7 +117,7 @@ fn replay(entries: impl IntoIterator<Item = Entry>) -> Replay {
 
 fn ignoring(rules: &[&str], entries: impl IntoIterator<Item = Entry>) -> Replay {
     let ignore = rules.iter().map(|rule| rule.parse().unwrap()).collect();
-    replay_with(Settings { ignore, ..settings() }, entries)
+    replay_with(Settings { rules: MatchRules { ignore, ..MatchRules::default() }, ..settings() }, entries)
 }
 
 fn exhausting(exhausted: Exhausted, entries: impl IntoIterator<Item = Entry>) -> Replay {

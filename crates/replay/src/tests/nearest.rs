@@ -132,6 +132,20 @@ fn an_id_in_the_path_that_decides_between_recorded_answers_is_not_advised_to_be_
 }
 
 #[test]
+fn a_graphql_request_matches_by_its_tokens_and_a_miss_names_it_and_never_advises_to_ignore_its_query() {
+    let query = |text: &str| json("/graphql", &serde_json::json!({"query": text, "variables": {}}).to_string());
+    let replay = replay([says(query("query One { a b }"), "one"), says(query("query Two { a(x: 1) }"), "two")]);
+    assert_eq!(body(&replay, &query("query Two {\n  a(x: 1),\n}")), "two");
+    assert_eq!(body(&replay, &json("/graphql", r#"{"query":"query One {a b}","operationName":null}"#)), "one");
+    let miss = ask(&replay, &query("query Two { a(x: 2) }")).unwrap_err();
+    assert_eq!((&*miss.asked, &*miss.nearest[0].request), ("POST /graphql (Two)", "POST /graphql (One)"));
+    assert_eq!(miss.nearest[0].differences[0].option, None);
+    // Of another path, the line of the recorded one is known.
+    let miss = ask(&replay, &json("/graphql/x", "{}")).unwrap_err();
+    assert_eq!(miss.nearest[0].differences[0].fixture.as_deref(), Some("/graphql"));
+}
+
+#[test]
 fn a_binary_part_of_the_same_size_differs_from_some_byte_on() {
     let part = |bytes: &[u8]| {
         let mut request = with_body("POST", "/x", "multipart/form-data; boundary=b", "");
