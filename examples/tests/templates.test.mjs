@@ -1,7 +1,7 @@
 // A client's test for Vitest. Without contrail, CONTRAIL_URL is the tenant's address.
 import { expect, test } from "vitest";
 
-const { CONTRAIL_URL, CONTRAIL_SANDBOX_CLIENT_ID = "any", CONTRAIL_SANDBOX_CLIENT_SECRET = "any" } = process.env;
+const { CONTRAIL_URL, CONTRAIL_SANDBOX_CLIENT_ID = "sandbox-full", CONTRAIL_SANDBOX_CLIENT_SECRET = "any" } = process.env;
 
 async function call(path, options) {
   const answer = await fetch(CONTRAIL_URL + path, options);

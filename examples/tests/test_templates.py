@@ -14,7 +14,7 @@ def call(path, data=None, headers={}):
 
 
 def test_templates():
-    client = os.environ.get("CONTRAIL_SANDBOX_CLIENT_ID", "any")
+    client = os.environ.get("CONTRAIL_SANDBOX_CLIENT_ID", "sandbox-full")
     secret = os.environ.get("CONTRAIL_SANDBOX_CLIENT_SECRET", "any")
     form = {"grant_type": "client_credentials", "audience": "/api/v2/", "client_id": client, "client_secret": secret}
     token = call("/oauth/token/", urlencode(form).encode())["access_token"]

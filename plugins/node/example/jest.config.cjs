@@ -1,0 +1,6 @@
+module.exports = {
+  globalSetup: "./contrail.config.cjs",
+  globalTeardown: "./contrail.teardown.cjs",
+  setupFilesAfterEnv: ["contrail-node/jest"],
+  maxWorkers: 4,
+};

@@ -1,0 +1,3 @@
+export default {
+  test: { globals: true, globalSetup: "./contrail.config.cjs", setupFiles: ["contrail-node/vitest"], maxWorkers: 4 },
+};
