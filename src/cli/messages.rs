@@ -199,7 +199,7 @@ mod tests {
     fn a_usage_error_is_one_line_with_what_is_wrong_a_suggestion_and_whose_help_to_read() {
         for (words, expected) in [
             (&["verify"][..], "missing <FILE>...; see `contrail verify --help`"),
-            (&["record"], "missing --out <PATH> and --upstream <URL|sandbox>; see `contrail record --help`"),
+            (&["record"], "missing --upstream <URL|sandbox> and --out <PATH>; see `contrail record --help`"),
             (
                 &["record", "--lissten", "x"],
                 "unknown option `--lissten`; did you mean `--listen`? see `contrail record --help`",
