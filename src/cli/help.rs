@@ -201,6 +201,16 @@ const SHORT: &[Short] = &[
         page: "docs/fixtures.md",
     },
     Short {
+        command: "unused",
+        options: &["used", "prune", "format", "contract"],
+        examples: [
+            "unused fixtures/shop --used a.json",
+            "unused fixtures --used a.json --used b.json",
+            "unused shop.har --used a.json --used b.json --prune",
+        ],
+        page: "docs/ci.md",
+    },
+    Short {
         command: "sandbox",
         options: &["contract", "overlay", "listen", "misbehave", "seed", "print-seed", "seed-number", "explain"],
         examples: [

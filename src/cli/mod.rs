@@ -67,6 +67,7 @@ mod sources;
 mod summary;
 mod survey;
 mod trails;
+pub mod unused;
 pub mod verify;
 pub mod watch;
 mod wrap;

@@ -26,7 +26,7 @@ use super::{
     },
     pack, paths,
     printer::{self, warn},
-    record, redact, remote, replay, sandbox, scan, settings, show, verify, watch,
+    record, redact, remote, replay, sandbox, scan, settings, show, unused, verify, watch,
 };
 use crate::config::{self, Completed, Ignored, Sources};
 
@@ -60,6 +60,7 @@ enum Command {
     Import(import::Args),
     Pack(pack::PackArgs),
     Unpack(pack::UnpackArgs),
+    Unused(unused::Args),
     Sandbox(sandbox::Args),
     Ca(ca::Args),
     Config(settings::Args),
@@ -176,6 +177,7 @@ impl Cli {
             Command::Import(args) => import::run(args),
             Command::Pack(args) => pack::run_pack(args),
             Command::Unpack(args) => pack::run_unpack(args),
+            Command::Unused(args) => unused::run(args),
             Command::Sandbox(args) => sandbox::run(args),
             Command::Ca(args) => ca::run(args),
             Command::Config(args) => settings::run(args),
@@ -247,6 +249,7 @@ impl Command {
             Self::Pack(args) => slice::from_mut(&mut args.recording),
             Self::Show(args) => slice::from_mut(&mut args.recording),
             Self::Unpack(args) => slice::from_mut(&mut args.recording),
+            Self::Unused(args) => &mut args.fixtures,
             _ => &mut [],
         }
     }

@@ -50,6 +50,7 @@ fn reasons(outcome: &Outcome, exit: Exit, undone: &[Reason]) -> Vec<Reason> {
     if run.stale_fails {
         reasons.push(Reason::shown("stale", plural(run.stale.len(), "stale recorded exchange")));
     }
+    reasons.extend(run.too_old.iter().map(|why| Reason::shown("age", why.as_str())));
     if run.proof.as_ref().is_some_and(|proof| !proof.good) {
         reasons.push(Reason::shown("proof", "the fixture failed its proof"));
     }

@@ -38,9 +38,10 @@ const NO_SETTINGS: [&str; 3] = ["help", "version", "control"];
 const OF_THE_FILE: [&str; 2] = ["config", "no-config"];
 
 /// Options that name what one command writes, or make it do something else: destinations and acts.
-const ACTS: [&str; 13] = [
+const ACTS: [&str; 16] = [
     "append",
     "check",
+    "env-file",
     "explain",
     "export",
     "force",
@@ -49,9 +50,11 @@ const ACTS: [&str; 13] = [
     "overwrite",
     "parquet",
     "print-seed",
+    "prune",
     "record-missing",
     "replace",
     "suggest",
+    "used",
 ];
 
 /// Whether an option belongs to one command at a time.

@@ -493,6 +493,7 @@ fn usual<'a>(command: &str, out: &'a str) -> Vec<&'a str> {
         "diff" => vec!["a.har", "a.har"],
         "ignore" => vec!["--suggest", "a.har", "a.har"],
         "verify" | "audit" | "learn" | "coverage" | "scan" | "redact" | "show" => vec!["a.har"],
+        "unused" => vec!["a.har", "--used", "a.json"],
         "sandbox" => vec!["--print-seed"],
         "man" => vec![out],
         "completions" => vec!["bash"],

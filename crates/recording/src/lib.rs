@@ -71,6 +71,12 @@ pub use read::{
 /// The version of contrail's own members in a file (`_contrail.version`).
 pub const VERSION: u32 = 1;
 
+/// The SHA-256 of a file's bytes, as hexadecimal digits.
+#[must_use]
+pub fn sha256(bytes: &[u8]) -> String {
+    contrail_exchange::hex::hex(&fixture::names::digest_of(bytes))
+}
+
 /// Today's date (UTC), as recordings state it: `2026-11-21`.
 #[must_use]
 pub fn today() -> String {

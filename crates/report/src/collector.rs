@@ -173,6 +173,11 @@ impl Collector {
         (self.run.stale, self.run.stale_fails) = (stale, fails);
     }
 
+    /// The age of a recording makes the run fail.
+    pub fn too_old(&mut self, why: String) {
+        self.run.too_old = Some(why);
+    }
+
     /// The proof of the fixture that was written had this result.
     pub fn proved(&mut self, proof: Proof) {
         self.run.proof = Some(proof);

@@ -34,6 +34,8 @@ pub struct Run {
     pub stale_fails: bool,
     /// Recorded exchanges that do not fit the contract any more.
     pub stale: Vec<Stale>,
+    /// Why the age of a recording makes the run fail, if it does.
+    pub too_old: Option<String>,
     /// The proof of the fixture that was written, if one was.
     pub proof: Option<Proof>,
     /// Trails whose hash chain was checked.

@@ -39,6 +39,8 @@ pub enum Denied {
     Unused,
     /// Recorded exchanges that do not fit the contract any more, in `replay`.
     Stale,
+    /// Recordings that are older than `--max-age`, in `replay`.
+    Age,
     /// Hosts that the forward proxy denied.
     Hosts,
     /// Exchanges that a trail or journal could not record.
@@ -48,10 +50,11 @@ pub enum Denied {
 }
 
 /// The values beside rules.
-pub(in crate::cli) const DENIED_WORDS: [(&str, Denied); 5] = [
+pub(in crate::cli) const DENIED_WORDS: [(&str, Denied); 6] = [
     ("gaps", Denied::Gaps),
     ("unused", Denied::Unused),
     ("stale", Denied::Stale),
+    ("age", Denied::Age),
     ("denied", Denied::Hosts),
     ("unrecorded", Denied::Unrecorded),
 ];
@@ -69,7 +72,7 @@ impl Denied {
     fn has_effect(self, command: &str) -> bool {
         match self {
             Self::Gaps | Self::Rule(_) => true,
-            Self::Unused | Self::Stale => command == "replay",
+            Self::Unused | Self::Stale | Self::Age => command == "replay",
             Self::Hosts => ["record", "watch", "replay"].contains(&command),
             Self::Unrecorded => ["verify", "audit"].contains(&command),
         }
@@ -140,9 +143,10 @@ pub fn described(command: Command) -> Command {
                 if command == "watch" { ("RULE|denied|unused", unused) } else { ("RULE|denied", denied) },
             ),
             "replay" => (
-                "gaps|unused|stale|RULE",
+                "gaps|unused|stale|age|RULE",
                 "Also fail on every gap (`gaps`), on recorded exchanges that no request used (`unused`) or that do not \
-                 fit the contract any more (`stale`), or on this rule; repeatable",
+                 fit the contract any more (`stale`), on recordings older than --max-age (`age`), or on this rule; \
+                 repeatable",
                 ("RULE|denied|unused", unused),
             ),
             "verify" | "audit" => (
@@ -243,6 +247,12 @@ impl PolicyArgs {
         self.deny.contains(&Denied::Stale)
     }
 
+    /// Whether recordings that are older than `--max-age` make replay fail.
+    #[must_use]
+    pub fn denies_age(&self) -> bool {
+        self.deny.contains(&Denied::Age)
+    }
+
     /// Whether a finding of this rule makes the command fail. `--allow` beats `--deny`.
     #[must_use]
     pub fn fails_on_rule(&self, rule: Rule) -> bool {
@@ -252,7 +262,7 @@ impl PolicyArgs {
         rule.kind() == Kind::Violation
             || self.deny.iter().any(|denied| match denied {
                 Denied::Gaps => true,
-                Denied::Unused | Denied::Stale | Denied::Hosts | Denied::Unrecorded => false,
+                Denied::Unused | Denied::Stale | Denied::Age | Denied::Hosts | Denied::Unrecorded => false,
                 Denied::Rule(named) => *named == rule,
             })
     }

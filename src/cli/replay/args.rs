@@ -35,6 +35,12 @@ pub struct Args {
     /// `OPERATION=` or `METHOD /path/*=`, and before `:nth=N`, `:every=N` or `:rate=0.1`; repeatable
     #[arg(long, value_name = "[SCOPE=]FAULT[:WHEN]")]
     pub(super) fault: Vec<Fault>,
+    /// Write which recorded exchanges no request used to FILE, for `contrail unused`
+    #[arg(long, value_name = "FILE")]
+    pub(super) used: Option<PathBuf>,
+    /// Warn of recordings older than this; `--deny age` fails
+    #[arg(long, value_name = "DAYS")]
+    pub(super) max_age: Option<u32>,
     /// Judge authentication too [default: unchecked, since CI has no real token]
     #[arg(long)]
     pub(super) check_auth: bool,
@@ -95,6 +101,14 @@ impl Args {
         }
         if typed("direct") && self.proxy.command.is_empty() && self.proxy.listeners.env_file.is_none() {
             return Some(lacking("direct", "-- CMD or --env-file FILE"));
+        }
+        if self.used.is_some() && self.missing.record_missing {
+            let wrong =
+                "--used is about recordings that stay as they are, and --record-missing adds to one; leave one out";
+            return Some(wrong.into());
+        }
+        if self.max_age.is_none() && typed("deny") && self.judge.policy.denies_age() {
+            return Some(lacking("deny age", "--max-age DAYS"));
         }
         if self.no_network
             && let Some(wrong) = self.needs_network()

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use contrail_contract::Contract;
+use contrail_exchange::plural::plural;
 use contrail_proxy::upstream::Upstream;
-use contrail_recording::Scope;
+use contrail_recording::{self as recording, Scope};
 use contrail_replay::{Faults, Latency, Paced, Replay};
+use jiff::{Timestamp, civil::Date, tz::TimeZone};
 
 use super::{args::Args, scopes};
-use crate::cli::{Failure, options::judge::known_operations};
+use crate::cli::{Failure, options::judge::known_operations, printer::warn};
 
 /// Refuses what could have no effect on these recordings.
 pub(super) fn check(args: &Args, contract: &Contract, replay: &Replay) -> Result<(), Failure> {
@@ -21,6 +23,8 @@ pub(super) fn check(args: &Args, contract: &Contract, replay: &Replay) -> Result
         match scope {
             Scope::Operation(operation) => known_operations(contract, "--fault", [operation])?,
             Scope::Line { .. } if !all_are_read => {}
+            // A session's recordings are read when it begins.
+            Scope::Line { .. } if args.sessions.sessions.is_some() => {}
             Scope::Line { .. } => scopes::is_recorded("--fault", scope, replay)?,
         }
     }
@@ -43,4 +47,31 @@ pub(super) fn applied(args: &Args, contract: &Arc<Contract>, mut answering: Arc<
         answering = Arc::new(Faults::new(answering, args.fault.clone(), operation_of));
     }
     answering
+}
+
+/// Warns of the oldest recording that is older than `--max-age`; why that fails, where `--deny age` says so.
+pub(super) fn too_old(args: &Args) -> Result<Option<String>, Failure> {
+    let Some(bound) = args.max_age else { return Ok(None) };
+    let today = Timestamp::now().to_zoned(TimeZone::UTC).date();
+    let mut oldest: Option<(u32, String)> = None;
+    for named in args.fixtures.iter().chain(&args.sessions.sessions) {
+        for file in recording::sources(named)? {
+            let mut opened = recording::open(&file)?;
+            // What follows the entries is about the file, too.
+            opened.by_ref().try_fold((), |(), entry| entry.map(|_| ()))?;
+            let Some(day) = opened.head().recorded.as_ref().and_then(|day| day.parse::<Date>().ok()) else { continue };
+            let age = u32::try_from((today - day).get_days()).unwrap_or_default();
+            if age > bound && oldest.as_ref().is_none_or(|(older, _)| age > *older) {
+                let days = plural(u64::from(age), "day");
+                oldest =
+                    Some((age, format!("{} was recorded on {day}, {days} ago (--max-age {bound})", file.display())));
+            }
+        }
+    }
+    let Some((_, why)) = oldest else { return Ok(None) };
+    if args.judge.policy.denies_age() {
+        return Ok(Some(why));
+    }
+    warn(&why);
+    Ok(None)
 }

@@ -42,7 +42,7 @@ impl Ending<'_> {
             }
         };
         let stale = &mut self.judged.stale;
-        let gates = gates::apply(&args.judge.policy, &mut outcome.collector, &self.replays, unused, stale);
+        let gates = gates::apply(args, &mut outcome.collector, &self.replays, unused, stale)?;
         let mut exit = Outcome {
             findings: outcome.collector.fails() || unproven || gates.findings,
             misses: outcome.counts.misses > 0 || gates.denied,

@@ -39,6 +39,7 @@ use self::{
 };
 use super::{
     Failure, Outcome,
+    kinds::{self, FileKind},
     messages::error_chain,
     metrics::Monitoring,
     options::judge::Setup,
@@ -59,6 +60,10 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
         used.recording(folder);
     }
     args.missing.upstream.uses(&mut used);
+    if let Some(file) = &args.used {
+        used.spare("--used", file)?;
+        kinds::replaces("--used", file, FileKind::Other)?;
+    }
     args.judge.check_reports(&args.proxy, used)?;
     report_files::or_failure(&args.judge.report, || replay(args))
 }

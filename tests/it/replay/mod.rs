@@ -7,6 +7,7 @@ mod judged;
 mod order;
 mod recorded;
 mod reports;
+mod shards;
 mod strangers;
 mod users;
 
