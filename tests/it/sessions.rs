@@ -169,7 +169,7 @@ fn forty_sessions_in_eight_threads_and_any_order_see_what_was_recorded_for_each(
     });
     let ran = contrail.finish();
     assert_eq!(ran.status, 0, "{}", ran.stderr);
-    assert!(ran.stderr.contains("\nsessions: 40\nentries: 160\n"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("\nsessions: 40\n160 entries, written\n"), "{}", ran.stderr);
     let seen = seen.into_inner().unwrap();
     assert!(seen.values().flatten().all(|body| body.contains("\"saw\":false")), "{seen:?}");
 
@@ -253,7 +253,11 @@ fn a_session_that_is_started_again_begins_at_the_beginning() {
     assert_eq!(contrail.again("b"), 200);
     let second = contrail.client("b", Way::Path).run();
     let ran = contrail.finish();
-    assert!(ran.stderr.contains("\nsessions: 2\nentries: 8\n"), "the first attempt is forgotten: {}", ran.stderr);
+    assert!(
+        ran.stderr.contains("\nsessions: 2\n8 entries, written\n"),
+        "the first attempt is forgotten: {}",
+        ran.stderr
+    );
 
     let contrail = Contrail::start(folder.path(), &["replay", "--sessions", "fx", "--exhausted", "miss"], vendor);
     for _ in 0..2 {
