@@ -46,7 +46,9 @@ pub(super) fn apply(
     }
     let too_old = behaviour::too_old(args)?;
     let is_too_old = too_old.is_some();
-    too_old.into_iter().for_each(|why| collector.too_old(why));
+    if let Some(why) = too_old {
+        collector.too_old(why);
+    }
     let has_stale = policy.fails_on_stale() && !stale.is_empty();
     collector.stale(std::mem::take(stale), has_stale);
     // A host that turned out to be the tenant's later is no stranger that may be allowed.
