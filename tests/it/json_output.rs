@@ -23,6 +23,8 @@ fn runs(command: &str) -> &'static [&'static str] {
         }
         "contract" => &["", "--export", "--contract nosuch.yaml"],
         "explain" => &["", "auth.scope", "required-scope", "nosuch"],
+        "config" => &["", "verify", "nosuch"],
+        "unused" => &["good.har --used used.json", "good.har --used nosuch.json"],
         "scan" => &["good.har", "secret.har", "nosuch.har"],
         "sandbox" => &["--explain", "--print-seed", "--seed nosuch.json"],
         "ca" => &["--ca-dir ca", "--ca-dir ca rotate", "--ca-dir ca --upstream x"],
@@ -39,6 +41,9 @@ fn standard_output_is_only_json_under_format_json() {
     fs::write(folder.join("good.har"), har::har(&[har::conforming()])).unwrap();
     fs::write(folder.join("gap.har"), get(&format!("{target}?debug=1"), Some(&har::bearer()))).unwrap();
     fs::write(folder.join("secret.har"), get(target, Some("Bearer verysecretvalue0123456789abcdef"))).unwrap();
+    let used = ["replay", "good.har", "--used", "used.json", "--allow", "unused", "--", "true"];
+    let ran = run_in(folder, used);
+    assert!(folder.join("used.json").exists(), "{}", ran.stderr);
     let command = contrail::cli::command();
     let formatted = |command: &&clap::Command| command.get_arguments().any(|arg| arg.get_long() == Some("format"));
     for command in command.get_subcommands().filter(formatted) {

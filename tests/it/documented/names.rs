@@ -26,11 +26,13 @@ const OTHER_PROGRAMS: [&str; 16] = [
     "--test",
 ];
 /// Variables that are no options: contrail reads the first, CMD the others, and the last is a mistake on purpose.
-const OTHER_VARIABLES: [&str; 10] = [
+const OTHER_VARIABLES: [&str; 12] = [
     "CONTRAIL_CA",
     "CONTRAIL_CONTROL",
     "CONTRAIL_INSPECT_TOKEN",
     "CONTRAIL_LOG",
+    "CONTRAIL_MODE",
+    "CONTRAIL_PER_TEST",
     "CONTRAIL_PROXY",
     "CONTRAIL_SANDBOX_CLIENT_ID",
     "CONTRAIL_SANDBOX_CLIENT_SECRET",
