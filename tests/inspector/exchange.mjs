@@ -19,6 +19,7 @@ export const tests = {
     await page.waitForSelector(".examples a");
     assert.match(await text(page, "details.more[open] pre"), /^\[\[suppress\]\]\nrule = "[\w.]+"\noperation = /);
     await page.locator(".group.is-gap details.more > summary").first().click();
+    await page.waitForSelector(".group.is-gap details.more[open] pre");
     assert.match(await text(page, ".group.is-gap details.more[open]"), /an overlay.*contrail learn [^ ]+\.har/s);
     await page.locator(".examples a").first().focus();
     await page.keyboard.press("Enter");
