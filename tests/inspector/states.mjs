@@ -131,6 +131,12 @@ export const STATES = {
     return page;
   },
   operations: at(files, "#/operations"),
+  async "operations by tag"(bench, how) {
+    const page = await bench.page(await files(bench), { ...how, hash: "#/operations" });
+    await page.getByRole("button", { name: "By tag" }).click();
+    await page.waitForSelector(".map h3");
+    return page;
+  },
   async operation(bench, how) {
     const page = await bench.page(await kinds(bench), { ...how, hash: "#/operations" });
     await page.locator(".operation-row > summary", { hasText: "getThing" }).click();
