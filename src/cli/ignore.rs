@@ -7,7 +7,7 @@ use std::{
 };
 
 use contrail_contract::Contract;
-use contrail_exchange::plural::plural;
+use contrail_exchange::{plural::plural, shell};
 use contrail_recording::{self as recording, without_run};
 use contrail_redact::Redactor;
 use contrail_replay::{Asked, suggest};
@@ -39,7 +39,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let suggested = suggest(a, b);
     let mut out = io::stdout().lock();
     for rule in &suggested.rules {
-        writeln!(out, "--ignore {}", quoted(Path::new(&rule.to_string())))?;
+        writeln!(out, "--ignore {}", shell::word(&rule.to_string()))?;
     }
     if suggested.rules.is_empty() {
         line("no place differs that looks like a UUID, an instant, a nonce or a counter");

@@ -8,7 +8,7 @@ use std::{
 };
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use contrail_exchange::visible::visible;
+use contrail_exchange::{shell, visible::visible};
 use contrail_proxy::upstream::masked;
 
 use super::help::synonym;
@@ -16,9 +16,7 @@ use crate::config::Sources;
 
 /// A path as a shell takes it.
 pub(super) fn quoted(path: &Path) -> String {
-    let text = path.display().to_string();
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+:@%".contains(&byte);
-    if !text.is_empty() && text.bytes().all(plain) { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
+    shell::word(&path.display().to_string())
 }
 
 /// What is wrong with an option that has no effect without another one.

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use contrail_exchange::{Exchange, is_hop_by_hop, label};
+use contrail_exchange::{Exchange, is_hop_by_hop, label, shell};
 use serde_json::{Value, json};
 
 /// Fields that curl makes itself.
@@ -101,19 +101,18 @@ impl Labels {
 
 /// A word of a POSIX shell. A label becomes a variable between double quotes.
 fn quoted(text: &str, labels: &mut Labels) -> String {
-    let single = |text: &str| format!("'{}'", text.replace('\'', "'\\''"));
     let mut out = String::new();
     let mut from = 0;
     for (range, _) in label::find(text.as_bytes()) {
         if from < range.start {
-            out += &single(&text[from..range.start]);
+            out += &shell::quoted(&text[from..range.start]);
         }
         let variable = labels.variable(&text[range.clone()]);
         let _ = write!(out, "\"${variable}\"");
         from = range.end;
     }
     if from < text.len() || out.is_empty() {
-        out += &single(&text[from..]);
+        out += &shell::quoted(&text[from..]);
     }
     out
 }

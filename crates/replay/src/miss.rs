@@ -2,7 +2,7 @@
 
 use std::{cmp::Reverse, mem::discriminant};
 
-use contrail_exchange::{Difference, Near, Request};
+use contrail_exchange::{Difference, Near, Request, shell};
 use contrail_proxy::upstream::{Miss, Reason};
 use contrail_recording::{
     Ignore, IgnoreSet, Scope,
@@ -150,15 +150,9 @@ fn narrow(index: &Index, entry: u32, yours: &Parts, differences: &mut [Differenc
     let scope = Scope::of(index.operation(method, path).as_deref(), method, &both);
     for option in differences.iter_mut().filter_map(|one| one.option.as_mut()) {
         if let Some(rule) = option.strip_prefix("--ignore ") {
-            *option = format!("--ignore {}", in_shell(&format!("{scope}={rule}")));
+            *option = format!("--ignore {}", shell::word(&format!("{scope}={rule}")));
         }
     }
-}
-
-/// A word as a shell takes it.
-fn in_shell(text: &str) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+:@%=,~".contains(&byte);
-    if text.bytes().all(is_plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
 }
 
 /// The recorded exchanges that are compared with a request in full, and how far their lines are from it.
