@@ -120,8 +120,8 @@ pub(super) struct LiveValue {
 }
 
 impl Labels {
-    /// Those of a recorded request, and what tells its `callers` apart. It is `raw` as it stands in the recording and `clean` as it is compared: a value
-    /// that another tool recorded stands for its own label.
+    /// Those of a recorded request, and what tells its `callers` apart. It is `raw` as it stands in the recording and
+    /// `clean` as it is compared: a value that another tool recorded stands for its own label.
     pub(super) fn of(
         keys: &Keys,
         has_label: &dyn Fn(&str) -> bool,
@@ -132,7 +132,7 @@ impl Labels {
         let mut held = HashSet::new();
         let counts = |(name, _): &(&HeaderName, &http::HeaderValue)| !ignored.headers.contains(*name);
         header_values(clean.iter().filter(counts), &mut |place, value| {
-            if has_label(value) || callers.iter().any(|rule| place.is_of(rule)) {
+            if has_label(value) || callers.iter().any(|rule| Place::of_caller(rule) == place) {
                 held.insert(keys.hash(&place));
             }
         });
@@ -242,12 +242,12 @@ impl LabelReader<'_> {
     }
 }
 
-impl Place<'_> {
-    fn is_of(self, rule: &CallerRule) -> bool {
-        match (self, rule) {
-            (Self::Header(own), CallerRule::Header(name)) => name == own,
-            (Self::Cookie(own), CallerRule::Cookie(name)) => name == own,
-            _ => false,
+impl<'a> Place<'a> {
+    /// The place that tells callers apart by a rule.
+    pub(super) fn of_caller(rule: &'a CallerRule) -> Self {
+        match rule {
+            CallerRule::Header(name) => Self::Header(name.as_str()),
+            CallerRule::Cookie(name) => Self::Cookie(name),
         }
     }
 

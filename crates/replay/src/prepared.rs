@@ -101,11 +101,7 @@ impl Rules {
 
     /// The places that tell callers apart.
     pub(super) fn caller_places(&self) -> Vec<u64> {
-        let place = |rule: &CallerRule| match rule {
-            CallerRule::Header(name) => self.keys.hash(&Place::Header(name.as_str())),
-            CallerRule::Cookie(name) => self.keys.hash(&Place::Cookie(name)),
-        };
-        self.matching.caller.iter().map(place).collect()
+        self.matching.caller.iter().map(|rule| self.keys.hash(&Place::of_caller(rule))).collect()
     }
 
     /// Puts the values of a live request into the answer to a recorded one, as the rules say; whether that changed it.
