@@ -1,10 +1,10 @@
 //! `--control`: starts, lists and ends sessions over HTTP, for the hooks of a test runner.
 
-use std::{net::SocketAddr, sync::Arc};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use contrail_proxy::{
-    sessions::{bad_name, is_name},
+    sessions::{Sessions, bad_name, is_name},
     side::{Serving, SideListener},
     upstream::Problem,
 };
@@ -14,7 +14,11 @@ use http_body_util::Full;
 use hyper::body::Incoming;
 use serde_json::{Value, json};
 
-use super::{Failure, listeners::bind, options::sessions::SessionArgs};
+use super::{
+    Failure,
+    listeners::bind,
+    options::{limits::ProxyArgs, sessions::SessionArgs},
+};
 
 /// The sessions of a command.
 pub(super) trait Controlled: Send + Sync {
@@ -52,6 +56,22 @@ pub(super) struct Listed {
 #[derive(Debug)]
 pub(super) struct Control(SideListener);
 
+/// Takes the requests of a proxy, and orders to start and end sessions until what this gives is dropped.
+///
+/// # Errors
+///
+/// The system gives no thread.
+pub(super) fn begin<S: Sessions + Controlled + 'static>(
+    sessions: &Arc<S>,
+    control: &Mutex<Option<Control>>,
+    proxy: &mut ProxyArgs,
+) -> Result<Option<Serving>, Failure> {
+    proxy.sessions = Some(Arc::clone(sessions) as _);
+    let control = control.lock().unwrap_or_else(PoisonError::into_inner).take();
+    proxy.control = control.as_ref().map(|Control(listener)| listener.address);
+    control.map(|control| control.serve(Arc::clone(sessions) as _)).transpose()
+}
+
 impl Control {
     /// Binds the one that the options ask for.
     ///
@@ -68,16 +88,8 @@ impl Control {
         Ok(Some(Self(listener)))
     }
 
-    pub(super) fn address(&self) -> SocketAddr {
-        self.0.address
-    }
-
     /// Answers from now on, until what it gives is dropped.
-    ///
-    /// # Errors
-    ///
-    /// The system gives no thread.
-    pub(super) fn serve(self, sessions: Arc<dyn Controlled>) -> Result<Serving, Failure> {
+    fn serve(self, sessions: Arc<dyn Controlled>) -> Result<Serving, Failure> {
         let answer = move |request: Request<Incoming>| {
             let response = answer(request.method(), request.uri().path(), &*sessions);
             std::future::ready(response)

@@ -32,7 +32,7 @@ use super::{
 };
 use crate::cli::{
     Failure, Format,
-    control::{Control, Controlled, Ended, Listed},
+    control::{self, Control, Controlled, Ended, Listed},
     options::{
         limits::ProxyArgs,
         sessions::{fixture_of, recorded},
@@ -143,10 +143,7 @@ impl Sessions {
         pipeline: &Arc<Pipeline>,
     ) -> Result<Option<Serving>, Failure> {
         let _ = self.pipeline.set(Arc::downgrade(pipeline));
-        proxy.sessions = Some(Arc::clone(self) as _);
-        let control = self.control.lock().unwrap_or_else(PoisonError::into_inner).take();
-        proxy.control = control.as_ref().map(Control::address);
-        control.map(|control| control.serve(Arc::clone(self) as _)).transpose()
+        control::begin(self, &self.control, proxy)
     }
 
     /// How long the journal is, once all that ended is in it.

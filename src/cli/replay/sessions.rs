@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 use super::{Args, load::Loader};
 use crate::cli::{
     Failure,
-    control::{Control, Controlled, Ended, Listed},
+    control::{self, Control, Controlled, Ended, Listed},
     messages::error_chain,
     options::{
         limits::ProxyArgs,
@@ -121,10 +121,7 @@ impl Sessions {
         let answers = self.made(UNNAMED, Arc::clone(replay))?;
         let session = self.session(UNNAMED).map_err(|problem| problem.detail)?;
         let _ = session.answers.set(Ok(answers));
-        proxy.sessions = Some(Arc::clone(self) as _);
-        let control = self.control.lock().unwrap_or_else(PoisonError::into_inner).take();
-        proxy.control = control.as_ref().map(Control::address);
-        control.map(|control| control.serve(Arc::clone(self) as _)).transpose()
+        control::begin(self, &self.control, proxy)
     }
 
     /// The recordings of a session.
