@@ -23,8 +23,6 @@ pub(super) fn check(args: &Args, contract: &Contract, replay: &Replay) -> Result
         match scope {
             Scope::Operation(operation) => known_operations(contract, "--fault", [operation])?,
             Scope::Line { .. } if !all_are_read => {}
-            // A session's recordings are read when it begins.
-            Scope::Line { .. } if args.sessions.sessions.is_some() => {}
             Scope::Line { .. } => scopes::is_recorded("--fault", scope, replay)?,
         }
     }
