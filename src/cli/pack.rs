@@ -150,10 +150,7 @@ fn find(path: &Path) -> Result<PackInput, Failure> {
             return Err(format!("cannot pack the folder `{}`: {reason}", path.display()).into());
         };
         let mut opened = recording::open(only)?;
-        // What follows the entries is about the file, too.
-        let first = opened.by_ref().try_fold((), |(), entry| entry.map(|_| ()));
-        first?;
-        let head = opened.head();
+        let head = opened.whole_head()?;
         if !head.by_contrail {
             let hint = "`contrail import` makes a fixture of it";
             return Err(format!("`{}` is a recording of another tool; {hint}", only.display()).into());

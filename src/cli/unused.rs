@@ -153,8 +153,7 @@ fn prune(args: &Args, all: Vec<(PathBuf, Entries)>) -> Result<Outcome, Failure> 
     let mut heads = Vec::new();
     for (file, _) in &all {
         let mut opened = recording::open(file)?;
-        opened.by_ref().try_fold((), |(), entry| entry.map(|_| ()))?;
-        let head = opened.head().clone();
+        let head = opened.whole_head()?.clone();
         if !head.by_contrail || head.journal {
             return Err(format!(
                 "`{}` is no fixture of contrail's; --prune removes from fixtures only",

@@ -55,9 +55,9 @@ pub(super) fn too_old(args: &Args) -> Result<Option<String>, Failure> {
     for named in args.fixtures.iter().chain(&args.sessions.sessions) {
         for file in recording::sources(named)? {
             let mut opened = recording::open(&file)?;
-            // What follows the entries is about the file, too.
-            opened.by_ref().try_fold((), |(), entry| entry.map(|_| ()))?;
-            let Some(day) = opened.head().recorded.as_ref().and_then(|day| day.parse::<Date>().ok()) else { continue };
+            let Some(day) = opened.whole_head()?.recorded.as_ref().and_then(|day| day.parse::<Date>().ok()) else {
+                continue;
+            };
             let age = u32::try_from((today - day).get_days()).unwrap_or_default();
             if age > bound && oldest.as_ref().is_none_or(|(older, _)| age > *older) {
                 let days = plural(u64::from(age), "day");

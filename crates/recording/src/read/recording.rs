@@ -189,8 +189,8 @@ impl Opened {
         Ok(recording)
     }
 
-    /// The tokens and the rules of a fixture whose `log._contrail` follows its entries; `None` for any other file. The file is read
-    /// through for them, unless its first entry shows that contrail did not write it.
+    /// The tokens and the rules of a fixture whose `log._contrail` follows its entries; `None` for any other file. The
+    /// file is read through for them, unless its first entry shows that contrail did not write it.
     fn late_head(&self) -> Option<(HeadTokens, MatchRules)> {
         let mut texts = EntryTexts::begin(String::new(), self.input(None)).ok()?;
         let mut text = Vec::new();
@@ -242,6 +242,16 @@ impl Recording {
     #[must_use]
     pub fn head(&self) -> &Head {
         self.texts.head()
+    }
+
+    /// The same of the whole file, whose entries are read for it.
+    ///
+    /// # Errors
+    ///
+    /// The first entry that cannot be read.
+    pub fn whole_head(&mut self) -> Result<&Head, ReadError> {
+        self.try_for_each(|entry| entry.map(drop))?;
+        Ok(self.head())
     }
 
     /// How many entries were left out so far because they are not HTTP.
