@@ -248,16 +248,12 @@ fn text(out: &mut Vec<u8>, status: u16, colour: bool, judged: &JudgedExchange, m
     match status {
         0 => raw(out, "---"),
         _ if colour => {
-            raw(
-                out,
-                if status < 400 {
-                    GREEN
-                } else if status < 500 {
-                    YELLOW
-                } else {
-                    RED
-                },
-            );
+            let code = match status {
+                ..400 => GREEN,
+                400..500 => YELLOW,
+                _ => RED,
+            };
+            raw(out, code);
             number(u64::from(status), out);
             raw(out, PLAIN);
         }

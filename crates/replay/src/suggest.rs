@@ -146,7 +146,7 @@ fn leaves(request: &Request) -> Vec<Leaf> {
     out
 }
 
-/// What a header field tells of the message, not of the run.
+/// Whether a header field is compared: it describes neither the body nor the host, and holds no credential.
 fn is_listed(name: &HeaderName) -> bool {
     !matches!(name.as_str(), "content-type" | "content-length" | "host" | "cookie" | "authorization")
 }

@@ -47,7 +47,7 @@ pub(super) fn applied(args: &Args, contract: &Arc<Contract>, mut answering: Arc<
     answering
 }
 
-/// Warns of the oldest recording that is older than `--max-age`; why that fails, where `--deny age` says so.
+/// Warns of the oldest recording if it is older than `--max-age`; under `--deny age`, returns the reason instead.
 pub(super) fn too_old(args: &Args) -> Result<Option<String>, Failure> {
     let Some(bound) = args.max_age else { return Ok(None) };
     let today = Timestamp::now().to_zoned(TimeZone::UTC).date();
