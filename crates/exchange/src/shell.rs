@@ -17,3 +17,22 @@ pub fn word(text: &str) -> String {
 pub fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_is_quoted_where_a_shell_would_change_it() {
+        for (text, expected) in [
+            ("fixtures/a-b_c.har", "fixtures/a-b_c.har"),
+            ("getUser=pointer:/a~1b", "getUser=pointer:/a~1b"),
+            ("~/a", "'~/a'"),
+            ("", "''"),
+            ("it's", r"'it'\''s'"),
+            ("GET /a/*=body", "'GET /a/*=body'"),
+        ] {
+            assert_eq!(word(text), expected, "{text}");
+        }
+    }
+}
