@@ -9,7 +9,7 @@ use contrail_exchange::{
 use contrail_recording::{
     Ignore, Ignored,
     fixture::{
-        ignore::{tokens, values_at},
+        ignore::{agree, tokens, values_at},
         request_parts::{Content, Parts},
     },
 };
@@ -129,9 +129,7 @@ fn of_body(echoes: &[Echo<'_>], document: &Document) -> Option<Vec<u8>> {
     walk(document.root(), &mut Vec::new(), &mut |place, node| {
         let Some(text) = scalar(node) else { return };
         let is = |echo: &&Echo<'_>| {
-            let is_part = |(pattern, token): (&String, &String)| pattern == "*" || pattern == token;
-            let is_there = matches!(echo.from, Place::Body(own)
-                if own.len() == place.len() && own.iter().zip(place).all(is_part));
+            let is_there = matches!(echo.from, Place::Body(own) if own.len() == place.len() && agree(own, place));
             echo.is(&text, is_there)
         };
         let Some(echo) = echoes.iter().find(is) else { return };
