@@ -268,6 +268,24 @@ fn a_session_that_is_started_again_begins_at_the_beginning() {
 }
 
 #[test]
+fn each_session_counts_the_requests_of_a_fault_from_its_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let vendor = vendor();
+    let contrail = Contrail::start(folder.path(), &["record", "--sessions", "fx"], vendor);
+    for name in ["a", "b"] {
+        contrail.client(name, Way::Header).ask("GET", "/count", "");
+    }
+    assert_eq!(contrail.finish().status, 0);
+
+    let replay = ["replay", "--sessions", "fx", "--fault", "GET /count=503:nth=2"];
+    let contrail = Contrail::start(folder.path(), &replay, vendor);
+    let asks = |name| contrail.client(name, Way::Header).ask("GET", "/count", "").status();
+    assert_eq!([asks("a"), asks("b"), asks("a"), asks("b"), asks("b")], [200, 200, 503, 503, 200]);
+    assert_eq!((contrail.again("a"), asks("a"), asks("a")), (200, 200, 503));
+    assert_eq!(contrail.finish().status, 0);
+}
+
+#[test]
 fn each_session_is_added_to_or_replaced_by_itself_and_a_killed_run_loses_none() {
     let folder = tempfile::tempdir().unwrap();
     let vendor = vendor();

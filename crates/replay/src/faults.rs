@@ -4,10 +4,7 @@ use std::{
     fmt,
     pin::Pin,
     str::FromStr,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::Arc,
     task::{Context, Poll, ready},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
@@ -22,7 +19,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use http_body::{Body, Frame, SizeHint};
 use tokio::time::{Sleep, sleep};
 
-use super::OperationOf;
+use super::{OperationOf, Replay};
 
 /// The value of `Contrail-Answer`.
 const FAULT: &str = "fault";
@@ -144,27 +141,27 @@ impl When {
 /// An upstream that fails on purpose.
 pub struct Faults {
     inner: Arc<dyn Upstream>,
-    /// Each with the number of requests that its scope had.
-    armed: Vec<(Fault, AtomicU64)>,
+    armed: Vec<Fault>,
+    /// Counts the requests, and begins again where its session does.
+    replay: Arc<Replay>,
     operation_of: OperationOf,
 }
 
 impl Faults {
     /// Answers as `inner` does where no fault is due; of several that are, the first. Each counts the requests of its
-    /// scope, hit or not, in the order in which they come.
-    pub fn new(inner: Arc<dyn Upstream>, faults: Vec<Fault>, operation_of: OperationOf) -> Self {
-        let armed = faults.into_iter().map(|fault| (fault, AtomicU64::new(0))).collect();
-        Self { inner, armed, operation_of }
+    /// scope, hit or not, in the order in which they come since `replay` began.
+    pub fn new(inner: Arc<dyn Upstream>, faults: Vec<Fault>, replay: Arc<Replay>, operation_of: OperationOf) -> Self {
+        Self { inner, armed: faults, replay, operation_of }
     }
 
     fn due(&self, method: &str, path: &str) -> Option<Kind> {
         let operation = (self.operation_of)(method, path);
         let mut due = None;
-        for (fault, count) in &self.armed {
+        for (at, fault) in self.armed.iter().enumerate() {
             if fault.scope.as_ref().is_some_and(|scope| !scope.holds(operation.as_deref(), method, path)) {
                 continue;
             }
-            let number = count.fetch_add(1, Ordering::Relaxed) + 1;
+            let number = self.replay.count(at);
             due = due.or_else(|| fault.when.hits(number).then_some(fault.kind));
         }
         due

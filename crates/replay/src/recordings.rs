@@ -46,6 +46,8 @@ struct ReplayState {
     likely_hosts: HashSet<String>,
     /// Entries whose loose match is printed already, and whether it lacked the credential.
     warned: HashSet<(u32, bool)>,
+    /// The requests of each fault's scope.
+    of_faults: Vec<u64>,
 }
 
 /// The recorded exchanges that a request is to be answered from.
@@ -444,10 +446,20 @@ impl Replay {
         unproven
     }
 
-    /// Begins again: no answer was given. Which host is the tenant's stays known.
+    /// Begins again: no answer was given, and no fault counts a request. Which host is the tenant's stays known.
     pub fn restart(&self) {
         let mut state = self.state();
-        (state.sequence, state.taken) = Default::default();
+        (state.sequence, state.taken, state.of_faults) = Default::default();
+    }
+
+    /// Counts a request of this fault's scope; its number, from 1.
+    pub(super) fn count(&self, fault: usize) -> u64 {
+        let counts = &mut self.state().of_faults;
+        if counts.len() <= fault {
+            counts.resize(fault + 1, 0);
+        }
+        counts[fault] += 1;
+        counts[fault]
     }
 
     /// Recorded exchanges that were never requested (and could have been served), with their method and target.

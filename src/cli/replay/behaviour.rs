@@ -34,17 +34,23 @@ pub(super) fn check(args: &Args, contract: &Contract, replay: &Replay) -> Result
     Ok(())
 }
 
-/// What answers, with the latency and the faults that the options ask for.
-pub(super) fn applied(args: &Args, contract: &Arc<Contract>, mut answering: Arc<dyn Upstream>) -> Arc<dyn Upstream> {
-    if let Some(latency) = args.latency {
-        answering = Arc::new(Paced::new(answering, latency));
+/// What makes an upstream answer with the latency and the faults that the options ask for; `replay` counts for it.
+pub(super) fn of(
+    args: &Args,
+    contract: &Arc<Contract>,
+) -> impl Fn(Arc<dyn Upstream>, &Arc<Replay>) -> Arc<dyn Upstream> + Clone + 'static {
+    let (latency, faults, contract) = (args.latency, args.fault.clone(), Arc::clone(contract));
+    move |mut answering, replay| {
+        if let Some(latency) = latency {
+            answering = Arc::new(Paced::new(answering, latency));
+        }
+        if !faults.is_empty() {
+            let contract = Arc::clone(&contract);
+            let operation_of = Arc::new(move |method: &str, path: &str| contract.operation_id(method, path));
+            answering = Arc::new(Faults::new(answering, faults.clone(), Arc::clone(replay), operation_of));
+        }
+        answering
     }
-    if !args.fault.is_empty() {
-        let contract = Arc::clone(contract);
-        let operation_of = Arc::new(move |method: &str, path: &str| contract.operation_id(method, path));
-        answering = Arc::new(Faults::new(answering, args.fault.clone(), operation_of));
-    }
-    answering
 }
 
 /// Warns of the oldest recording if it is older than `--max-age`; under `--deny age`, returns the reason instead.

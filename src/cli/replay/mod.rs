@@ -124,8 +124,10 @@ fn replay(args: &Args) -> Result<Outcome, Failure> {
             .called(tenants.chain(called.as_deref()))
     };
     let recorded = answering(Arc::clone(&replay));
-    let serving = sessions.as_ref().map(|sessions| sessions.begin(&mut proxy, &replay, Box::new(answering)));
-    let serving = serving.transpose()?;
+    let behaving = behaviour::of(args, &contract);
+    let behave = behaving.clone();
+    let of_session = move |one: &_, name| behave(Arc::new(answering(Arc::clone(one)).of_session(name)), one);
+    let serving = sessions.as_ref().map(|sessions| sessions.begin(&mut proxy, &replay, of_session)).transpose()?;
     let (origin, outbound) = match &missing {
         None => (TENANT_ORIGIN, OutboundPolicy::Memory),
         Some(missing) => (missing.origin(), missing.outbound()),
@@ -136,14 +138,13 @@ fn replay(args: &Args) -> Result<Outcome, Failure> {
     proxy.for_command = missing.as_ref().map(|missing| missing.for_command(&proxy)).unwrap_or_default();
 
     let mut judging = None;
-    let routes = Arc::clone(&contract);
     let upstream = |with_intercepted: &dyn Fn(Arc<dyn Upstream>) -> Arc<dyn Upstream>| -> Arc<dyn Upstream> {
         let answering: Arc<dyn Upstream> = match (&missing, &sessions) {
+            (_, Some(sessions)) => return Arc::new(BySession(Arc::clone(sessions))),
             (None, None) => Arc::new(recorded),
-            (None, Some(sessions)) => Arc::new(BySession(Arc::clone(sessions))),
-            (Some(missing), _) => Arc::new(ReplayOr::new(recorded, with_intercepted(missing.upstream()))),
+            (Some(missing), None) => Arc::new(ReplayOr::new(recorded, with_intercepted(missing.upstream()))),
         };
-        behaviour::applied(args, &routes, answering)
+        behaving(answering, &replay)
     };
     let ran = proxy.run(&pipeline, upstream, origin, &outbound, || {
         messages::ready(args.judge.format, &replay, sessions.as_deref());
@@ -156,8 +157,7 @@ fn replay(args: &Args) -> Result<Outcome, Failure> {
         judging = Some(thread::spawn(judge));
     });
     drop(serving);
-    let (mut judged, undone) = joined(judging);
-    let mut replays = vec![replay];
+    let ((mut judged, undone), mut replays) = (joined(judging), vec![replay]);
     for (replay, own) in sessions.iter().flat_map(|sessions| sessions.named()) {
         let entries = replay.entries().filter(|recorded| own.contains(recorded.source));
         judged.add(recorded::judge(entries, &contract, &options, &args.judge.policy, &pipeline)?);

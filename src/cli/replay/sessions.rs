@@ -16,7 +16,7 @@ use contrail_proxy::{
     },
 };
 use contrail_recording as recording;
-use contrail_replay::{Replay, ReplayUpstream};
+use contrail_replay::Replay;
 use contrail_report::Unused;
 use http::StatusCode;
 use serde_json::{Value, json};
@@ -38,8 +38,8 @@ const MAX_SESSIONS: usize = 10_000;
 /// Maximum misses of a session that its end shows.
 const MAX_MISSES: usize = 100;
 
-/// Makes what answers from recordings.
-type Answering = Box<dyn Fn(Arc<Replay>) -> ReplayUpstream + Send + Sync>;
+/// Makes what answers a session of this name from recordings.
+type Answering = Box<dyn Fn(&Arc<Replay>, Arc<str>) -> Arc<dyn Upstream> + Send + Sync>;
 
 /// A recorded exchange: its place and its request.
 type Place = (String, String);
@@ -66,7 +66,7 @@ struct Session {
 /// What answers a session's requests.
 struct Answers {
     replay: Arc<Replay>,
-    upstream: ReplayUpstream,
+    upstream: Arc<dyn Upstream>,
     /// The recordings of its own fixture.
     own: HashSet<String>,
 }
@@ -115,9 +115,9 @@ impl Sessions {
         self: &Arc<Self>,
         proxy: &mut ProxyArgs,
         replay: &Arc<Replay>,
-        answering: Answering,
+        answering: impl Fn(&Arc<Replay>, Arc<str>) -> Arc<dyn Upstream> + Send + Sync + 'static,
     ) -> Result<Option<Serving>, Failure> {
-        let _ = self.answering.set(answering);
+        let _ = self.answering.set(Box::new(answering));
         let answers = self.made(UNNAMED, Arc::clone(replay))?;
         let session = self.session(UNNAMED).map_err(|problem| problem.detail)?;
         let _ = session.answers.set(Ok(answers));
@@ -134,7 +134,7 @@ impl Sessions {
     fn made(&self, name: &str, replay: Arc<Replay>) -> Result<Answers, Failure> {
         let own = fixture_of(&self.folder, name).map(|path| recording::sources(&path)).transpose()?.unwrap_or_default();
         let answering = self.answering.get().ok_or("the replay has not begun")?;
-        let upstream = answering(Arc::clone(&replay)).of_session(name.into());
+        let upstream = answering(&replay, name.into());
         Ok(Answers { replay, upstream, own: own.iter().map(|path| path.display().to_string()).collect() })
     }
 
