@@ -12,26 +12,56 @@ const path = require("node:path");
 const START = 30_000;
 
 /**
- * Starts contrail, whose environment the workers inherit. CONTRAIL_MODE is `replay` (default), `record` or `off`.
+ * Starts contrail, whose environment the workers inherit. CONTRAIL_MODE is `replay` (default), `record`, `missing` (what
+ * has no session is recorded) or `off`.
  *
  * @param {{ folder?: string, upstream?: string, arguments?: string[] }} options the folder of the sessions' fixtures,
- *   and the origin of the API, which `record` needs
+ *   and the origin of the API, which `record` and `missing` need
  * @returns {Promise<() => Promise<void>>} ends it; rejects if the run failed
  */
 async function start({ folder = "tests/contrail", upstream, arguments: more = [] } = {}) {
   const mode = process.env.CONTRAIL_MODE ?? "replay";
   // A contrail around the test runner serves all.
   if (mode === "off" || process.env.CONTRAIL_CONTROL) return async () => {};
-  if (!["record", "replay"].includes(mode)) throw new Error(`CONTRAIL_MODE is replay, record or off, not ${mode}`);
-  if (mode === "record" && !upstream) throw new Error("CONTRAIL_MODE=record needs the API's origin: the option `upstream`");
+  const replay = ["replay", "--sessions", folder, ...more];
+  const record = ["record", "--sessions", folder, "--upstream", upstream, ...more];
+  const commands = {
+    replay: [replay],
+    record: [[...record, "--overwrite"]],
+    missing: [replay, [...record, "--append"]],
+  }[mode];
+  if (!commands) throw new Error(`CONTRAIL_MODE is replay, record, missing or off, not ${mode}`);
+  if (mode !== "replay" && !upstream) throw new Error(`CONTRAIL_MODE=${mode} needs the API's origin: the option \`upstream\``);
   fs.mkdirSync(folder, { recursive: true });
+  const known = fs.readdirSync(folder).map((name) => name.replace(/\.har$/, ""));
+  const servers = [];
+  // Each has to end, whatever the other one says.
+  const stop = async () => {
+    const ended = await Promise.allSettled(servers.map((server) => server.stop()));
+    const failed = ended.find(({ status }) => status === "rejected");
+    if (failed) throw failed.reason;
+  };
+  try {
+    for (const command of commands) servers.push(await launch(command));
+  } catch (error) {
+    await stop().catch(() => {});
+    throw error;
+  }
+  const [first, recorder] = servers;
+  Object.assign(process.env, first.variables);
+  if (recorder) {
+    process.env.CONTRAIL_KNOWN = known.join(":");
+    process.env.CONTRAIL_RECORDER = JSON.stringify(recorder.variables);
+  }
+  return stop;
+}
+
+/** Starts a contrail; its variables, once it listens, and what ends it. @param {string[]} command */
+async function launch(command) {
   const scratch = fs.mkdtempSync(path.join(os.tmpdir(), "contrail-node-"));
   const file = path.join(scratch, "environment");
-  const own = mode === "record" ? ["--upstream", upstream, "--overwrite"] : [];
   const control = ["--control", "127.0.0.1:0", "--env-file", file];
-  const child = spawn(process.env.CONTRAIL ?? "contrail", [mode, "--sessions", folder, ...own, ...more, ...control], {
-    stdio: ["ignore", "pipe", "pipe"],
-  });
+  const child = spawn(process.env.CONTRAIL ?? "contrail", [...command, ...control], { stdio: ["ignore", "pipe", "pipe"] });
   let printed = "";
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (data) => (printed += data));
   const ended = new Promise((resolve) => {
@@ -49,17 +79,19 @@ async function start({ folder = "tests/contrail", upstream, arguments: more = []
     }
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
-  for (const line of fs.readFileSync(file, "utf8").split("\n")) {
-    const at = line.indexOf("=");
-    if (at > 0 && !line.startsWith("#")) process.env[line.slice(0, at)] = line.slice(at + 1);
-  }
-  return async () => {
+  const lines = fs.readFileSync(file, "utf8").split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+  const variables = Object.fromEntries(lines.map((line) => [line.split("=", 1)[0], line.slice(line.indexOf("=") + 1)]));
+  const stop = async () => {
     child.kill("SIGTERM");
     const failure = await ended;
     fs.rmSync(scratch, { recursive: true });
+    // With CONTRAIL_MODE=missing, nothing may have been missing.
+    const none = command.includes("--append") && printed.includes("NOTHING RECORDED: contrail received no request");
+    if (none) return;
     if (failure) throw new Error(failure);
     console.log(printed.slice(printed.lastIndexOf("\n\n") + 2).trimEnd());
   };
+  return { variables, stop };
 }
 
 /** The name of a session: at most 100 letters, digits, `.`, `_` and `-`. @param {string} place */
@@ -72,11 +104,15 @@ function named(place) {
 /** The session in which this process makes requests. @type {string | null} */
 let session = null;
 const plain = globalThis.fetch;
-const { CONTRAIL_URL, CONTRAIL_CONTROL } = process.env;
+const inherited = { ...process.env };
+const recorder = JSON.parse(inherited.CONTRAIL_RECORDER ?? "null");
+const known = (inherited.CONTRAIL_KNOWN ?? "").split(":");
+/** The variables of the contrail that serves the session. */
+let server = inherited;
 
 /** @param {string} method */
 async function control(method) {
-  const answer = await plain(`${CONTRAIL_CONTROL}/sessions/${session}`, { method });
+  const answer = await plain(`${server.CONTRAIL_CONTROL}/sessions/${session}`, { method });
   const body = await answer.json();
   if (!answer.ok && answer.status !== 409) throw new Error(`contrail: ${body.detail}`);
   return body;
@@ -84,13 +120,20 @@ async function control(method) {
 
 /** Begins the session of a test file or a test. @param {string} place */
 async function begin(place) {
-  if (!CONTRAIL_CONTROL || process.env.CONTRAIL_MODE === "off") return;
+  if (!inherited.CONTRAIL_CONTROL || inherited.CONTRAIL_MODE === "off") return;
   session = named(place);
+  server = recorder && !known.includes(session) ? recorder : inherited;
   await control("PUT");
-  for (const name of ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"]) {
-    process.env[name] = process.env.CONTRAIL_PROXY.replace("://", `://${session}:x@`);
+  for (const name of Object.keys(recorder ?? {})) {
+    if (server[name] === undefined) delete process.env[name];
+    else process.env[name] = server[name];
   }
-  process.env.CONTRAIL_URL = `${CONTRAIL_URL}/~${session}`;
+  for (const name of ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"]) {
+    process.env[name] = server.CONTRAIL_PROXY.replace("://", `://${session}:x@`);
+  }
+  for (const name of Object.keys(server).filter((name) => name.startsWith("CONTRAIL_URL"))) {
+    process.env[name] = `${server[name]}/~${session}`;
+  }
   // The proxy of fetch does not change while a program runs, so each request names the session itself.
   globalThis.fetch = (input, init) => {
     const request = new Request(input, init);

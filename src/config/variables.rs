@@ -13,9 +13,11 @@ use super::{ACTS, NO_SETTINGS, is_act};
 /// What the name of every variable begins with.
 const PREFIX: &str = "CONTRAIL_";
 
-/// Variables that are not options: contrail reads the first, and sets the others for CMD.
-const OTHER_VARIABLES: [&str; 10] = [
+/// Variables that are not options: contrail reads the first, plugins of test runners the second, and contrail sets the
+/// others for CMD.
+const OTHER_VARIABLES: [&str; 11] = [
     "CONTRAIL_LOG",
+    "CONTRAIL_MODE",
     "CONTRAIL_CONTROL",
     "CONTRAIL_URL",
     "CONTRAIL_PROXY",
