@@ -9,10 +9,10 @@ use clap_complete::{
     env::Shells,
 };
 use contrail_contract::Contract;
-use contrail_exchange::finding::{Rule, UNDOCUMENTED, Unchecked};
+use contrail_exchange::finding::{Rule, UNDOCUMENTED};
 
 use super::{
-    ContractArgs, Failure, Outcome,
+    ContractArgs, Failure, Outcome, explain,
     options::policy::{ALLOWED_WORDS, DENIED_WORDS},
     parse,
     printer::Printer,
@@ -63,9 +63,7 @@ pub(super) fn answer() {
 fn with_values(command: Command) -> Command {
     command.mut_subcommands(|sub| {
         sub.mut_args(|arg| match arg.get_id().as_str() {
-            "rule" => arg.add(ArgValueCandidates::new(|| {
-                candidates(rules().chain(Unchecked::ALL.into_iter().map(|aspect| aspect.name().to_owned())))
-            })),
+            "rule" => arg.add(ArgValueCandidates::new(|| candidates(explain::names().map(str::to_owned)))),
             "deny" => arg.add(ArgValueCandidates::new(|| candidates(words(&DENIED_WORDS).chain(rules())))),
             "allow" => arg.add(ArgValueCandidates::new(|| candidates(words(&ALLOWED_WORDS).chain(rules())))),
             "only" | "replace" => arg.add(ArgValueCandidates::new(|| candidates(operations()))),

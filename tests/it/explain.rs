@@ -46,6 +46,19 @@ fn explain_states_what_a_rule_means_and_suggests_the_nearest_for_an_unknown_one(
 }
 
 #[test]
+fn explain_states_what_another_word_of_the_output_means_whatever_the_contract() {
+    let folder = tempfile::tempdir().unwrap();
+    vendor(folder.path());
+    let word = run_in(folder.path(), ["explain", "exhausted", "--contract", "vendor.yaml"]);
+    assert_eq!(word.status, 0);
+    assert_output("explain/explain_states_what_another_word_of_the_output_means_whatever_the_contract", &word);
+    let json: Value = serde_json::from_str(&run_in(folder.path(), ["explain", "--format", "json"]).stdout).unwrap();
+    assert!(json["words"].as_array().unwrap().iter().any(|word| word["name"] == "host-denied"));
+    let all = run_in(folder.path(), ["explain"]).stdout;
+    assert_line(&all, "  exhausted                   The reason of a miss");
+}
+
+#[test]
 fn explain_cites_the_contract_in_force() {
     let folder = tempfile::tempdir().unwrap();
     vendor(folder.path());

@@ -42,12 +42,13 @@ impl InForce {
                 let (means, source, now) = aspect(unchecked);
                 (means, source, "", None, now)
             }
+            Name::Word(word) => (word.means, "", "", None, word.now),
         };
         let now = match name {
             // Another contract may ask for any credential.
             Name::Rule(Rule::AuthMissing) if !is_tenant => {
                 "Send a credential that `security` asks for, at the place that `at` names. In a browser's export the \
-                 Authorization header is stripped; contrail then says `auth` is unchecked instead."
+                 Authorization header is stripped; contrail then reports `auth` as unchecked."
             }
             _ => now,
         };
@@ -62,6 +63,7 @@ pub(super) fn places(document: &ContractDocument, name: Name) -> Vec<String> {
     match name {
         Name::Rule(rule) => document.states(rule),
         Name::Aspect(aspect) => document.leaves_out(aspect),
+        Name::Word(_) => Vec::new(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! `contrail explain`: what a rule means.
 //!
-//! The tables in `rules` and `aspects` are the one place where rules are explained; a test writes `docs/rules.md` from
+//! The tables in `rules`, `aspects` and `words` are the one place where rules are explained; a test writes `docs/rules.md` from
 //! them, and holds it to that.
 
 mod aspects;
@@ -10,22 +10,24 @@ mod rules;
 mod show;
 #[cfg(test)]
 mod tests;
+mod words;
 
 use std::{io::Write as _, sync::Arc};
 
 use contrail_contract::Contract;
-use contrail_exchange::finding::{Rule, Unchecked};
+use contrail_exchange::finding::Rule;
 use contrail_inspect::Advice;
 use explained::InForce;
+pub(super) use name::names;
 use name::{Name, UnknownName, nearest};
 use show::{list, one};
 
 use super::{ContractArgs, Failure, Format, Outcome, printer::Printer};
 
-/// Explain a rule: its meaning, its source, and what to do
+/// Explain a rule or a word of the output: its meaning, its source, and what to do
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Rule (`request.body`) or name from `unchecked` (`required-scope`) [default: list all]
+    /// Rule (`request.body`), name from `unchecked` (`required-scope`), or another word (`exhausted`) [default: list all]
     #[arg(value_name = "RULE")]
     pub(super) rule: Option<String>,
     /// Output format
@@ -51,8 +53,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     match &args.rule {
         None => list(args.format, &in_force, &mut printer)?,
         Some(name) => {
-            let rule = name.parse().map(Name::Rule).ok();
-            let Some(named) = rule.or_else(|| Unchecked::from_name(name).map(Name::Aspect)) else {
+            let Some(named) = Name::find(name) else {
                 return Err(UnknownName { nearest: nearest(&name.to_ascii_lowercase()), name: name.clone() }.into());
             };
             one(named, args.format, &in_force, &mut printer)?;

@@ -1,15 +1,25 @@
-//! The name of what is explained: a rule, or an aspect that can be unchecked.
+//! The name of what is explained: a rule, an aspect that can be unchecked, or another word of the output.
 
 use contrail_exchange::finding::{Rule, Unchecked};
+
+use super::words::{WORDS, Word};
 
 /// What is explained.
 #[derive(Clone, Copy)]
 pub(super) enum Name {
     Rule(Rule),
     Aspect(Unchecked),
+    Word(&'static Word),
 }
 
-/// A name that is neither a rule nor an aspect that can be unchecked.
+impl Name {
+    pub(super) fn find(name: &str) -> Option<Self> {
+        let word = || WORDS.iter().find(|word| word.name == name).map(Self::Word);
+        name.parse().map(Self::Rule).ok().or_else(|| Unchecked::from_name(name).map(Self::Aspect)).or_else(word)
+    }
+}
+
+/// A name of nothing that is explained.
 #[derive(Debug)]
 pub(super) struct UnknownName {
     pub(super) name: String,
@@ -28,9 +38,14 @@ impl std::fmt::Display for UnknownName {
 
 impl std::error::Error for UnknownName {}
 
+/// Everything that is explained.
+pub(in crate::cli) fn names() -> impl Iterator<Item = &'static str> {
+    let rules = Rule::ALL.iter().map(|rule| rule.id());
+    rules.chain(Unchecked::ALL.into_iter().map(Unchecked::name)).chain(WORDS.iter().map(|word| word.name))
+}
+
 /// The known name that needs the fewest changes to become, if that is few, else the first that it is a part of.
 pub(super) fn nearest(name: &str) -> Option<&'static str> {
-    let names = || Rule::ALL.iter().map(|rule| rule.id()).chain(Unchecked::ALL.into_iter().map(Unchecked::name));
     let is_part = |known: &&str| name.len() > 2 && known.contains(name);
     contrail_exchange::suggest::nearest(name, names()).or_else(|| names().find(is_part))
 }

@@ -13,6 +13,7 @@ use super::{
     aspects::aspect,
     explained::{Explained, InForce, places},
     name::Name,
+    words::WORDS,
 };
 use crate::cli::Format;
 
@@ -24,7 +25,8 @@ pub(super) fn list(format: Format, in_force: &InForce, out: &mut impl Write) -> 
         let json = |name| explained_json(name, in_force);
         let rules: Vec<_> = Rule::ALL.iter().map(|rule| json(Name::Rule(*rule))).collect();
         let unchecked: Vec<_> = Unchecked::ALL.into_iter().map(|aspect| json(Name::Aspect(aspect))).collect();
-        return writeln!(out, "{:#}", json!({"rules": rules, "unchecked": unchecked}));
+        let words: Vec<_> = WORDS.iter().map(|word| json(Name::Word(word))).collect();
+        return writeln!(out, "{:#}", json!({"rules": rules, "unchecked": unchecked, "words": words}));
     }
     let width = Rule::ALL.iter().map(|rule| rule.id().len()).max().unwrap_or_default();
     writeln!(out, "Rules (`contrail explain RULE` explains one):\n")?;
@@ -33,11 +35,18 @@ pub(super) fn list(format: Format, in_force: &InForce, out: &mut impl Write) -> 
     }
     writeln!(out, "\nWhat can be unchecked:\n")?;
     for name in Unchecked::ALL {
-        let why = aspect(name).0;
-        let short = why.split(['(', '.', ':']).next().unwrap_or(why).trim_end();
-        writeln!(out, "  {:width$}  {short}", name.name())?;
+        writeln!(out, "  {:width$}  {}", name.name(), beginning(aspect(name).0))?;
+    }
+    writeln!(out, "\nOther words:\n")?;
+    for word in WORDS {
+        writeln!(out, "  {:width$}  {}", word.name, beginning(word.means))?;
     }
     Ok(())
+}
+
+/// The first clause of a text.
+fn beginning(text: &str) -> &str {
+    text.split(['(', '.', ':']).next().unwrap_or(text).trim_end()
 }
 
 pub(super) fn one(name: Name, format: Format, in_force: &InForce, out: &mut impl Write) -> io::Result<()> {
@@ -47,19 +56,25 @@ pub(super) fn one(name: Name, format: Format, in_force: &InForce, out: &mut impl
     match name {
         Name::Rule(rule) => writeln!(out, "{} ({}): {}\n", rule.id(), rule.kind().name(), rule.summary())?,
         Name::Aspect(aspect) => writeln!(out, "{} (unchecked)\n", aspect.name())?,
+        Name::Word(word) => writeln!(out, "{}\n", word.name)?,
     }
     let explained = in_force.explain(name);
     paragraph("means", explained.means, out)?;
     if !explained.source.is_empty() {
         paragraph("source", &explained.source, out)?;
     }
-    for document in in_force.documents() {
+    for document in stating(name, in_force) {
         stated(document, name, out)?;
     }
     if let Some(example) = explained.example {
         paragraph("example", example, out)?;
     }
     paragraph("what now", explained.now, out)
+}
+
+/// The documents that may state something of it.
+fn stating(name: Name, in_force: &InForce) -> &[ContractDocument] {
+    if matches!(name, Name::Word(_)) { &[] } else { in_force.documents() }
 }
 
 /// What a document states of a rule, with the first places.
@@ -69,11 +84,11 @@ fn stated(document: &ContractDocument, name: Name, out: &mut impl Write) -> io::
     let places = places(document, name);
     let count = match (places.len(), name) {
         (0, Name::Rule(_)) => "states it in no place".to_owned(),
-        (0, Name::Aspect(_)) => "leaves it out in no operation".to_owned(),
+        (0, _) => "leaves it out in no operation".to_owned(),
         (1, Name::Rule(_)) => "states it in 1 place".to_owned(),
         (count, Name::Rule(_)) => format!("states it in {count} places"),
-        (1, Name::Aspect(_)) => "leaves it out in 1 operation".to_owned(),
-        (count, Name::Aspect(_)) => format!("leaves it out in {count} operations"),
+        (1, _) => "leaves it out in 1 operation".to_owned(),
+        (count, _) => format!("leaves it out in {count} operations"),
     };
     paragraph("contract", &format!("`{file}` ({title}) {count}"), out)?;
     for at in places.iter().take(MAX_PLACES) {
@@ -93,14 +108,15 @@ fn explained_json(name: Name, in_force: &InForce) -> Value {
                 "source": source, "example": example, "now": now})
         }
         Name::Aspect(aspect) => json!({"name": aspect.name(), "means": means, "source": source, "now": now}),
+        Name::Word(word) => json!({"name": word.name, "means": means, "now": now}),
     };
     let stated = |document: &ContractDocument| {
         json!({"file": document.name(), "title": document.title(), "version": document.version(),
             "sha256": document.hash(), "at": places(document, name)})
     };
     // Under the built-in contract the source says it all.
-    if let (Some(members), [_, ..]) = (json.as_object_mut(), in_force.documents()) {
-        members.insert("contract".to_owned(), in_force.documents().iter().map(stated).collect());
+    if let (Some(members), documents @ [_, ..]) = (json.as_object_mut(), stating(name, in_force)) {
+        members.insert("contract".to_owned(), documents.iter().map(stated).collect());
     }
     json
 }

@@ -8,6 +8,7 @@ use super::{
     explained::{Explained, InForce},
     name::Name,
     show::lines,
+    words::WORDS,
 };
 
 /// The text in lines of a page.
@@ -41,6 +42,12 @@ fn markdown() -> String {
         let Explained { means, source, .. } = InForce(None).explain(Name::Aspect(name));
         let why = format!("{means} {source}");
         let _ = writeln!(out, "| `{}` | {} |", name.name(), why.trim_end());
+    }
+    out.push_str(
+        "\n# Other words\n\n`contrail explain WORD` prints what to do about one, too.\n\n| word | means |\n|---|---|\n",
+    );
+    for word in WORDS {
+        let _ = writeln!(out, "| `{}` | {} |", word.name, word.means);
     }
     out
 }
