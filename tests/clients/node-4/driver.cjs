@@ -4,7 +4,8 @@
 const { facts, step, token, domain } = require("../node-common.cjs");
 const { ManagementClient } = require("auth0");
 
-const retry = { retry: { enabled: false } };
+// Only faults are sent again.
+const retry = process.env.RETRIES ? {} : { retry: { enabled: false } };
 
 /** The SDK's own request, for paths that this major has no method for. */
 async function request(client, method, path, body) {

@@ -4,7 +4,8 @@
 const { facts, step, token, domain } = require("../node-common.cjs");
 const { ManagementClient } = require("auth0");
 
-const retry = { maxRetries: 0 };
+// Only faults are sent again.
+const retry = process.env.RETRIES ? {} : { maxRetries: 0 };
 
 async function main() {
   const [full] = facts.clients;

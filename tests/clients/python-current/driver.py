@@ -12,7 +12,6 @@ from python_common import domain, facts, full, step, weak
 
 client = ManagementClient(domain=domain, client_id=full["id"], client_secret=full["secret"])
 provisioning = client.connections.directory_provisioning
-options = {"max_retries": 0}
 
 step("policy", lambda: client.rate_limit_policies.get(facts["rate_limit_policy"]))
 step("templates", lambda: client.connection_profiles.list_templates())
