@@ -6,7 +6,7 @@ use std::{
     slice,
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     thread,
     time::Duration,
@@ -98,7 +98,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
         reported.end().into_iter().for_each(|end| page.inspector.note(format!("{}: {end}", shown(path))));
         page.inspector.conclude(|collector| collector.reported(reported));
     }
-    let of = named.iter().chain(base.iter().flatten()).flat_map(|one| &one.sources).map(size).sum();
+    let of = named.iter().chain(base.iter().flatten()).flat_map(|one| &one.sources).map(Source::size).sum();
     page.inspector.reading(Some(Reading { read: 0, of }));
     let line = format!("{}{}", page.line(), args.fragment(&page.address, recordings.is_empty()));
     for line in [line].into_iter().chain(ssh).chain(["press Ctrl-C to stop".to_owned()]) {
@@ -173,11 +173,6 @@ impl Args {
     }
 }
 
-/// Bytes of a recording.
-fn size(source: &Source) -> u64 {
-    std::fs::metadata(&source.path).map_or(0, |file| file.len())
-}
-
 /// Reads recordings into the page.
 struct Reader {
     judge: Judge,
@@ -195,7 +190,15 @@ type Made = (usize, Option<usize>, bool, JudgedExchange);
 impl Reader {
     /// Reads all of them, then what is appended to those that are followed.
     fn read(&self, named: Vec<trails::Inspected>, base: Option<Vec<trails::Inspected>>, of: u64) {
-        let mut sink = Showing { reader: self, name: "".into(), read: 0, of, read_to: HashMap::new(), held: None };
+        let mut sink = Showing {
+            reader: self,
+            name: "".into(),
+            read: 0,
+            of,
+            here: <_>::default(),
+            read_to: HashMap::new(),
+            held: None,
+        };
         let unread = match base {
             Some(base) => self.read_both(base, named, &mut sink),
             None => self.read_one(named, &mut sink),
@@ -283,8 +286,11 @@ struct Showing<'a> {
     reader: &'a Reader,
     /// The recording that is read.
     name: Arc<str>,
-    read: u64,
+    /// Bytes of all recordings, and of those that were read to their end.
     of: u64,
+    read: u64,
+    /// Bytes of this one that were read, and exchanges of it.
+    here: (Arc<AtomicU64>, usize),
     /// How far each journal was read, by its resolved path; `None` of what is not read any more.
     read_to: HashMap<PathBuf, Option<ReadTo>>,
     /// Where two recordings are compared, the exchanges of the one that is read.
@@ -296,6 +302,13 @@ fn resolved(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
+impl Showing<'_> {
+    /// Reports how much was read, so many bytes of this recording included.
+    fn report(&self, here: u64) {
+        self.reader.inspector.reading(Some(Reading { read: self.read + here, of: self.of }));
+    }
+}
+
 impl Sink<Made> for Showing<'_> {
     fn named(&mut self, argument: &mut trails::Inspected) {
         for integrity in std::mem::take(&mut argument.trails) {
@@ -303,12 +316,17 @@ impl Sink<Made> for Showing<'_> {
         }
     }
 
-    fn begin(&mut self, source: &Source, _: &Recording) {
+    fn begin(&mut self, source: &Source, recording: &Recording) {
+        self.here = (recording.bytes_read(), 0);
         self.name = source.name().into();
         self.read_to.insert(resolved(&source.path), None);
     }
 
     fn take(&mut self, made: Made) -> Result<(), Failure> {
+        self.here.1 += 1;
+        if self.here.1.is_multiple_of(256) {
+            self.report(self.here.0.load(Ordering::Relaxed));
+        }
         let (entry, line, outside, judged) = made;
         let Reader { judge, inspector, redactor, selection, .. } = self.reader;
         let verdict = verdict_name(judged.verdict.conclusion(), false);
@@ -339,8 +357,8 @@ impl Sink<Made> for Showing<'_> {
     fn end(&mut self, source: &Source, end: &ReadEnd) {
         let inspector = &self.reader.inspector;
         inspector.conclude(|collector| collector.skipped(end.skipped as u64));
-        self.read += size(source);
-        inspector.reading(Some(Reading { read: self.read, of: self.of }));
+        self.read += source.size();
+        self.report(0);
         self.read_to.insert(resolved(&source.path), end.head.read_to);
         survey::report_unproven(&self.name, end.head.unproven);
     }

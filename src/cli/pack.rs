@@ -14,6 +14,7 @@ use super::{
     ContractArgs, Failure, Outcome,
     kinds::{self, FileKind},
     options::contract::plan,
+    progress::folding,
     sources,
 };
 
@@ -83,7 +84,7 @@ fn repack(from: &Path, to: &Path, overwrite: bool, contract: &ContractArgs) -> R
     let contract = contract.load()?;
     let options = CheckOptions { tenant_origins: vec![recording::TENANT_ORIGIN.to_owned()], ..CheckOptions::default() };
     let check = |exchange: &Exchange| contract.check(exchange, &options);
-    let today = recording::today();
+    let (today, progress) = (recording::today(), folding());
     let folded = recording::fold(
         &found.sources,
         to,
@@ -92,6 +93,7 @@ fn repack(from: &Path, to: &Path, overwrite: bool, contract: &ContractArgs) -> R
             keep: if found.recorded.is_some() { &[Keep::All] } else { &[] },
             unproven: found.unproven,
             recorded: found.recorded.as_deref(),
+            progress: Some(&progress),
             ..FoldOptions::new(&Redactor::new(plan(&contract, &[])?), &today)
         },
     )?;

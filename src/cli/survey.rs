@@ -40,7 +40,8 @@ pub(super) fn read<T: Send>(
     sink: &mut impl Sink<T>,
 ) -> Result<Unread, Failure> {
     let files = named.iter().map(|one| one.sources.len()).sum();
-    let mut progress = Progress::new(files);
+    let bytes = named.iter().flat_map(|one| &one.sources).map(Source::size).sum();
+    let mut progress = Progress::new(files, bytes);
     let mut unread = Unread::default();
     for mut argument in named {
         sink.named(&mut argument);
@@ -69,7 +70,7 @@ fn read_one<T: Send>(
     progress: &mut Progress,
 ) -> Result<u64, Failure> {
     let recording = open(source)?;
-    progress.file();
+    progress.file(source.size(), recording.bytes_read());
     sink.begin(source, &recording);
     let mut taken = 0;
     let ended = recording.each(work, |made| -> Result<(), Failure> {

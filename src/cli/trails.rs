@@ -46,6 +46,11 @@ impl Source {
     pub(super) fn name(&self) -> String {
         shown(&self.path)
     }
+
+    /// Its bytes, as far as they are known.
+    pub(super) fn size(&self) -> u64 {
+        self.length.unwrap_or_else(|| std::fs::metadata(&self.path).map_or(0, |file| file.len()))
+    }
 }
 
 /// What an argument names, its trails with their ids.

@@ -22,6 +22,7 @@ use super::{
     ContractArgs, Failure, Format, Outcome,
     options::contract::plan,
     printer::{Printer, line, write_whole},
+    progress::folding,
     sources,
 };
 
@@ -172,7 +173,7 @@ fn prune(args: &Args, all: Vec<(PathBuf, Entries)>) -> Result<Outcome, Failure> 
         sources::refuse_journals(&place, &[])?;
         FixturePath::prepare(&place)?;
         let removed: BTreeSet<usize> = unused.into_keys().collect();
-        let count = removed.len();
+        let (count, progress) = (removed.len(), folding());
         let folded = recording::fold(
             &[FoldSource { paths: vec![file.clone()], take: Take::Without(removed) }],
             &place,
@@ -182,6 +183,7 @@ fn prune(args: &Args, all: Vec<(PathBuf, Entries)>) -> Result<Outcome, Failure> 
                 keep_host: true,
                 unproven: head.unproven,
                 recorded: head.recorded.as_deref(),
+                progress: Some(&progress),
                 ..FoldOptions::new(&redactor, &today)
             },
         )?;

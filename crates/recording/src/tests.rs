@@ -278,6 +278,36 @@ fn folded(from: &std::path::Path, to: std::path::PathBuf) -> std::path::PathBuf 
     to
 }
 
+#[test]
+fn a_fold_and_a_reading_report_their_bytes_up_to_all_of_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let journal = folder.path().join("a.journal");
+    let line = br#"{"request":{"method":"GET","url":"https://a.example/x","headers":[]},"response":{"status":200,"headers":[],"content":{}}}"#;
+    let har = |entries: usize| {
+        format!(
+            r#"{{"log":{{"creator":{{"name":"x"}},"entries":[{}]}}}}"#,
+            vec![std::str::from_utf8(line).unwrap(); entries].join(",")
+        )
+    };
+    std::fs::write(&journal, har(5_000)).unwrap();
+    let size = std::fs::metadata(&journal).unwrap().len();
+    let recording = super::open(&journal).unwrap();
+    let read = recording.bytes_read();
+    assert!(read.load(std::sync::atomic::Ordering::Relaxed) < size);
+    assert_eq!(recording.count(), 5_000);
+    assert_eq!(read.load(std::sync::atomic::Ordering::Relaxed), size);
+
+    let redactor = contrail_redact::Redactor::new(contrail_redact::Plan::default());
+    let seen = std::cell::RefCell::new(Vec::new());
+    let progress = |done: u64, of: u64| seen.borrow_mut().push(1000 * done / of);
+    let options = super::FoldOptions { progress: Some(&progress), ..super::FoldOptions::new(&redactor, "2026-11-21") };
+    let source = super::FoldSource { paths: vec![journal], take: super::Take::All };
+    super::fold(&[source], &folder.path().join("b.har"), &options).unwrap();
+    let seen = seen.into_inner();
+    assert!(seen.is_sorted(), "{seen:?}");
+    assert_eq!(seen.last(), Some(&1000));
+}
+
 /// Names and bytes of all files in a folder.
 fn files(folder: &std::path::Path) -> Vec<(std::ffi::OsString, Vec<u8>)> {
     let items = std::fs::read_dir(folder).unwrap().map(|item| item.unwrap());

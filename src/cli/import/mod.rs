@@ -31,6 +31,7 @@ use super::{
     messages::quoted,
     options::{contract::plan, matching::MatchArgs},
     printer::line,
+    progress::folding,
     sources,
 };
 use crate::config::Sources;
@@ -237,7 +238,7 @@ impl Import<'_> {
             from.push(FoldSource { paths: vec![place.har().to_path_buf()], take: Take::All });
         }
         from.push(FoldSource { paths: fixture.files.clone(), take: Take::All });
-        let (today, rules) = (recording::today(), args.matching.rules());
+        let (today, rules, progress) = (recording::today(), args.matching.rules(), folding());
         let keep =
             if self.from_cassettes && args.keep.is_empty() { Cow::from(vec![Keep::All]) } else { (&args.keep).into() };
         let options = FoldOptions {
@@ -249,6 +250,7 @@ impl Import<'_> {
             keep_sites: self.from_cassettes,
             converted: Some(&fixture.converted),
             renews: Some(if args.overwrite { Renew::Everything } else { Renew::Nothing }),
+            progress: Some(&progress),
             ..FoldOptions::new(&redactor, &today)
         };
         let folded = recording::fold(&from, out, &options)?;

@@ -25,6 +25,7 @@ use crate::cli::{
     Failure, Format,
     messages::{error_chain, quoted},
     nothing,
+    progress::folding,
     summary::{Rows, event},
 };
 
@@ -290,7 +291,7 @@ impl FixtureBuilder {
         }
         from.push(FoldSource { paths: journal.segments(), take: new });
         let check = |exchange: &contrail_exchange::Exchange| self.contract.check(exchange, &self.options);
-        let today = recording::today();
+        let (today, progress) = (recording::today(), folding());
         let options = FoldOptions {
             check: Some(Check { contract: self.contract.hash(), check: &check }),
             keep: &self.keep,
@@ -300,6 +301,7 @@ impl FixtureBuilder {
             journal: Some(journal),
             renews: Some(renew),
             prove,
+            progress: Some(&progress),
             ..FoldOptions::new(&self.redactor, &today)
         };
         fold(&from, &self.out, &options)

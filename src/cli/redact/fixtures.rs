@@ -20,6 +20,7 @@ use super::{Args, summary::Summary};
 use crate::cli::{
     ContractArgs, Failure,
     printer::{Printer, line},
+    progress::folding,
     record,
     scan::Content,
 };
@@ -115,7 +116,7 @@ impl Own {
             };
             proof().map_err(WriteError::Check)
         };
-        let today = recording::today();
+        let (today, progress) = (recording::today(), folding());
         let source = FoldSource { paths: vec![self.har.clone()], take: Take::All };
         let folded = recording::fold(
             &[source],
@@ -128,6 +129,7 @@ impl Own {
                 recorded: self.head.recorded.as_deref(),
                 later,
                 prove: Some(&prove),
+                progress: Some(&progress),
                 ..FoldOptions::new(redactor, &today)
             },
         )?;

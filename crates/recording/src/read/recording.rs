@@ -5,7 +5,10 @@ use std::{
     io::{self, BufRead, BufReader, Read},
     os::{fd::AsFd as _, unix::fs::FileExt as _},
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use bytes::Bytes;
@@ -30,6 +33,8 @@ pub struct Recording {
     pub(super) reader: Reader,
     pub(super) skipped: usize,
     buffer: Vec<u8>,
+    /// Bytes of its file that were read.
+    read: Arc<AtomicU64>,
 }
 
 /// Opens one recording: a HAR file, a journal, or `-` for standard input. A folder stands for the only recording in it.
@@ -85,11 +90,11 @@ pub fn open_text(path: &Path, har: &Bytes) -> Result<Recording, ReadError> {
 /// It cannot be read.
 pub fn open_again(path: &Path, from: ReadTo) -> Result<Recording, ReadError> {
     let Opened { name, file, folder, .. } = Opened::of(path)?;
-    let input = FromStart { file, at: from.offset };
+    let input = FromStart { file, at: from.offset, read: Arc::default() };
     let mut reader = Reader::new(&name, folder);
     reader.is_file = true;
     let texts = EntryTexts::resume(name, Box::new(BufReader::with_capacity(CHUNK, input)), from);
-    Ok(Recording { texts, reader, skipped: 0, buffer: Vec::new() })
+    Ok(Recording { texts, reader, skipped: 0, buffer: Vec::new(), read: Arc::default() })
 }
 
 /// Whether another tool's file carries no `Authorization` anywhere. What is wrong with the file is found when it is read.
@@ -119,12 +124,15 @@ struct Opened {
 struct FromStart {
     file: Arc<File>,
     at: u64,
+    /// How far it came, for others to see.
+    read: Arc<AtomicU64>,
 }
 
 impl Read for FromStart {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.file.read_at(buffer, self.at)?;
         self.at += read as u64;
+        self.read.store(self.at, Ordering::Relaxed);
         Ok(read)
     }
 }
@@ -170,16 +178,21 @@ impl Opened {
         }
     }
 
-    fn input(&self, length: Option<u64>) -> Box<dyn BufRead + Send> {
+    fn input(&self, length: Option<u64>, read: &Arc<AtomicU64>) -> Box<dyn BufRead + Send> {
         let (file, length) = (Arc::clone(&self.file), length.unwrap_or(u64::MAX));
         if self.is_file {
-            return Box::new(BufReader::with_capacity(CHUNK, FromStart { file, at: 0 }.take(length)));
+            return Box::new(BufReader::with_capacity(
+                CHUNK,
+                FromStart { file, at: 0, read: Arc::clone(read) }.take(length),
+            ));
         }
         Box::new(BufReader::with_capacity(CHUNK, file.take(length)))
     }
 
     fn begin(&self, length: Option<u64>) -> Result<Recording, ReadError> {
-        let mut recording = Recording::new(self.name.clone(), self.input(length), self.folder.clone())?;
+        let read = Arc::default();
+        let mut recording = Recording::new(self.name.clone(), self.input(length, &read), self.folder.clone())?;
+        recording.read = read;
         if self.is_file && !recording.texts.knows_tokens() {
             let (tokens, rules) = self.late_head().unwrap_or_default();
             recording.reader.shared.head = tokens;
@@ -192,7 +205,7 @@ impl Opened {
     /// The tokens and the rules of a fixture whose `log._contrail` follows its entries; `None` for any other file. The
     /// file is read through for them, unless its first entry shows that contrail did not write it.
     fn late_head(&self) -> Option<(HeadTokens, MatchRules)> {
-        let mut texts = EntryTexts::begin(String::new(), self.input(None)).ok()?;
+        let mut texts = EntryTexts::begin(String::new(), self.input(None, &Arc::default())).ok()?;
         let mut text = Vec::new();
         texts.next(&mut text).ok()??;
         memchr::memmem::find(&text, b"\"_contrail\"")?;
@@ -221,7 +234,7 @@ impl Recording {
         let mut reader = Reader::new(&name, folder);
         let mut texts = EntryTexts::begin(name, input)?;
         reader.shared.head = texts.take_tokens();
-        Ok(Self { texts, reader, skipped: 0, buffer: Vec::new() })
+        Ok(Self { texts, reader, skipped: 0, buffer: Vec::new(), read: Arc::default() })
     }
 
     /// Reads the tokens of other tools' files through `tokens` (its clock skew, its keys). Entries that contrail wrote
@@ -258,6 +271,13 @@ impl Recording {
     #[must_use]
     pub fn skipped(&self) -> usize {
         self.skipped
+    }
+
+    /// The bytes of its file that were read so far. It counts on while entries are read, and stays 0 for what is not a
+    /// file.
+    #[must_use]
+    pub fn bytes_read(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.read)
     }
 
     /// Whether the file's producer leaves out `Authorization`, as far as [`open_to_judge`] found out.
