@@ -80,7 +80,7 @@ fn audit(args: &Args) -> Result<Outcome, Failure> {
     audit.ended(Exit { status: outcome.status(), reasons: undone.into_iter().chain(found).collect() });
     let about =
         About { contract: &judge.contract, title: options::contract::title(&judge.contract), failing, exemptions };
-    report_files::write_all(&wanted, |kind, to, _| audit.write(kind, &about, to))?;
+    report_files::write_all(&wanted, |kind, to, screen| audit.write(kind, &about, to, screen))?;
     Ok(outcome)
 }
 

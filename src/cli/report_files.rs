@@ -3,14 +3,14 @@
 
 use std::{
     fs,
-    io::{self, Write as _},
+    io::{self, IsTerminal as _, Write as _},
     path::{Path, PathBuf},
 };
 
 use contrail_exchange::visible::visible;
 use contrail_recording::{self as recording, FixturePath, Journal, SetAside, resolved};
 use contrail_redact::{Plan, Redactor};
-use contrail_report::{Collector, Exit, Reason, ReportFormat, Request, Title};
+use contrail_report::{Collector, Exit, Reason, ReportFormat, Request, Screen, Title};
 
 use super::{
     ContractArgs, Failure, Format, Outcome,
@@ -175,18 +175,18 @@ pub(super) fn wanted(reports: &[Request], format: Format) -> Result<Vec<Request>
     Ok(wanted)
 }
 
-/// Writes the reports of a command: to files, then to standard output. `write` writes one, in colour or not.
+/// Writes the reports of a command: to files, then to standard output. `write` writes one, for a screen or a file.
 pub(super) fn write_all(
     requests: &[Request],
-    mut write: impl FnMut(ReportFormat, &mut dyn io::Write, bool) -> io::Result<()>,
+    mut write: impl FnMut(ReportFormat, &mut dyn io::Write, Screen) -> io::Result<()>,
 ) -> Result<(), Failure> {
-    if let Some(reason) = self::write(requests, |kind, to| write(kind, to, false)).into_iter().next() {
+    if let Some(reason) = self::write(requests, |kind, to| write(kind, to, Screen::default())).into_iter().next() {
         return Err(reason.what.into());
     }
     for request in requests.iter().filter(|request| request.file.is_none()) {
         let mut printer = Printer::stdout();
-        let colour = printer.colour();
-        write(request.kind, &mut printer, colour)?;
+        let screen = Screen { colour: printer.colour(), terminal: io::stdout().is_terminal() };
+        write(request.kind, &mut printer, screen)?;
         printer.flush()?;
     }
     Ok(())
@@ -246,7 +246,7 @@ fn write_failure(requests: &[Request], reason: Reason) -> Vec<Reason> {
     let status = Outcome { failed: true, ..Outcome::CLEAN }.status();
     collector.ended(Exit { status, reasons: vec![reason] });
     let redactor = Redactor::new(Plan::default());
-    write(requests, |kind, to| collector.write(kind, &redactor, to, false))
+    write(requests, |kind, to| collector.write(kind, &redactor, to, Screen::default()))
 }
 
 /// Finds out whether a file can be written, and leaves it as it is; none is left where there was none. Its folder is

@@ -14,7 +14,7 @@ use contrail_exchange::{
 };
 use contrail_pipeline::{Counts, Outcome};
 use contrail_redact::Redactor;
-use contrail_report::{self as report, Reason, Recorded, Tally};
+use contrail_report::{self as report, Reason, Recorded, Screen, Tally};
 use serde_json::{Map, Value, json};
 
 use super::{Failure, Format, Outcome as Exit, report_files};
@@ -92,7 +92,8 @@ pub(super) fn conclude(
     for last in [false, true] {
         let ended = report::Exit { status: exit.status(), reasons: reasons(outcome, *exit, &undone) };
         outcome.collector.ended(ended);
-        let unwritten = report_files::write(requests, |kind, to| outcome.collector.write(kind, redactor, to, false));
+        let unwritten =
+            report_files::write(requests, |kind, to| outcome.collector.write(kind, redactor, to, Screen::default()));
         if last || unwritten.is_empty() {
             return;
         }
@@ -104,7 +105,7 @@ pub(super) fn conclude(
 /// Writes the reports that go to standard error.
 pub(super) fn reports(outcome: &mut Outcome, redactor: &Redactor, requests: &[report::Request]) -> Result<(), Failure> {
     for request in requests.iter().filter(|request| request.file.is_none()) {
-        outcome.collector.write(request.kind, redactor, &mut io::stderr().lock(), false)?;
+        outcome.collector.write(request.kind, redactor, &mut io::stderr().lock(), Screen::default())?;
     }
     Ok(())
 }

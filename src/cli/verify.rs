@@ -6,6 +6,7 @@
 //! again in an exchange that is reported; one of our own went through redaction when it was written.
 
 use std::{
+    io::{self, IsTerminal as _},
     path::PathBuf,
     sync::{
         Arc,
@@ -25,7 +26,7 @@ use contrail_exchange::{
 use contrail_recording::{self as recording, Entry, Note, ReadEnd, ReadError, Recording, reconcile};
 use contrail_redact::{JudgedExchange, Redactor};
 use contrail_report::{
-    CleanVerdict, Collector, ExchangeRef, Exit, Integrity, Reason, ReportFormat, Request,
+    CleanVerdict, Collector, ExchangeRef, Exit, Integrity, Reason, ReportFormat, Request, Screen,
     coverage::{ContractParts, Touched},
 };
 
@@ -117,7 +118,7 @@ fn verify(args: &Args) -> Result<Outcome, Failure> {
     let reasons = undone.chain(collector.failing_reasons()).collect();
     collector.evicted(redactor.counters().forgotten);
     collector.ended(Exit { status: outcome.status(), reasons });
-    report_files::write_all(&wanted, |kind, to, colour| collector.write(kind, &redactor, to, colour))?;
+    report_files::write_all(&wanted, |kind, to, screen| collector.write(kind, &redactor, to, screen))?;
     Ok(outcome)
 }
 
@@ -179,7 +180,8 @@ impl Sink<Verified> for Verification<'_> {
         let trails = std::mem::take(&mut argument.trails).into_iter();
         for integrity in trails.filter(|one| one.entries.is_some() || !one.unread.is_empty()) {
             chained |= integrity.entries.is_some();
-            warn(integrity.broken.as_ref().unwrap_or(&integrity.sentence()));
+            let screen = Screen { terminal: io::stderr().is_terminal(), ..Screen::default() };
+            warn(integrity.broken.as_ref().unwrap_or(&integrity.sentence_on(screen)));
             self.collector.integrity(integrity);
         }
         for other in argument.others.iter().filter(|_| chained) {

@@ -6,6 +6,8 @@ use contrail_exchange::plural::plural;
 use contrail_recording::{Broken, Checked, ClockSteps, Unrecorded};
 use serde::Serialize;
 
+use super::Screen;
+
 /// Maximum clauses of one kind that a sentence lists.
 const MAX_LISTED: usize = 20;
 
@@ -99,6 +101,12 @@ impl Integrity {
     /// One sentence for people.
     #[must_use]
     pub fn sentence(&self) -> String {
+        self.sentence_on(Screen::default())
+    }
+
+    /// The same, as short as the screen wants it.
+    #[must_use]
+    pub fn sentence_on(&self, screen: Screen) -> String {
         let trail = &self.trail;
         let missing = self.missing();
         if let Some(broken) = &self.broken {
@@ -118,7 +126,7 @@ impl Integrity {
             "the chain of `{trail}` is intact: {}, {} after its last link, head {}{}{part}{missing}",
             plural(entries, "entry"),
             plural(self.unsealed, "line"),
-            self.head.as_deref().unwrap_or_default(),
+            screen.hash(self.head.as_deref().unwrap_or_default()),
             kept.unwrap_or_default()
         )
     }

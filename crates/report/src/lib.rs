@@ -58,6 +58,7 @@ pub use self::{
     group::{Group, Sample, Unenforced, shape, without_indices},
     integrity::{Integrity, NotRecorded, TrailLink},
     quote::{About, Marks, Quote, laid_out, request_line},
+    rendered::Screen,
     reported::Reported,
     request::{ReportFormat, Request},
     run::{Denied, Miss, Missed, Proof, Run, Stale, Unused},

@@ -13,6 +13,23 @@ use super::{
     sarif, text,
 };
 
+/// Where a text is read.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Screen {
+    /// It shows colours.
+    pub colour: bool,
+    /// It is a terminal, whose reader wants no whole hashes.
+    pub terminal: bool,
+}
+
+impl Screen {
+    /// As much of a hash as a person compares by eye; all of it where a file or a program takes it.
+    #[must_use]
+    pub fn hash(self, hash: &str) -> &str {
+        hash.get(..12).filter(|_| self.terminal).unwrap_or(hash)
+    }
+}
+
 impl Collector {
     /// Writes a report of everything that is decided. A value that `redactor` recognised as a secret after its exchange
     /// was taken is replaced here.
@@ -25,11 +42,11 @@ impl Collector {
         kind: ReportFormat,
         redactor: &Redactor,
         to: &mut dyn Write,
-        colour: bool,
+        screen: Screen,
     ) -> io::Result<()> {
         let (facts, exchanges) = self.facts(redactor);
         match kind {
-            ReportFormat::Text => text::write(&facts, to, colour),
+            ReportFormat::Text => text::write(&facts, to, screen),
             ReportFormat::Json => json::write(&facts, exchanges, redactor, to),
             _ => Report { page: Page::of(&facts, kind), suites: cases::of(&facts) }.write(kind, &facts, to),
         }

@@ -92,7 +92,7 @@ mod tests {
     use contrail_redact::{Plan, Redactor};
 
     use super::*;
-    use crate::{Collector, Exit, Reason, ReportFormat, Title};
+    use crate::{Collector, Exit, Reason, ReportFormat, Screen, Title};
 
     #[test]
     fn a_report_that_is_read_again_states_what_the_run_did() {
@@ -118,7 +118,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("contrail.json");
         let redactor = Redactor::new(Plan::new::<&str>(&[]).unwrap());
-        collector.write(ReportFormat::Json, &redactor, &mut File::create(&path).unwrap(), false).unwrap();
+        collector.write(ReportFormat::Json, &redactor, &mut File::create(&path).unwrap(), Screen::default()).unwrap();
 
         assert!(Reported::is_report(&path));
         let reported = Reported::read(&path).unwrap();

@@ -8,7 +8,7 @@ use super::*;
 
 fn written(collector: &mut Collector, kind: ReportFormat) -> String {
     let mut out = Vec::new();
-    collector.write(kind, &Redactor::new(Plan::default()), &mut out, false).unwrap();
+    collector.write(kind, &Redactor::new(Plan::default()), &mut out, Screen::default()).unwrap();
     String::from_utf8(out).unwrap()
 }
 
@@ -124,7 +124,7 @@ fn a_secret_that_was_recognised_later_is_in_no_report_of_a_run() {
     redactor.recognise_headers(&headers);
     for &kind in ALL {
         let mut out = Vec::new();
-        collector.write(kind, &redactor, &mut out, false).unwrap();
+        collector.write(kind, &redactor, &mut out, Screen::default()).unwrap();
         let report = String::from_utf8(out).unwrap();
         assert!(report.contains("a.har entry 0"), "{report}");
         assert!(!report.contains("late-secret"), "{report}");

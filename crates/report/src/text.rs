@@ -10,7 +10,7 @@ use contrail_exchange::{
     visible::visible,
 };
 
-use super::{Exit, Facts, Group, Stale, Tally, facts::places, page::STALE, touched};
+use super::{Exit, Facts, Group, Screen, Stale, Tally, facts::places, page::STALE, touched};
 
 const RED: &str = "31";
 const YELLOW: &str = "33";
@@ -19,17 +19,17 @@ const DIM: &str = "2";
 
 struct Pen<'a> {
     to: &'a mut dyn Write,
-    colour: bool,
+    screen: Screen,
 }
 
 impl Pen<'_> {
     fn paint(&self, code: &str, text: &str) -> String {
-        if self.colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+        if self.screen.colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
     }
 }
 
-pub(super) fn write(facts: &Facts<'_>, to: &mut dyn Write, colour: bool) -> io::Result<()> {
-    let mut pen = Pen { to, colour };
+pub(super) fn write(facts: &Facts<'_>, to: &mut dyn Write, screen: Screen) -> io::Result<()> {
+    let mut pen = Pen { to, screen };
     let tally = facts.tally;
     integrity(&mut pen, facts)?;
     groups(&mut pen, facts, Kind::Violation)?;
@@ -124,7 +124,7 @@ pub(super) fn reasons(tally: &Tally, aspect: &str, to: &mut dyn Write) -> io::Re
 /// The hash chains of trails.
 fn integrity(pen: &mut Pen<'_>, facts: &Facts<'_>) -> io::Result<()> {
     for one in &facts.run.integrity {
-        let sentence = visible(&one.sentence()).into_owned();
+        let sentence = visible(&one.sentence_on(pen.screen)).into_owned();
         let fails = facts.run.unrecorded_fails && one.count_of_unrecorded() > 0;
         let sentence = if one.broken.is_some() || fails { pen.paint(RED, &sentence) } else { sentence };
         writeln!(pen.to, "{sentence}")?;

@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    io::{self, Write},
+    io::{self, IsTerminal as _, Write},
 };
 
 use contrail_contract::{
@@ -10,6 +10,7 @@ use contrail_contract::{
     outline::{AskedScheme, Fact, Operation, Outline},
 };
 use contrail_exchange::{plural::plural, visible::visible};
+use contrail_report::Screen;
 use serde_json::{Value, json};
 
 use super::check::located;
@@ -39,7 +40,8 @@ fn document_text(document: &ContractDocument, named: bool, out: &mut impl Write)
     if named {
         writeln!(out, "document `{}`", visible(document.name()))?;
     }
-    writeln!(out, "base path {}; sha256 {}", visible(&bases.join(", ")), document.hash())?;
+    let screen = Screen { terminal: io::stdout().is_terminal(), ..Screen::default() };
+    writeln!(out, "base path {}; sha256 {}", visible(&bases.join(", ")), screen.hash(document.hash()))?;
 
     writeln!(out, "\nOperations")?;
     for operation in document.operations() {

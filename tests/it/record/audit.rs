@@ -1,13 +1,19 @@
 //! `contrail audit`: who called what, with which scopes, and what proves it.
 
-use std::{fs, io::Write as _};
+use std::{
+    fs::{self, File},
+    io::{BufRead as _, BufReader, Write as _},
+    process::Stdio,
+};
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use nix::pty::openpty;
+use regex::Regex;
 use serde_json::{Value, json};
 
 use super::harness::{Workspace, get, token};
 use crate::support::{
-    command::{Ran, run, run_with_input},
+    command::{Ran, contrail, run, run_with_input},
     golden::{assert_line, assert_output},
     har,
     wire::call,
@@ -64,6 +70,28 @@ fn the_chain_of_a_trail_is_checked_first_and_an_altered_line_is_named() {
     let altered = workspace.run(&["audit", "trail"]);
     assert_eq!(altered.status, 1);
     assert_output("record/audit/the_chain_of_a_trail_is_checked_first_and_an_altered_line_is_named-2", &altered);
+}
+
+#[test]
+fn a_hash_has_12_digits_on_a_terminal_and_all_of_them_elsewhere() {
+    let workspace = trail_of(&[(POLICY, json!({"azp": "me"}))]);
+    let hashes = |text: &str| -> Vec<usize> {
+        let hash = Regex::new(r"(?:head |[0-9] \(|sha256 )([0-9a-f]{12,64})\b").unwrap();
+        hash.captures_iter(text).map(|found| found[1].len()).collect()
+    };
+    for (arguments, expected) in
+        [(&["audit", "trail"][..], 2), (&["verify", "trail", "--report", "text"], 1), (&["contract"], 1)]
+    {
+        let terminal = openpty(None, None).unwrap();
+        let mut command = contrail();
+        command.current_dir(workspace.path()).args(arguments).env("TERM", "xterm").stderr(Stdio::null());
+        let mut child = command.stdout(terminal.slave).spawn().unwrap();
+        drop(command);
+        let lines: Vec<String> = BufReader::new(File::from(terminal.master)).lines().map_while(Result::ok).collect();
+        child.wait().unwrap();
+        assert_eq!(hashes(&lines.join("\n")), vec![12; expected], "{arguments:?}: {lines:?}");
+        assert_eq!(hashes(&workspace.run(arguments).stdout), vec![64; expected], "{arguments:?}");
+    }
 }
 
 #[test]

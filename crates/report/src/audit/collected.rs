@@ -25,7 +25,8 @@ use super::{
     waits::Waits,
 };
 use crate::{
-    ExchangeRef, Exemptions, Exit, Facts, Group, Integrity, Reason, ReportFormat, Run, Tally, Title, TrailLink, Unread,
+    ExchangeRef, Exemptions, Exit, Facts, Group, Integrity, Reason, ReportFormat, Run, Screen, Tally, Title, TrailLink,
+    Unread,
     baseline::Listed,
     cases,
     coverage::{ContractParts, Coverage, Touched},
@@ -255,7 +256,7 @@ impl Audit {
     /// # Errors
     ///
     /// Those of `to`.
-    pub fn write(&self, kind: ReportFormat, about: &About<'_>, to: &mut dyn Write) -> io::Result<()> {
+    pub fn write(&self, kind: ReportFormat, about: &About<'_>, to: &mut dyn Write, screen: Screen) -> io::Result<()> {
         let facts = Facts {
             title: &about.title,
             contract: Some(about.contract),
@@ -270,14 +271,15 @@ impl Audit {
             made: String::new(),
         };
         match kind {
-            ReportFormat::Text => self.text(about, to),
+            ReportFormat::Text => self.text(about, to, screen),
             ReportFormat::Json => self.json(about, to),
             ReportFormat::Csv => {
                 tables::csv(&self.callers, self.findings(), self.tally.further(), &self.run.integrity).write(to)
             }
             _ => {
                 let mut page = Page::of(&facts, kind);
-                page.sentences.splice(0..0, self.head(about).into_iter().skip(1).map(|line| vec![page::text(line)]));
+                page.sentences
+                    .splice(0..0, self.head(about, screen).into_iter().skip(1).map(|line| vec![page::text(line)]));
                 page.parts.splice(0..0, tables::parts(&self.callers, about.contract));
                 Report { page, suites: cases::of(&facts) }.write(kind, &facts, to)
             }
@@ -285,8 +287,8 @@ impl Audit {
     }
 
     /// What the audit is about, a line each: the contract first.
-    fn head(&self, about: &About<'_>) -> Vec<String> {
-        let (title, hash) = (about.title.in_words(), &about.title.hash);
+    fn head(&self, about: &About<'_>, screen: Screen) -> Vec<String> {
+        let (title, hash) = (about.title.in_words(), screen.hash(&about.title.hash));
         let mut exchanges = plural(self.tally.exchanges, "exchange");
         if let (Some(first), Some(last)) = (self.first, self.last) {
             exchanges = format!("{exchanges} from {} to {}", instant(first), instant(last));
@@ -309,13 +311,13 @@ impl Audit {
         groups
     }
 
-    fn text(&self, about: &About<'_>, out: &mut dyn Write) -> io::Result<()> {
-        let head = self.head(about);
+    fn text(&self, about: &About<'_>, out: &mut dyn Write, screen: Screen) -> io::Result<()> {
+        let head = self.head(about, screen);
         for line in &head[..2] {
             writeln!(out, "{}", visible(line))?;
         }
         for one in &self.run.integrity {
-            writeln!(out, "{}", visible(&one.sentence()))?;
+            writeln!(out, "{}", visible(&one.sentence_on(screen)))?;
         }
         for line in &head[2..] {
             writeln!(out, "{}", visible(line))?;
