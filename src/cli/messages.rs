@@ -2,12 +2,16 @@
 
 use std::{
     error::Error,
+    ffi::OsString,
     io::{self, Write as _},
     path::Path,
     process::ExitCode,
 };
 
-use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{
+    Command,
+    error::{ContextKind, ContextValue, ErrorKind},
+};
 use contrail_exchange::{shell, visible::visible};
 use contrail_proxy::upstream::masked;
 
@@ -81,6 +85,22 @@ pub(super) fn usage_error(error: &clap::Error, command: Option<&str>, sources: &
     let command = command.map(|command| format!(" {command}")).unwrap_or_default();
     let end = if wrong.ends_with('?') { "" } else { ";" };
     visible(&format!("{wrong}{end} see `contrail{command} --help`")).into_owned()
+}
+
+/// An option of a command that stands before it, and the command.
+pub(super) fn early_option(error: &clap::Error, arguments: &[OsString], all: &Command) -> Option<String> {
+    let option = string(error, ContextKind::InvalidArg).filter(|_| error.kind() == ErrorKind::UnknownArgument)?;
+    let command = arguments
+        .iter()
+        .skip(1)
+        .take_while(|argument| *argument != "--")
+        .find_map(|argument| all.find_subcommand(argument))?;
+    let name = option.strip_prefix("--")?;
+    command.get_arguments().find(|argument| argument.get_long() == Some(name))?;
+    let command = command.get_name();
+    Some(format!(
+        "`{option}` stands before the command; options follow it, as in `contrail {command} {option}`; see `contrail {command} --help`"
+    ))
 }
 
 /// A value that its option does not take.
@@ -177,6 +197,23 @@ mod tests {
     }
     use crate::cli::command;
     use contrail_contract::ContractError;
+
+    #[test]
+    fn an_option_before_the_command_is_named_with_its_place() {
+        let early = |words: &[&str]| {
+            let arguments: Vec<OsString> = ["contrail"].iter().chain(words).map(OsString::from).collect();
+            let error = command().try_get_matches_from(&arguments).unwrap_err();
+            early_option(&error, &arguments, &command())
+        };
+        let expected = "`--color` stands before the command; options follow it, as in `contrail verify --color`; see `contrail verify --help`";
+        assert_eq!(early(&["--color", "always", "verify", "x.har"]).as_deref(), Some(expected));
+        assert_eq!(early(&["--color=always", "verify", "x.har"]).as_deref(), Some(expected));
+        for words in
+            [&["--colour", "verify"][..], &["--color", "always"], &["--color", "--", "verify"], &["verify", "--out"]]
+        {
+            assert_eq!(early(words), None, "{words:?}");
+        }
+    }
 
     #[test]
     fn a_refused_permission_names_a_remedy_and_an_error_steers_no_terminal() {

@@ -47,6 +47,9 @@ impl CommandStatus {
     pub(super) fn in_words(self) -> String {
         match self.signal {
             Some(signal) => format!("the command was ended by signal {} ({signal})", signal as i32),
+            None if self.status == 127 => {
+                "the command ended with status 127, as a shell does where it finds no such command".to_owned()
+            }
             None => format!("the command ended with status {}", self.status),
         }
     }

@@ -16,7 +16,7 @@ use contrail_proxy::upstream::masked;
 use super::{
     Failure, Outcome, audit, ca, completions, contract, coverage, demo, diff, explain, export, help, ignore, import,
     inspect, learn,
-    messages::{complain, usage_error},
+    messages::{complain, early_option, usage_error},
     namespace,
     options::{
         Network,
@@ -109,7 +109,7 @@ pub(super) fn parse() -> Result<(Cli, Sources), ExitCode> {
     let ends_in_dashes = arguments.last().is_some_and(|last| last == "--");
     let name = arguments.get(1).and_then(|name| command.find_subcommand(name)).map(|sub| sub.get_name().to_owned());
     let mut command = if help::is_short(&arguments) { help::shortened(command) } else { command };
-    let matches = command.try_get_matches_from_mut(arguments);
+    let matches = command.try_get_matches_from_mut(&arguments);
     let mistaken = matches.as_ref().ok().and_then(|matches| paths::mistaken(&command, matches, &sources));
     if let Some(common) = matches.as_ref().ok().and_then(CommonArgs::read) {
         printer::choose(common.color);
@@ -117,7 +117,9 @@ pub(super) fn parse() -> Result<(Cli, Sources), ExitCode> {
     let mut cli = matches.and_then(|matches| Cli::from_arg_matches(&matches)).map_err(|error| {
         // The overview of all commands, for one without arguments.
         if error.use_stderr() && error.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-            let _ = writeln!(io::stderr(), "contrail: {}", usage_error(&error, name.as_deref(), &sources));
+            let early = name.is_none().then(|| early_option(&error, &arguments, &command)).flatten();
+            let wrong = early.unwrap_or_else(|| usage_error(&error, name.as_deref(), &sources));
+            let _ = writeln!(io::stderr(), "contrail: {wrong}");
         } else {
             let _ = error.print();
         }

@@ -96,6 +96,11 @@ fn every_reason_of_a_status_that_is_not_0_is_in_every_report() {
     let bash = |script| ["replay", "x.har", "--ca-dir", "ca", "--", "bash", "-c", script];
     let cases = [
         failed(bash("exit 7"), 7, "the command ended with status 7"),
+        failed(
+            bash("nosuchcommand"),
+            127,
+            "the command ended with status 127, as a shell does where it finds no such command",
+        ),
         failed(bash("kill -9 $$"), 137, "the command was ended by signal 9 (SIGKILL)"),
         failed(["record", "--upstream", "sandbox", "--out", "new", "--", "true"], 2, "NOTHING RECORDED"),
         failed(["replay", "nosuch.har", "--", "true"], 2, "there is no recording `nosuch.har`"),
