@@ -1,0 +1,3 @@
+module github.com/OWNER/contrail/plugins/go
+
+go 1.19
