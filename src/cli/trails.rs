@@ -49,7 +49,7 @@ impl Source {
 
     /// Its bytes, as far as they are known.
     pub(super) fn size(&self) -> u64 {
-        self.length.unwrap_or_else(|| std::fs::metadata(&self.path).map_or(0, |file| file.len()))
+        self.length.unwrap_or_else(|| recording::size_of(&self.path))
     }
 }
 

@@ -57,6 +57,11 @@ pub(super) fn folder_of(path: &Path) -> &Path {
     }
 }
 
+/// Bytes of a file; 0 where they cannot be known.
+pub fn size_of(path: &Path) -> u64 {
+    fs::metadata(path).map_or(0, |file| file.len())
+}
+
 /// Whether it is a folder itself, not a link to one.
 pub(super) fn is_folder(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|there| there.is_dir())

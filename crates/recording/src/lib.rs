@@ -18,7 +18,7 @@ mod read;
 #[cfg(test)]
 mod tests;
 
-pub use disk::{is_at, make_folder, private, private_folder, resolved};
+pub use disk::{is_at, make_folder, private, private_folder, resolved, size_of};
 pub use entry::attest::{Attested, attest, reconcile};
 pub use entry::encode::encode;
 pub use entry::encode_note::JournalContext;
