@@ -1,7 +1,7 @@
-//! `contrail explain`: what a rule means.
+//! `contrail explain`: what a rule means, or another word of the output.
 //!
-//! The tables in `rules`, `aspects` and `words` are the one place where rules are explained; a test writes `docs/rules.md` from
-//! them, and holds it to that.
+//! The tables in `rules`, `aspects` and `words` are the one place where they are explained; a test writes `docs/rules.md`
+//! from them, and holds it to that.
 
 mod aspects;
 mod explained;
