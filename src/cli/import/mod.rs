@@ -257,6 +257,11 @@ impl Import<'_> {
         if folded.nothing {
             return Ok(Some(nothing(&folded, out, there)));
         }
+        match &fixture.name {
+            _ if there => {}
+            Some(_) => recording::write_git_files_for_all(&args.out),
+            None => recording::write_git_files(place),
+        }
         for (kind, count) in redactor.counters().secrets {
             *self.secrets.entry(kind).or_default() += count;
         }

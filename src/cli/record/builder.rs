@@ -259,12 +259,17 @@ impl FixtureBuilder {
             *found.borrow_mut() = Some(problems.map_err(WriteError::Check)?);
             Ok(())
         };
+        let place = FixturePath::find(&self.out)?;
+        let is_first = !place.is_taken();
         let folded = self.fold(journal, earlier, renew, Some(&prove));
         let secrets = secrets.take();
         if !secrets.is_empty() {
             return Err(FoldError::HoldsSecrets(secrets));
         }
         let folded = folded?;
+        if is_first && !folded.nothing {
+            recording::write_git_files(&place);
+        }
         let unproven = "still marked unproven: contrail cannot scan for secrets that a killed process saw (--overwrite starts over)";
         let note = folded.unproven.then(|| unproven.to_owned());
         let missing = folded.unrecorded.as_ref().map(Unrecorded::sentence);

@@ -227,6 +227,9 @@ impl Sessions {
             return ending.end(journal, summary::Rows::new());
         }
         let path = journal.lock().unwrap_or_else(PoisonError::into_inner).path().to_owned();
+        if recorded(&self.folder).is_empty() {
+            recording::write_git_files_for_all(&self.folder);
+        }
         let split = self.split(&path, context, renewal(ending.args), ending.ran.cut_short().is_none());
         let names = match split {
             Ok(names) => names,

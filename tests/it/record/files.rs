@@ -317,3 +317,77 @@ fn personal_data_is_counted_and_the_summary_states_whether_it_is_masked() {
     assert_eq!(said(&[]), ("looks like personal data (--redact personal masks it): email 1".to_owned(), true));
     assert_eq!(said(&["--redact", "personal"]), ("personal data masked: email 1".to_owned(), false));
 }
+
+#[test]
+fn a_first_recording_in_a_git_work_tree_writes_what_git_needs_and_no_file_of_the_user_changes() {
+    const ATTRIBUTES: &str = "* -text linguist-generated\n*.har diff=contrail\n";
+    const IGNORED: &str = "*.journal\n";
+    let workspace = Workspace::new();
+    let record = |how: &str, out: &str| {
+        let running = workspace.start("record", &[how, out]);
+        get(running.address, TEMPLATES, &token(running.address));
+        assert_eq!(running.finish().status, 0);
+    };
+    let git = |arguments: &[&str]| -> Ran {
+        std::process::Command::new("git").current_dir(workspace.path()).args(arguments).output().unwrap().into()
+    };
+    let has = |name: &str| workspace.has(name);
+    record("--out", "outside/a");
+    assert!(!has("outside/a/.gitattributes") && !has("outside/.gitignore"), "there is no repository");
+    assert_eq!(git(&["init", "-q"]).status, 0);
+    record("--out", "a");
+    assert_eq!(workspace.read("a/.gitattributes"), ATTRIBUTES);
+    assert!(!has(".gitignore"), "the folder of the repository is the user's own");
+    record("--out", "all/b");
+    assert_eq!(workspace.read("all/b/.gitattributes"), ATTRIBUTES);
+    assert_eq!(workspace.read("all/.gitignore"), IGNORED);
+    // Git understands them.
+    let checked = git(&["check-attr", "text", "--", "all/b/b.har", "all/b/get-response.json"]);
+    assert_eq!(checked.stdout, "all/b/b.har: text: unset\nall/b/get-response.json: text: unset\n");
+    assert_eq!(git(&["check-ignore", "all/b.journal"]).stdout, "all/b.journal\n");
+    // What is there stays, and a folder with other files in it gets none.
+    for (file, text) in [("all/.gitattributes", "mine"), ("all/.gitignore", "mine"), ("source/x.py", "")] {
+        let path = workspace.path().join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    record("--out", "all/c");
+    assert!(!has("all/c/.gitattributes"));
+    assert_eq!(
+        (workspace.read("all/.gitignore"), workspace.read("all/.gitattributes")),
+        ("mine".into(), "mine".into())
+    );
+    record("--out", "source/fx");
+    assert!(has("source/fx/.gitattributes") && !has("source/.gitignore"));
+    record("--out", "single/fx.har");
+    assert!(!has("single/.gitattributes") && !has("single/.gitignore"));
+    // A folder of fixtures has both once.
+    record("--sessions", "tests");
+    assert_eq!(workspace.read("tests/.gitattributes"), ATTRIBUTES);
+    assert_eq!(workspace.read("tests/.gitignore"), IGNORED);
+    assert!(!has("tests/-/.gitattributes"));
+    fs::create_dir(workspace.path().join("code")).unwrap();
+    fs::write(workspace.path().join("code/x.py"), "").unwrap();
+    record("--sessions", "code");
+    assert!(!has("code/.gitattributes") && has("code/-/.gitattributes"));
+    // No command takes them for a part of the recordings.
+    for arguments in [
+        &["verify", "all", "tests", "--contract", "none"][..],
+        &["replay", "--sessions", "tests", "--allow", "unused", "--", "true"],
+        &["replay", "all/b", "--allow", "unused", "--", "true"],
+        &["audit", "all/b", "--contract", "none"],
+        &["scan", "all/b", "tests"],
+        &["import", "all/b/b.har", "--out", "imported"],
+        &["import", "tests", "--out", "trees"],
+        &["pack", "all/b", "--out", "b.har"],
+        &["unpack", "b.har", "--out", "unpacked"],
+        &["redact", "all/b", "--out", "redacted"],
+    ] {
+        let ran = workspace.run(arguments);
+        assert_eq!(ran.status, 0, "{arguments:?}: {}{}", ran.stdout, ran.stderr);
+        assert!(!ran.stderr.contains(".git"), "{arguments:?}: {}", ran.stderr);
+    }
+    assert_eq!(workspace.read("imported/.gitattributes"), ATTRIBUTES);
+    record("--overwrite", "--out=all/b");
+    assert_eq!(workspace.read("all/b/.gitattributes"), ATTRIBUTES);
+}
