@@ -15,7 +15,7 @@ const START = 30_000;
  * Starts contrail, whose environment the workers inherit. CONTRAIL_MODE is `replay` (default), `record`, `missing` (what
  * has no session is recorded) or `off`.
  *
- * @param {{ folder?: string, upstream?: string, arguments?: string[] }} options the folder of the sessions' fixtures,
+ * @param {{ folder?: string, upstream?: string | string[], arguments?: string[] }} options the folder of the sessions' fixtures,
  *   and the origin of the API, which `record` and `missing` need
  * @returns {Promise<() => Promise<void>>} ends it; rejects if the run failed
  */
@@ -23,8 +23,10 @@ async function start({ folder = "tests/contrail", upstream, arguments: more = []
   const mode = process.env.CONTRAIL_MODE ?? "replay";
   // A contrail around the test runner serves all.
   if (mode === "off" || process.env.CONTRAIL_CONTROL) return async () => {};
-  const replay = ["replay", "--sessions", folder, ...more];
-  const record = ["record", "--sessions", folder, "--upstream", upstream, ...more];
+  const upstreams = [upstream ?? []].flat().flatMap((one) => ["--upstream", one]);
+  // By these names replay knows the hosts of several APIs behind the proxy.
+  const replay = ["replay", "--sessions", folder, ...(upstreams.length > 2 ? upstreams : []), ...more];
+  const record = ["record", "--sessions", folder, ...upstreams, ...more];
   const commands = {
     replay: [replay],
     record: [[...record, "--overwrite"]],

@@ -36,7 +36,8 @@ def pytest_addoption(parser):
         help="replay recorded sessions (default), record them again, record only tests that have none, or neither",
     )
     parser.addini("contrail_folder", "folder of the sessions' fixtures", default="tests/contrail")
-    parser.addini("contrail_upstream", "origin of the API; `--contrail record` and `missing` need it")
+    upstreams = "origin of the API, or NAME=ORIGIN of several, one a line; `--contrail record` and `missing` need it"
+    parser.addini("contrail_upstream", upstreams, type="linelist")
     parser.addini("contrail_arguments", "further arguments of contrail", type="args")
 
 
@@ -51,12 +52,15 @@ def pytest_configure(config):
         config.stash[SERVERS] = [Server.of(kind) for kind in ("", "RECORD_") if f"CONTRAIL_{kind}CONTROL" in os.environ]
         return
     folder = config.rootpath / config.getini("contrail_folder")
-    upstream, arguments = config.getini("contrail_upstream"), config.getini("contrail_arguments")
-    if mode != "replay" and not upstream:
+    upstreams = [word for upstream in config.getini("contrail_upstream") for word in ("--upstream", upstream)]
+    arguments = config.getini("contrail_arguments")
+    if mode != "replay" and not upstreams:
         raise pytest.UsageError(f"--contrail {mode} needs the API's origin: contrail_upstream = https://…, in pytest's configuration")
     folder.mkdir(parents=True, exist_ok=True)
-    record = ["record", "--upstream", upstream, "--sessions", str(folder), *arguments]
-    replay = ["replay", "--sessions", str(folder), *arguments]
+    record = ["record", *upstreams, "--sessions", str(folder), *arguments]
+    # By these names replay knows the hosts of several APIs behind the proxy.
+    named = upstreams if len(upstreams) > 2 else []
+    replay = ["replay", *named, "--sessions", str(folder), *arguments]
     commands = {"record": [[*record, "--overwrite"]], "replay": [replay], "missing": [replay, [*record, "--append"]]}[mode]
     config.stash[SERVERS] = []
     for command in commands:

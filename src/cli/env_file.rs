@@ -53,7 +53,8 @@ impl EnvFile {
             let odd = |letter: char| !letter.is_ascii_alphanumeric() && !"/:.,_-+@%=[]*".contains(letter);
             if let Some(odd) = value.chars().find(|letter| odd(*letter)) {
                 // The others are paths of contrail's own files.
-                let source = if matches!(*name, "NO_PROXY" | "no_proxy" | "NODE_OPTIONS") { name } else { "TMPDIR" };
+                let is_users = matches!(&**name, "NO_PROXY" | "no_proxy" | "NODE_OPTIONS");
+                let source = if is_users { name } else { "TMPDIR" };
                 return Err(format!(
                     "--env-file: docker, shells and dotenv read `{odd}` in {name} differently; change {source}"
                 )

@@ -1,6 +1,7 @@
 //! The environment of a wrapped command: the proxy's addresses, and certificate bundles that trust it.
 
 use std::{
+    borrow::Cow,
     env,
     ffi::{OsStr, OsString},
     fs::Permissions,
@@ -49,7 +50,7 @@ const SYSTEM_BUNDLES: &[&str] = &[
 #[derive(Debug)]
 pub(super) struct Environment {
     /// Names and values to set.
-    pub(super) variables: Vec<(&'static str, OsString)>,
+    pub(super) variables: Vec<(Cow<'static, str>, OsString)>,
     /// Entries of the user's `NO_PROXY` that the command does not get, since requests to them would pass around a
     /// replay.
     dropped: Vec<String>,
@@ -69,25 +70,19 @@ impl Environment {
         node: bool,
         inherited: impl Fn(&str) -> Option<OsString>,
     ) -> io::Result<Self> {
-        let (mut variables, mut dropped) = (Vec::new(), Vec::new());
-        let loopback = own_name(&listeners.opened_hosts);
-        if let Some(address) = listeners.tls() {
-            variables.push(("CONTRAIL_URL", format!("https://{}", reach(address, loopback)).into()));
-        } else if let Some(address) = listeners.plain() {
-            variables.push(("CONTRAIL_URL", format!("http://{}", reach(address, loopback)).into()));
-        }
+        let (mut variables, mut dropped) = (addresses(listeners), Vec::new());
         if let Some(address) = listeners.forward() {
             let credentials = listeners.credentials.as_deref().map(user_info).unwrap_or_default();
             let proxy = format!("http://{credentials}{}", reach(address, "127.0.0.1"));
             for name in ["CONTRAIL_PROXY", "HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"] {
-                variables.push((name, proxy.clone().into()));
+                variables.push((name.into(), proxy.clone().into()));
             }
-            variables.push(("NODE_USE_ENV_PROXY", "1".into()));
+            variables.push(("NODE_USE_ENV_PROXY".into(), "1".into()));
             let inherited = inherited("NO_PROXY").or_else(|| inherited("no_proxy")).unwrap_or_default();
             let direct;
             (direct, dropped) = no_proxy(&inherited.to_string_lossy(), &listeners.opened_hosts, only);
             for name in ["NO_PROXY", "no_proxy"] {
-                variables.push((name, direct.clone().into()));
+                variables.push((name.into(), direct.clone().into()));
             }
         }
         let mut files = None;
@@ -113,16 +108,16 @@ impl Environment {
             };
             let own: String = listeners.authorities.iter().map(|authority| authority.certificate_pem()).collect();
             let own = own.as_bytes();
-            variables.push(("CONTRAIL_CA", write("ca.pem", &[own])?.into()));
+            variables.push(("CONTRAIL_CA".into(), write("ca.pem", &[own])?.into()));
             let path = |name: &str| inherited(name).filter(|path| !path.is_empty()).map(PathBuf::from);
             let extra = path("NODE_EXTRA_CA_CERTS").and_then(|path| std::fs::read(path).ok()).unwrap_or_default();
             let node_bundle = write("node.pem", &[&extra, own])?;
-            variables.push(("NODE_EXTRA_CA_CERTS", node_bundle.clone().into()));
-            variables.push(("DENO_CERT", node_bundle.into()));
+            variables.push(("NODE_EXTRA_CA_CERTS".into(), node_bundle.clone().into()));
+            variables.push(("DENO_CERT".into(), node_bundle.into()));
             let roots = system_roots(path("SSL_CERT_FILE").as_deref());
             let common = write("roots.pem", &[&roots, own])?;
             let store = trust_store(&[&roots[..], b"\n", own].concat());
-            variables.push(("CONTRAIL_TRUSTSTORE", write("roots.p12", &[&store])?.into()));
+            variables.push(("CONTRAIL_TRUSTSTORE".into(), write("roots.p12", &[&store])?.into()));
             for name in BUNDLES {
                 // What a runtime is configured to trust on its own stays trusted beside the common bundle.
                 let bundle =
@@ -130,12 +125,12 @@ impl Environment {
                         Some(told) => write(&format!("{}.pem", name.to_ascii_lowercase()), &[&told, &roots, own])?,
                         None => common.clone(),
                     };
-                variables.push((name, bundle.into()));
+                variables.push(((*name).into(), bundle.into()));
             }
             if node {
                 let preload = write("node.cjs", &[NODE_PRELOAD.as_bytes()])?;
                 let options = node_options(&inherited("NODE_OPTIONS").unwrap_or_default(), &preload);
-                variables.push(("NODE_OPTIONS", options));
+                variables.push(("NODE_OPTIONS".into(), options));
             }
             files = Some(folder);
         }
@@ -145,9 +140,9 @@ impl Environment {
     /// Adds further variables, and the address of the control listener, if there is one, which the command reaches
     /// without the proxy.
     pub(super) fn add(&mut self, more: &[(&'static str, String)], control: Option<SocketAddr>, listeners: &Listeners) {
-        self.variables.extend(more.iter().map(|(name, value)| (*name, value.into())));
+        self.variables.extend(more.iter().map(|(name, value)| ((*name).into(), value.into())));
         let reached = control.map(|address| reach(address, own_name(&listeners.opened_hosts)));
-        self.variables.extend(reached.map(|reached| ("CONTRAIL_CONTROL", format!("http://{reached}").into())));
+        self.variables.extend(reached.map(|reached| ("CONTRAIL_CONTROL".into(), format!("http://{reached}").into())));
     }
 
     /// Prints which entries of `NO_PROXY` the command does not get.
@@ -162,16 +157,36 @@ impl Environment {
 
     /// The variables that lead to the proxy; with their values, where no password is in them.
     pub(super) fn addresses(&self) -> Vec<String> {
-        let leads = |name: &str| matches!(name, "CONTRAIL_URL" | "HTTP_PROXY" | "HTTPS_PROXY");
+        let leads = |name: &str| name.starts_with("CONTRAIL_URL") || matches!(name, "HTTP_PROXY" | "HTTPS_PROXY");
         self.variables
             .iter()
             .filter(|(name, _)| leads(name))
             .map(|(name, value)| match value.to_str() {
                 Some(value) if !value.contains('@') => format!("{name}={value}"),
-                _ => (*name).to_owned(),
+                _ => name.to_string(),
             })
             .collect()
     }
+}
+
+/// By which addresses the command calls the upstreams: the first by `CONTRAIL_URL`, and by `CONTRAIL_URL_NAME` each that
+/// has a name, and each of several.
+fn addresses(listeners: &Listeners) -> Vec<(Cow<'static, str>, OsString)> {
+    let loopback = own_name(&listeners.opened_hosts);
+    let mut variables: Vec<(Cow<'static, str>, OsString)> = Vec::new();
+    for (at, upstream) in listeners.upstreams.iter().enumerate() {
+        let reached = |scheme: &str, address| format!("{scheme}://{}", reach(address, loopback));
+        let tls = listeners.tls(at).map(|address| reached("https", address));
+        let Some(url) = tls.or_else(|| Some(reached("http", listeners.plain(at)?))) else { continue };
+        if at == 0 {
+            variables.push(("CONTRAIL_URL".into(), url.clone().into()));
+        }
+        if upstream.name.is_some() || listeners.upstreams.len() > 1 {
+            let name = upstream.name().to_ascii_uppercase().replace('-', "_");
+            variables.push((format!("CONTRAIL_URL_{name}").into(), url.into()));
+        }
+    }
+    variables
 }
 
 /// Under which name the command reaches the reverse listener: one that can stand in `NO_PROXY` without covering the

@@ -1,6 +1,6 @@
 //! The listeners of a proxy: opening them, and the lines that say where they listen.
 
-use std::{net::SocketAddr, path::Path, sync::Arc, time::Duration};
+use std::{borrow::Cow, net::SocketAddr, path::Path, sync::Arc, time::Duration};
 
 use contrail_proxy::{
     HostPort, Proxy,
@@ -17,7 +17,7 @@ use tokio::net::TcpListener;
 use super::{
     Failure,
     options::listen::ListenerArgs,
-    outbound::{OutboundPolicy, Site},
+    outbound::{OutboundPolicy, Site, UpstreamSite},
     printer::warn,
 };
 
@@ -39,6 +39,8 @@ pub(super) struct Open {
 #[derive(Debug)]
 pub(super) struct Listeners {
     pub(super) open: Vec<Open>,
+    /// The upstreams, each with reverse listeners of its own.
+    pub(super) upstreams: Vec<UpstreamSite>,
     /// Who speaks for the hosts that are opened; clients have to trust all of them.
     pub(super) authorities: Vec<Arc<Authority>>,
     /// Hosts that clients reach through the forward listener.
@@ -50,12 +52,14 @@ pub(super) struct Listeners {
 }
 
 impl Listeners {
-    pub(super) fn plain(&self) -> Option<SocketAddr> {
-        self.address(|door| matches!(door, ListenerKind::Plain))
+    /// Of the upstream at this place.
+    pub(super) fn plain(&self, upstream: usize) -> Option<SocketAddr> {
+        self.address(|door| matches!(door, ListenerKind::Plain(of) if *of == upstream))
     }
 
-    pub(super) fn tls(&self) -> Option<SocketAddr> {
-        self.address(|door| matches!(door, ListenerKind::Tls(_)))
+    /// Of the upstream at this place.
+    pub(super) fn tls(&self, upstream: usize) -> Option<SocketAddr> {
+        self.address(|door| matches!(door, ListenerKind::Tls(_, of) if *of == upstream))
     }
 
     pub(super) fn forward(&self) -> Option<SocketAddr> {
@@ -68,11 +72,15 @@ impl Listeners {
 
     /// One line per listener, once they are all open.
     pub(super) fn lines(&self) -> Vec<String> {
+        let of = |upstream: usize| {
+            let name = self.upstreams.get(upstream).and_then(|upstream| upstream.name.as_ref());
+            name.map(|name| format!(" ({name})")).unwrap_or_default()
+        };
         self.open
             .iter()
             .map(|Open { address, door, .. }| match door {
-                ListenerKind::Plain => format!("listening on http://{address}"),
-                ListenerKind::Tls(_) => format!("listening on https://{address}"),
+                ListenerKind::Plain(upstream) => format!("listening on http://{address}{}", of(*upstream)),
+                ListenerKind::Tls(_, upstream) => format!("listening on https://{address}{}", of(*upstream)),
                 ListenerKind::Forward(_) => format!("listening on http://{address} (forward proxy)"),
             })
             .collect()
@@ -80,7 +88,7 @@ impl Listeners {
 }
 
 impl ListenerArgs {
-    /// Opens the listeners. `for_client` adds a forward listener and takes free ports: the
+    /// Opens the listeners; of several upstreams, that of each listens one port after the one before. `for_client` adds a forward listener and takes free ports: the
     /// environment of a client will name them.
     ///
     /// # Errors
@@ -93,9 +101,9 @@ impl ListenerArgs {
         connect_timeout: Duration,
         for_client: bool,
     ) -> Result<Listeners, Failure> {
-        let Site { origin, own, outbound } = site;
+        let Site { upstreams, own, outbound } = site;
         let intercepted = self.intercepted()?;
-        let upstream = HostPort { host: origin.host.to_string(), port: origin.port };
+        let called: Vec<HostPort> = upstreams.iter().map(|upstream| upstream.called.clone()).collect();
         let forward_address = self.forward_listen.as_deref().or(for_client.then_some(WRAP_LISTEN));
         let own_certificates = self.tls_listen.is_some() && self.cert.is_none();
         let offline = matches!(outbound, OutboundPolicy::Memory);
@@ -104,8 +112,7 @@ impl ListenerArgs {
         let named = any.is_none() || !intercepted.is_empty() || self.ca_dir.is_some();
         let kept = if own_certificates || forward_address.is_some() && named {
             let base = self.ca_dir.clone().map_or_else(authority::default_folder, Ok)?;
-            let hosts: Vec<String> =
-                [&upstream].into_iter().chain(&intercepted).map(|target| target.host.clone()).collect();
+            let hosts: Vec<String> = called.iter().chain(&intercepted).map(|target| target.host.clone()).collect();
             Some(Arc::new(Authority::open(&base, &hosts)?))
         } else {
             None
@@ -115,7 +122,10 @@ impl ListenerArgs {
         if self.listen.is_some() || self.tls_listen.is_none() && (for_client || forward_address.is_none()) {
             let fallback = if for_client { WRAP_LISTEN } else { DEFAULT_LISTEN };
             let address = self.listen.as_deref().unwrap_or(fallback);
-            open.push((bind("--listen", address).await?, ListenerKind::Plain));
+            for upstream in 0..upstreams.len() {
+                let bound = bind("--listen", &following(address, upstream)).await?;
+                open.push((bound, ListenerKind::Plain(upstream)));
+            }
         }
         if let Some(address) = &self.tls_listen {
             let certificates = match (&self.cert, &self.key, &kept) {
@@ -127,9 +137,12 @@ impl ListenerArgs {
                 (_, _, Some(authority)) => Certificates::Authority(Arc::clone(authority)),
                 _ => return Err("--tls-listen needs --cert and --key together, or neither".into()),
             };
-            open.push((bind("--tls-listen", address).await?, ListenerKind::Tls(certificates)));
+            for upstream in 0..upstreams.len() {
+                let bound = bind("--tls-listen", &following(address, upstream)).await?;
+                open.push((bound, ListenerKind::Tls(certificates.clone(), upstream)));
+            }
         }
-        let opened_hosts: Vec<HostPort> = [upstream.clone()].into_iter().chain(intercepted.iter().cloned()).collect();
+        let opened_hosts: Vec<HostPort> = called.iter().chain(&intercepted).cloned().collect();
         let authorities: Vec<_> = kept.iter().chain(&any).cloned().collect();
         if let (Some(address), Some(authority)) = (forward_address, authorities.first()) {
             let (listener, address) = bind("--forward-listen", address).await?;
@@ -141,7 +154,7 @@ impl ListenerArgs {
                 .into());
             }
             let forward = Forward {
-                upstream,
+                upstreams: called,
                 intercepted,
                 authority: Arc::clone(authority),
                 any,
@@ -158,7 +171,8 @@ impl ListenerArgs {
         for Open { address, .. } in &open {
             own.add(*address);
         }
-        Ok(Listeners { open, authorities, opened_hosts, credentials: self.proxy_auth.clone(), files })
+        let (upstreams, credentials) = (upstreams.to_vec(), self.proxy_auth.clone());
+        Ok(Listeners { open, upstreams, authorities, opened_hosts, credentials, files })
     }
 }
 
@@ -166,6 +180,15 @@ impl ListenerArgs {
 pub(super) fn warn_of_time(certificate: &Path) {
     if let Some(wrong) = Certificates::out_of_time(certificate) {
         warn(&format!("--cert {} {wrong}; clients will refuse it", certificate.display()));
+    }
+}
+
+/// The address with its port moved on by so many; port 0 stays.
+fn following(address: &str, by: usize) -> Cow<'_, str> {
+    let parts = address.rsplit_once(':').and_then(|(host, port)| Some((host, port.parse::<u16>().ok()?)));
+    match parts {
+        Some((host, port)) if port > 0 && by > 0 => format!("{host}:{}", usize::from(port) + by).into(),
+        _ => address.into(),
     }
 }
 

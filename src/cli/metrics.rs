@@ -39,7 +39,7 @@ impl Monitoring {
     ///
     /// The address is malformed or taken; telemetry cannot be sent as things are.
     pub(super) fn of(proxy: &ProxyArgs, upstream: &UpstreamArgs) -> Result<Self, Failure> {
-        let receiver = proxy.telemetry.receiver(upstream.upstream_ca.as_ref());
+        let receiver = proxy.telemetry.receiver(upstream.authorities(None));
         Self::open(proxy.listeners.metrics.as_deref(), receiver.as_ref())
     }
 

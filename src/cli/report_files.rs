@@ -7,6 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use contrail_contract::upstream_of;
 use contrail_exchange::visible::visible;
 use contrail_recording::{self as recording, FixturePath, Journal, SetAside, resolved};
 use contrail_redact::{Plan, Redactor};
@@ -44,9 +45,9 @@ impl Used {
     }
 
     /// Files.
-    pub(super) fn files<'a>(&mut self, what: &'static str, paths: impl IntoIterator<Item = &'a PathBuf>) {
+    pub(super) fn files(&mut self, what: &'static str, paths: impl IntoIterator<Item = impl AsRef<Path>>) {
         for path in paths {
-            self.file(what, path);
+            self.file(what, path.as_ref());
         }
     }
 
@@ -69,7 +70,8 @@ impl Used {
 
     /// The files of the contract.
     pub(super) fn contract(&mut self, args: &ContractArgs) {
-        self.files("contract", args.contract.iter().chain(&args.overlay));
+        self.files("contract", args.contract.iter().map(|file| upstream_of(file).1));
+        self.files("contract", &args.overlay);
     }
 
     /// A fixture that is written, and its journals.

@@ -23,7 +23,7 @@ use super::{
     listeners::Open,
     metrics::{self, RunningProxy},
     options::{contract::warn_of_unusable_places, limits::ProxyArgs},
-    outbound::{FirstHop, OutboundPolicy, Site},
+    outbound::{FirstHop, OutboundPolicy, Site, UpstreamSite},
     reload::Reload,
     signals::{Signals, Wish},
     wrap,
@@ -38,6 +38,9 @@ impl Observer for NoObserver {
         Committed::now()
     }
 }
+
+/// Upstreams by the origins that their requests go to.
+pub(super) type ByOrigin = Vec<(Origin, Arc<dyn Upstream>)>;
 
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -65,23 +68,22 @@ impl RunEnd {
 }
 
 impl ProxyArgs {
-    /// Serves until a signal (or the end of the wrapped command), drains, and returns. `upstream` gets what adds the
-    /// intercepted hosts to an upstream of the tenant; `origin` is the tenant's, as in `https://tenant.example`. `ready`
-    /// runs after `listening on` was printed.
+    /// Serves until a signal (or the end of the wrapped command), drains, and returns. `upstream` gets what makes one
+    /// upstream of several and of the intercepted hosts; `upstreams` are how clients call them. `ready` runs after
+    /// `listening on` was printed.
     ///
     /// # Errors
     ///
     /// The port is taken, or the command cannot be run.
-    pub fn run(
+    pub(in crate::cli) fn run(
         &self,
         pipeline: &Arc<Pipeline>,
-        upstream: impl FnOnce(&dyn Fn(Arc<dyn Upstream>) -> Arc<dyn Upstream>) -> Arc<dyn Upstream>,
-        origin: &str,
+        upstream: impl FnOnce(&dyn Fn(ByOrigin) -> Arc<dyn Upstream>) -> Arc<dyn Upstream>,
+        upstreams: &[UpstreamSite],
         outbound: &OutboundPolicy,
         ready: impl FnOnce(),
     ) -> Result<RunEnd, Failure> {
         self.listeners.check()?;
-        let origin: Origin = origin.parse()?;
         let own = match outbound {
             OutboundPolicy::Memory => OwnAddresses::without_names(),
             OutboundPolicy::Anywhere { .. } => OwnAddresses::default(),
@@ -95,29 +97,28 @@ impl ProxyArgs {
         if let Some(control) = self.control {
             own.add(control);
         }
-        let settings = self.settings(origin.scheme(), &origin.authority);
+        let settings = self.settings(upstreams.iter().map(UpstreamSite::target).collect());
         let (workers, threads) = Workers::start(self.workers, || {
             let writer = Arc::clone(pipeline);
             async move { writer.run().await }
         })
         .map_err(|error| format!("cannot start {} workers: {error}; --workers takes fewer", self.workers))?;
         let settings = Settings { own: own.clone(), workers, tenant: Arc::clone(pipeline) as _, ..settings };
-        let routes = |first, access| {
+        let routes = |upstreams, access| {
             let access = live::Access { own: own.clone(), ..access };
-            Arc::new(Routes::new(first, access, self.live_limits()))
+            Arc::new(Routes::new(upstreams, access, self.live_limits()))
         };
-        let with_intercepted = |upstream: Arc<dyn Upstream>| -> Arc<dyn Upstream> {
-            match outbound {
-                OutboundPolicy::Anywhere { access, .. } if !self.listeners.intercept.is_empty() => {
-                    routes(Some((origin.clone(), upstream)), (**access).clone())
-                }
-                _ => upstream,
+        let by_origin = |upstreams: ByOrigin| -> Arc<dyn Upstream> {
+            match (&*upstreams, outbound) {
+                ([(_, only)], _) if self.listeners.intercept.is_empty() => Arc::clone(only),
+                (_, OutboundPolicy::Anywhere { access, .. }) => routes(upstreams, (**access).clone()),
+                (_, OutboundPolicy::Memory) => routes(upstreams, live::Access::default()),
             }
         };
-        let proxy = Proxy::new(settings.clone(), upstream(&with_intercepted), Arc::clone(pipeline) as _)?;
-        let unseen = Proxy::new(settings, routes(None, live::Access::default()), Arc::new(NoObserver))?;
+        let proxy = Proxy::new(settings.clone(), upstream(&by_origin), Arc::clone(pipeline) as _)?;
+        let unseen = Proxy::new(settings, routes(Vec::new(), live::Access::default()), Arc::new(NoObserver))?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let site = Site { origin, own, outbound };
+        let site = Site { upstreams, own, outbound };
         let ran = runtime.block_on(self.serve(pipeline, proxy, unseen, &site, ready));
         // Exchanges that the drain did not see to their end are recorded as they are dropped.
         drop((runtime, threads));
@@ -144,23 +145,12 @@ impl ProxyArgs {
         let env_file = self.listeners.env_file.as_deref().map(EnvFile::claim).transpose()?;
         let for_client = around_command || env_file.is_some();
         let mut listeners = self.listeners.open(site, unseen, self.connect_timeout, for_client).await?;
-        let Site { origin, own, outbound } = site;
-        let first = outbound.first();
-        if own.names(&origin.host, origin.port)
-            || matches!(first, FirstHop::Upstream)
-                && matches!(own.resolve(&origin.host, origin.port).await, Err(Resolved::Own))
-        {
-            return Err(format!("the upstream {origin} is contrail itself; name the tenant with --upstream").into());
-        }
+        not_itself(site).await?;
+        let Site { own, outbound, .. } = site;
         if let Some(receiver) = &self.telemetry.otlp
             && own.names(&receiver.origin.host, receiver.origin.port)
         {
             return Err(format!("--otlp {receiver} is contrail itself; name a receiver of telemetry").into());
-        }
-        if let FirstHop::Proxy(via) = first
-            && own.names(&via.host, via.port)
-        {
-            return Err(via.unreachable(&"it is contrail itself").into());
         }
         let only = matches!(outbound, OutboundPolicy::Memory).then_some(&*self.direct);
         let node = self.listeners.node.is_for(&self.command);
@@ -242,4 +232,24 @@ impl ProxyArgs {
         let given = environment.as_ref().filter(|_| around_command).map_or_else(Vec::new, Environment::addresses);
         Ok(RunEnd { command: ended?, given, listeners: lines })
     }
+}
+
+/// Refuses an upstream that is contrail itself, or is reached through it.
+async fn not_itself(site: &Site<'_>) -> Result<(), Failure> {
+    let Site { upstreams, own, outbound } = site;
+    for (at, UpstreamSite { origin, .. }) in upstreams.iter().enumerate() {
+        let first = outbound.first().get(at);
+        if own.names(&origin.host, origin.port)
+            || matches!(first, Some(FirstHop::Upstream))
+                && matches!(own.resolve(&origin.host, origin.port).await, Err(Resolved::Own))
+        {
+            return Err(format!("the upstream {origin} is contrail itself; name the tenant with --upstream").into());
+        }
+        if let Some(FirstHop::Proxy(via)) = first
+            && own.names(&via.host, via.port)
+        {
+            return Err(via.unreachable(&"it is contrail itself").into());
+        }
+    }
+    Ok(())
 }

@@ -56,7 +56,7 @@ fn watch(args: &Args) -> Result<Outcome, Failure> {
     let bound = args.proxy.inspect.bind()?;
     let contract = args.judge.contract.load_to_serve()?;
     let ready = args.upstream.ready(&args.proxy, &contract)?;
-    let mut setup = args.filter.setup(&ready.origin);
+    let mut setup = args.filter.setup(ready.origins());
     if args.trail.durable && args.trail.trail.is_none() {
         return Err("--durable needs something to write: name a folder with --trail DIR".into());
     }
@@ -97,8 +97,8 @@ fn watch(args: &Args) -> Result<Outcome, Failure> {
     let introduce = || ready.introduce(&proxy, args.judge.format);
     let ran = proxy.run(
         &pipeline,
-        |with_intercepted| with_intercepted(Arc::clone(&ready.upstream)),
-        &ready.origin,
+        |by_origin| by_origin(ready.by_origin()),
+        &ready.sites,
         &args.upstream.outbound(),
         introduce,
     )?;

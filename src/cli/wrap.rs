@@ -29,7 +29,9 @@ pub(super) async fn run(
     let mut child = Command::new(program)
         .args(arguments)
         .envs(
-            environment.iter().flat_map(|environment| environment.variables.iter().map(|(name, value)| (name, value))),
+            environment
+                .iter()
+                .flat_map(|environment| environment.variables.iter().map(|(name, value)| (&**name, value))),
         )
         .kill_on_drop(true)
         .spawn()

@@ -8,7 +8,7 @@ use std::{
 };
 
 use clap::{Arg, ArgAction, Command, builder::Resettable};
-use contrail_exchange::suggest::nearest;
+use contrail_exchange::{is_upstream_name, suggest::nearest};
 use contrail_report::Suppression;
 use toml::{Table, Value, de::DeTable};
 
@@ -184,6 +184,9 @@ pub(super) fn is_off(value: &OsStr) -> bool {
     value.to_str().is_some_and(|value| OFF.iter().any(|off| value.eq_ignore_ascii_case(off)))
 }
 
+/// Options whose paths may follow the name of an upstream.
+const OF_UPSTREAMS: [&str; 2] = ["contract", "upstream-ca"];
+
 /// Whether the values of an option are paths.
 fn names_path(argument: &Arg) -> bool {
     argument.get_value_parser().type_id() == TypeId::of::<PathBuf>()
@@ -298,7 +301,9 @@ impl<'a> File<'a> {
         let Some(folder) = self.path.parent().filter(|folder| !folder.as_os_str().is_empty()) else { return };
         let Some((before, path)) = added.to_str().and_then(|text| text.split_once('=')) else { return };
         let (before, path) = match path.split_once('=') {
-            Some((format, path)) if long == "report" => (format!("{before}={format}"), path),
+            Some((word, path)) if long == "report" || OF_UPSTREAMS.contains(&long) && is_upstream_name(word) => {
+                (format!("{before}={word}"), path)
+            }
             _ if long == "report" => return,
             _ => (before.to_owned(), path),
         };

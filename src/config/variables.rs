@@ -29,6 +29,9 @@ const OTHER_VARIABLES: [&str; 11] = [
     "CONTRAIL_SANDBOX_CLIENT_SECRET",
 ];
 
+/// What the names of variables begin with that lead CMD to upstreams with names.
+const OF_UPSTREAM: &str = "CONTRAIL_URL_";
+
 /// The variable of an option of all commands.
 pub(super) fn shared_variable(long: &str) -> String {
     format!("{PREFIX}{}", long.to_ascii_uppercase().replace('-', "_"))
@@ -74,7 +77,7 @@ pub fn misspelt_variables(command: &Command, given: impl Iterator<Item = String>
     known.extend(OTHER_VARIABLES.map(str::to_owned));
     known.extend(ACTS.map(shared_variable));
     let mut misspelt: Vec<_> = given
-        .filter(|name| name.starts_with(PREFIX) && !known.contains(name))
+        .filter(|name| name.starts_with(PREFIX) && !known.contains(name) && !name.starts_with(OF_UPSTREAM))
         .filter_map(|name| {
             let option = |name: &str| name.trim_start_matches(PREFIX).to_owned();
             let short: Vec<String> = known.iter().map(|name| option(name)).collect();

@@ -152,9 +152,9 @@ async fn every_combination_of_protocols_passes_large_bodies_and_trailers_both_wa
         let (_stop, stopping) = watch::channel(false);
         for client_tls in [false, true] {
             let door = if client_tls {
-                ListenerKind::Tls(Certificates::Authority(authority.clone()))
+                ListenerKind::Tls(Certificates::Authority(authority.clone()), 0)
             } else {
-                ListenerKind::Plain
+                ListenerKind::Plain(0)
             };
             let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
             let address = listener.local_addr().unwrap();

@@ -130,7 +130,7 @@ async fn setup(options: Options) -> Setup {
     let unseen = Proxy::new(settings, Arc::new(Echo), Arc::new(Heard::default())).unwrap();
     let own = OwnAddresses::with_names(options.look_up);
     let forward = Arc::new(Forward {
-        upstream: HostPort { host: HOST.into(), port },
+        upstreams: vec![HostPort { host: HOST.into(), port }],
         intercepted: Vec::new(),
         authority: authority.clone(),
         any: None,
@@ -142,8 +142,8 @@ async fn setup(options: Options) -> Setup {
     });
     let (stop, stopped) = watch::channel(false);
     let listeners = [
-        ListenerKind::Plain,
-        ListenerKind::Tls(Certificates::Authority(authority.clone())),
+        ListenerKind::Plain(0),
+        ListenerKind::Tls(Certificates::Authority(authority.clone()), 0),
         ListenerKind::Forward(forward),
     ];
     let mut addresses = Vec::new();

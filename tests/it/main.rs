@@ -57,5 +57,6 @@ mod supply;
 mod support;
 mod suppressions;
 mod upstream;
+mod upstreams;
 mod verify;
 mod visible;

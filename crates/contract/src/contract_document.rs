@@ -7,7 +7,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use contrail_exchange::{hex::hex, is_at_or_below};
+use contrail_exchange::{hex::hex, is_at_or_below, is_upstream_name};
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -25,11 +25,23 @@ pub const BUILT_IN: &str = "built-in";
 /// The name of the contract that documents nothing, in place of a file's: by it nothing is judged.
 pub(super) const NONE: &str = "none";
 
+/// The name of the upstream that a document is for, and its file: of `billing=b.yaml`, both.
+#[must_use]
+pub fn upstream_of(named: &Path) -> (Option<&str>, &Path) {
+    let parts = named.to_str().and_then(|text| text.split_once('='));
+    match parts.filter(|(name, _)| is_upstream_name(name)) {
+        Some((name, file)) => (Some(name), Path::new(file)),
+        None => (None, named),
+    }
+}
+
 /// One document of a contract, compiled.
 #[derive(Debug)]
 pub struct ContractDocument {
     /// [`BUILT_IN`], or the file as it was named.
     name: String,
+    /// The upstream whose exchanges it judges; `None` for those of every upstream that has no document of its own.
+    pub(super) upstream: Option<String>,
     document: Arc<Value>,
     title: String,
     version: String,
@@ -56,7 +68,13 @@ impl ContractDocument {
     }
 
     /// Reads, overlays and compiles a document; gives what of the overlays has no effect on it.
-    pub(super) fn load(file: &Path, overlays: &[PathBuf]) -> Result<(Self, Vec<Slip>), ContractError> {
+    pub(super) fn load(named: &Path, overlays: &[PathBuf]) -> Result<(Self, Vec<Slip>), ContractError> {
+        let (upstream, file) = upstream_of(named);
+        let (document, slips) = Self::read(file, overlays)?;
+        Ok((Self { upstream: upstream.map(str::to_owned), ..document }, slips))
+    }
+
+    fn read(file: &Path, overlays: &[PathBuf]) -> Result<(Self, Vec<Slip>), ContractError> {
         if file == Path::new(NONE) {
             let info = json!({"title": "no contract", "version": ""});
             let document = json!({"openapi": "3.1.0", "info": info, "paths": {}});
@@ -87,7 +105,8 @@ impl ContractDocument {
             _ => String::new(),
         };
         let (title, version) = (info("title"), info("version"));
-        Ok(Self { name, document, title, version, compiled, hash: OnceLock::new(), hosts: OnceLock::new() })
+        let (hash, hosts) = (OnceLock::new(), OnceLock::new());
+        Ok(Self { name, upstream: None, document, title, version, compiled, hash, hosts })
     }
 
     /// [`BUILT_IN`], or the file as it was named.

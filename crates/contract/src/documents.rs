@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::{
     BUILT_IN, CheckOptions, ContractDocument, ContractError, check, compile,
-    contract_document::{NONE, sha256},
+    contract_document::{NONE, sha256, upstream_of},
     files, model,
     nearest::nearest,
     overlay::Slip,
@@ -22,7 +22,8 @@ use super::{
 };
 
 /// A compiled contract. The first of its documents that has an exchange's operation judges the exchange. Where servers of
-/// one name its host, documents whose servers name only other hosts come last.
+/// one name its host, documents whose servers name only other hosts come last. An upstream with documents of its own is
+/// judged by them alone.
 #[derive(Debug)]
 pub struct Contract {
     /// At least one. The built-in document alone is compiled at its first use, because nothing in it can be wrong.
@@ -52,20 +53,26 @@ impl Contract {
     pub fn load(files: &[PathBuf], overlays: &[PathBuf]) -> Result<Arc<Self>, ContractError> {
         let built_in = [PathBuf::from(BUILT_IN)];
         let files = if files.is_empty() { &built_in } else { files };
-        let is_none = |file: &PathBuf| file == Path::new(NONE);
-        if files.iter().any(is_none) && files.len() + overlays.len() > 1 {
-            return Err(ContractError::NoneBesideOthers);
+        let is_none = |file: &PathBuf| upstream_of(file).1 == Path::new(NONE);
+        for file in files.iter().filter(|file| is_none(file)) {
+            let (upstream, _) = upstream_of(file);
+            let same = files.iter().filter(|other| upstream_of(other).0 == upstream);
+            if same.count() > 1 || files.iter().all(is_none) && !overlays.is_empty() {
+                return Err(ContractError::NoneBesideOthers);
+            }
         }
         let mut documents = Vec::new();
         // A slip is one where it is one in every document: an action may be for one of them.
         let mut slips: Option<Vec<Slip>> = None;
         for file in files {
             let (document, own) = ContractDocument::load(file, overlays)?;
+            if document.name() != NONE {
+                slips = Some(match slips {
+                    None => own,
+                    Some(held) => held.into_iter().filter(|slip| own.contains(slip)).collect(),
+                });
+            }
             documents.push(document);
-            slips = Some(match slips {
-                None => own,
-                Some(held) => held.into_iter().filter(|slip| own.contains(slip)).collect(),
-            });
         }
         Ok(Arc::new(Self::new(documents.into(), slips.unwrap_or_default())))
     }
@@ -102,14 +109,17 @@ impl Contract {
         yaml::write(self.document())
     }
 
-    /// SHA-256 of the effective document, as 64 hex digits; of several documents, of their hashes in order. Attested
-    /// findings carry it.
+    /// SHA-256 of the effective document, as 64 hex digits; of several documents, of their hashes in order, each behind
+    /// the name of its upstream. Attested findings carry it.
     #[must_use]
     pub fn hash(&self) -> &str {
         match self.documents() {
-            [one] => one.hash(),
+            [one] if one.upstream.is_none() => one.hash(),
             several => {
-                self.hash.get_or_init(|| sha256(&several.iter().map(ContractDocument::hash).collect::<String>()))
+                let hash = |document: &ContractDocument| {
+                    [document.upstream.as_deref().unwrap_or_default(), document.hash()].concat()
+                };
+                self.hash.get_or_init(|| sha256(&several.iter().map(hash).collect::<String>()))
             }
         }
     }
@@ -156,7 +166,7 @@ impl Contract {
     /// nothing, keys that overlays do not have, and scopes that no security scheme declares.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
-        let is_empty = |document: &&ContractDocument| document.model().operations.is_empty() && !self.is_none();
+        let is_empty = |document: &&ContractDocument| document.model().operations.is_empty() && document.name() != NONE;
         let empty = self.documents().iter().filter(is_empty);
         let empty = empty.map(|document| {
             format!(
@@ -172,27 +182,39 @@ impl Contract {
     /// Whether it documents nothing on purpose, so that nothing is judged.
     #[must_use]
     pub fn is_none(&self) -> bool {
-        matches!(self.documents(), [only] if only.name() == NONE)
+        self.documents().iter().all(|document| document.name() == NONE)
+    }
+
+    /// The documents that may judge the exchanges of an upstream: its own, or else those that are nobody's.
+    fn documents_of(&self, upstream: Option<&str>) -> impl Iterator<Item = &ContractDocument> + Clone {
+        let has = |document: &ContractDocument| document.upstream.as_deref() == upstream;
+        let own = upstream.filter(|_| self.documents().iter().any(has));
+        self.documents().iter().filter(move |document| document.upstream.as_deref() == own)
     }
 
     /// Checks one exchange.
     #[must_use]
     pub fn check(&self, exchange: &Exchange, options: &CheckOptions) -> Verdict {
-        if self.is_none() {
-            return Verdict::unjudged("--contract none: no document says what to check");
+        let target = &exchange.request.target;
+        let documents = self.documents_of(target.upstream.as_deref());
+        if documents.clone().all(|document| document.name() == NONE) {
+            return Verdict::unjudged(match documents.clone().next() {
+                Some(_) => "--contract none: no document says what to check",
+                None => "no document of --contract is for this upstream",
+            });
         }
-        let path = exchange.request.target.path();
+        let path = target.path();
         let Some((document, matched)) = self.judges(&exchange.request) else {
             let mut methods = Vec::new();
-            for method in self.documents().iter().flat_map(|document| document.compiled.router.methods(path)) {
+            for method in documents.clone().flat_map(|document| document.compiled.router.methods(path)) {
                 if !methods.contains(&method) {
                     methods.push(method);
                 }
             }
-            let near = || nearest(self.documents(), exchange.request.method.as_str(), path);
+            let near = || nearest(documents.clone(), exchange.request.method.as_str(), path);
             let near = methods.is_empty().then(near).flatten();
             let mut verdict = check::undocumented(&methods, near.as_deref(), exchange, options);
-            if !self.covers(path) {
+            if !documents.clone().any(|document| document.covers(path)) {
                 // Another site in a browser's export, where requests fail every day: counted, not blamed.
                 verdict.findings.retain(|finding| finding.rule == Rule::OperationUndocumented);
             }
@@ -217,17 +239,19 @@ impl Contract {
     #[must_use]
     pub fn judges<'m, 'e>(&'m self, request: &'e Request) -> Option<(&'m ContractDocument, model::Matched<'m, 'e>)> {
         let (method, path) = (request.method.as_str(), request.target.path());
-        if let several @ [_, _, ..] = self.documents() {
+        let mut documents = self.documents_of(request.target.upstream.as_deref());
+        let find = |document: &'m ContractDocument| Some((document, document.find(method, path)?));
+        if self.documents().len() > 1 {
             let host = request.target.normal_host();
             let names = |document: &&ContractDocument| document.hosts().contains(&host);
-            let mut own = several.iter().filter(|document| document.hosts().is_empty() || names(document));
-            if several.iter().any(|document| names(&document))
-                && let Some(found) = own.find_map(|document| Some((document, document.find(method, path)?)))
+            let mut own = documents.clone().filter(|document| document.hosts().is_empty() || names(document));
+            if documents.clone().any(|document| names(&document))
+                && let Some(found) = own.find_map(find)
             {
                 return Some(found);
             }
         }
-        self.locate(method, path)
+        documents.find_map(find)
     }
 
     /// The operation that judges a request of this method and raw path to a host that no document names, with its

@@ -38,7 +38,7 @@ mod yaml;
 
 pub use check::{Demand, sequence_items};
 pub use compile::NotImplemented;
-pub use contract_document::{BUILT_IN, ContractDocument};
+pub use contract_document::{BUILT_IN, ContractDocument, upstream_of};
 pub use documents::Contract;
 pub use error::ContractError;
 pub use media_type::{MediaRange, most_specific};

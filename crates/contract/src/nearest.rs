@@ -11,7 +11,11 @@ const MAX_BASES: usize = 4;
 /// Method and path of the nearest documented operation: a segment of its path is misspelt or lacks the text beside a
 /// parameter, slashes are too many or too few, or its base path is missing. Of several, one with the method of the
 /// request comes first.
-pub(super) fn nearest(documents: &[ContractDocument], method: &str, path: &str) -> Option<String> {
+pub(super) fn nearest<'a>(
+    documents: impl IntoIterator<Item = &'a ContractDocument>,
+    method: &str,
+    path: &str,
+) -> Option<String> {
     let path: Vec<&str> = segments(path).collect();
     let mut best: Option<(usize, String)> = None;
     for document in documents {

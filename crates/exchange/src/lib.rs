@@ -35,5 +35,5 @@ pub use credential::{Credential, SignatureCheck, TokenFacts, TokenTime};
 pub use headers::{Headers, is_hop_by_hop};
 pub use near::{Difference, Near};
 pub use pair::{Exchange, Request, Response, Timings, Transport, is_bodiless, known_method};
-pub use target::Target;
+pub use target::{TENANT_NAME, Target, is_upstream_name, named_host, upstreams};
 pub use tenant::{TenantFacts, UnknownTenant};

@@ -1,6 +1,32 @@
 //! The target of a request: never decoded, never normalised.
 
-use std::{fmt, sync::Arc};
+use std::{borrow::Cow, fmt, sync::Arc};
+
+/// The name of the upstream that is named by its origin alone, among others that have names.
+pub const TENANT_NAME: &str = "tenant";
+
+/// What the host of an upstream ends in, in a recording: `billing.example`. No host of the Internet does (RFC 2606).
+const NAMED_HOST: &str = ".example";
+
+/// Whether an upstream can have this name: a small letter, then at most 30 small letters, digits and hyphens.
+#[must_use]
+pub fn is_upstream_name(name: &str) -> bool {
+    let of_name = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    name.len() <= 31 && name.starts_with(|first: char| first.is_ascii_lowercase()) && name.bytes().all(of_name)
+}
+
+/// The host that stands for an upstream of this name in a recording.
+#[must_use]
+pub fn named_host(name: &str) -> String {
+    [name, NAMED_HOST].concat()
+}
+
+/// The names and origins of upstreams, as journals state them: the values of `--upstream`, with commas between them. One
+/// that has no name is [`TENANT_NAME`].
+pub fn upstreams(text: &str) -> impl Iterator<Item = (&str, &str)> {
+    let all = text.split(", ").filter(|upstream| !upstream.is_empty());
+    all.map(|upstream| upstream.split_once('=').unwrap_or((TENANT_NAME, upstream)))
+}
 
 /// A request target, byte for byte as it was sent, with the origin that it was sent to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -13,6 +39,8 @@ pub struct Target {
     pub path_and_query: Arc<str>,
     /// The session that the request belongs to, with `--sessions`.
     pub session: Option<Arc<str>>,
+    /// The name of the upstream that it was sent to, where that has one.
+    pub upstream: Option<Arc<str>>,
 }
 
 impl Target {
@@ -27,6 +55,41 @@ impl Target {
             authority: authority.into(),
             path_and_query: path_and_query.into(),
             session: None,
+            upstream: None,
+        }
+    }
+
+    /// The same as a recording states it: sent to one of these [`upstreams`], or to one that the host names, as in
+    /// `https://billing.example`.
+    #[must_use]
+    pub fn of_upstreams(mut self, stated: Option<&str>) -> Self {
+        let name = match stated.filter(|stated| !stated.is_empty()) {
+            Some(stated) if !stated.contains('=') => None,
+            Some(stated) => {
+                let origin = self.normal_origin();
+                upstreams(stated).find(|(_, of)| *of == origin).map(|(name, _)| name.to_owned())
+            }
+            None => self.authority.strip_suffix(NAMED_HOST).filter(|_| &*self.scheme == "https").map(str::to_owned),
+        };
+        self.upstream = name.filter(|name| name != TENANT_NAME && is_upstream_name(name)).map(Arc::from);
+        self
+    }
+
+    /// Path and query as people read them: behind the name of the upstream, if it has one.
+    #[must_use]
+    pub fn named_path(&self) -> Cow<'_, str> {
+        match &self.upstream {
+            Some(name) => format!("{name} {}", self.path_and_query).into(),
+            None => Cow::Borrowed(&self.path_and_query),
+        }
+    }
+
+    /// Host and port of what answers it in any recording: of `NAME.example`, where the upstream has a name.
+    #[must_use]
+    pub fn site(&self) -> String {
+        match &self.upstream {
+            Some(name) => format!("{name}{NAMED_HOST}:443"),
+            None => self.host_and_port(),
         }
     }
 

@@ -55,6 +55,8 @@ struct Line<'a> {
     miss: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     session: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    upstream: Option<&'a str>,
     findings: Vec<WrittenFinding<'a>>,
     unchecked: Vec<&'static str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -137,6 +139,7 @@ pub(super) fn line(
                 verdict: verdict_name(verdict.conclusion(), meta.miss.is_some()),
                 miss: meta.miss.is_some(),
                 session: exchange.request.target.session.as_deref(),
+                upstream: exchange.request.target.upstream.as_deref(),
                 findings: verdict.findings.iter().map(WrittenFinding::from).collect(),
                 unchecked: verdict.unchecked.iter().map(Unchecked::name).collect(),
                 reasons: reasons_of(verdict.unchecked, &verdict.reasons).collect(),
@@ -262,7 +265,7 @@ fn text(out: &mut Vec<u8>, status: u16, colour: bool, judged: &JudgedExchange, m
     out.push(b' ');
     raw(out, exchange.request.method.as_str());
     out.push(b' ');
-    shown(&exchange.request.target.path_and_query, out);
+    shown(&exchange.request.target.named_path(), out);
     out.push(b' ');
     if let Some(name) = graphql::operation_name(&exchange.request) {
         raw(out, &format!("({name}) "));

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use contrail_exchange::{TenantFacts, UnknownTenant};
+use contrail_exchange::{Target, TenantFacts, UnknownTenant};
 
 use super::{sessions::Sessions, workers::Workers};
 use crate::upstream::own::OwnAddresses;
@@ -10,10 +10,9 @@ use crate::upstream::own::OwnAddresses;
 /// Bounds and addresses of a proxy. Sizes in bytes.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// The upstream's scheme: `http` or `https`.
-    pub scheme: Arc<str>,
-    /// The upstream's host and, unless it is the scheme's own, port; the Host header that it gets.
-    pub authority: Arc<str>,
+    /// The upstreams, without a path: scheme, authority (the Host header that it gets), and name if it has one. Each has
+    /// reverse listeners of its own, which name it by its place here.
+    pub upstreams: Vec<Target>,
     /// Maximum bytes of a request body; 413 beyond.
     pub max_body: u64,
     /// Maximum captured bytes of each body.
@@ -65,9 +64,15 @@ pub struct Settings {
 impl Settings {
     /// The defaults, for this upstream.
     pub fn new(scheme: impl Into<Arc<str>>, authority: impl Into<Arc<str>>) -> Self {
+        Self { upstreams: vec![Target::new(scheme, authority, "")], ..Self::default() }
+    }
+}
+
+/// Without an upstream.
+impl Default for Settings {
+    fn default() -> Self {
         Self {
-            scheme: scheme.into(),
-            authority: authority.into(),
+            upstreams: Vec::new(),
             max_body: 64 << 20,
             max_capture: 4 << 20,
             max_captured: 256 << 20,

@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-use http::HeaderValue;
+use http::header::InvalidHeaderValue;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::{
@@ -14,6 +14,7 @@ use super::{
 };
 use crate::{
     metrics::Gauges,
+    transfer::destination::Destination,
     upstream::{Failure, FailureKind, Upstream, UpstreamKind},
 };
 
@@ -21,7 +22,8 @@ use crate::{
 #[derive(Debug)]
 pub struct Proxy {
     pub(super) settings: Settings,
-    pub(super) host: HeaderValue,
+    /// Where requests for each upstream go.
+    pub(super) upstreams: Vec<Destination>,
     /// Permits for further connections, over all listeners.
     pub(super) connection_permits: Arc<Semaphore>,
     /// Permits for further requests to the upstream.
@@ -42,19 +44,19 @@ impl Proxy {
     ///
     /// # Errors
     ///
-    /// If the upstream's authority cannot stand in a Host header.
+    /// If an upstream's authority cannot stand in a Host header.
     pub fn new(
         settings: Settings,
         upstream: Arc<dyn Upstream>,
         observer: Arc<dyn Observer>,
-    ) -> Result<Arc<Self>, http::header::InvalidHeaderValue> {
-        let host = HeaderValue::from_str(&settings.authority)?;
+    ) -> Result<Arc<Self>, InvalidHeaderValue> {
+        let upstreams = settings.upstreams.iter().map(Destination::upstream).collect::<Result<_, _>>()?;
         let connection_permits = Arc::new(Semaphore::new(settings.max_connections.min(Semaphore::MAX_PERMITS)));
         let upstream_permits = Arc::new(Semaphore::new(settings.max_upstream.min(Semaphore::MAX_PERMITS)));
         let captured = Budget::new(settings.max_captured);
         Ok(Arc::new(Self {
             settings,
-            host,
+            upstreams,
             connection_permits,
             upstream_permits,
             captured,

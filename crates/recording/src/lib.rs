@@ -29,7 +29,7 @@ pub use fixture::commit::{Sealed, Staged, files_of, recover_folder};
 pub use fixture::fold::fold;
 pub use fixture::folded::Folded;
 pub use fixture::git::{write_git_files, write_git_files_for_all};
-pub use fixture::host::{HostRename, TENANT_ORIGIN, names_tenant};
+pub use fixture::host::{HostRename, TENANT_ORIGIN, names_upstream};
 pub use fixture::identity::Identity;
 pub use fixture::ignore::{BadIgnore, CallerRule, Ignore, IgnoreSet, Ignored, MatchRules, Scope};
 pub use fixture::instants::{date, from_distances, to_distances, wait_until, without_waits};

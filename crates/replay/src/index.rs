@@ -10,7 +10,7 @@ use std::{
 };
 
 use ahash::{AHashMap, AHashSet};
-use contrail_exchange::{Credential, Difference, Headers, Request};
+use contrail_exchange::{Credential, Difference, Headers, Request, is_upstream_name};
 use contrail_recording::{Entry, IgnoreSet, fixture::request_parts::Parts};
 
 use super::{
@@ -81,6 +81,11 @@ pub(super) struct Source {
 /// A host without its port.
 fn name_of(host_and_port: &str) -> &str {
     host_and_port.rsplit_once(':').map_or(host_and_port, |(name, _)| name)
+}
+
+/// The scheme of an origin with this host and port.
+fn scheme_of(host_and_port: &str) -> &'static str {
+    if host_and_port.ends_with(":443") { "https" } else { "http" }
 }
 
 /// Entries of one identity.
@@ -343,7 +348,10 @@ impl Index {
 
     /// Method and raw path of a recorded request.
     pub(super) fn asked_line(&self, entry: u32) -> (&str, &str) {
-        let (method, target) = self.asked(entry).split_once(' ').unwrap_or_default();
+        let (method, mut target) = self.asked(entry).split_once(' ').unwrap_or_default();
+        if let Some((_, after)) = target.split_once(' ').filter(|(name, _)| is_upstream_name(name)) {
+            target = after;
+        }
         // The name of a GraphQL operation follows a blank.
         (method, target.split(['?', ' ']).next().unwrap_or_default())
     }
@@ -378,7 +386,7 @@ impl Index {
     /// The recorded sites that a request to this one is to: itself; for the tenant, where nothing of it is recorded
     /// under its name, every one.
     fn sites_of<'a>(&'a self, site: &'a str) -> impl Iterator<Item = &'a str> {
-        let any = site.is_empty() && !self.sites.contains("");
+        let any = site.is_empty() && !self.sites.contains("") && !self.rules.names.are_several();
         let all = any.then(|| self.sites.iter().map(String::as_str)).into_iter().flatten();
         all.chain((!any).then_some(site))
     }
@@ -391,7 +399,7 @@ impl Index {
             KnownSite::Recorded
         } else if self.rules.names.are_the_tenants(site) {
             if self.has_a_tenant() { KnownSite::Tenant } else { KnownSite::Unknown }
-        } else if self.is_named(site) {
+        } else if self.is_named(site) || self.rules.names.upstream_of(site).is_some() {
             KnownSite::Recorded
         } else {
             KnownSite::Unknown
@@ -422,7 +430,7 @@ impl Index {
         let names = &self.rules.names;
         let is_unrecorded = |name: &String| !self.sites.contains(name);
         let is_named = names.upstream.is_some() || !names.apart && names.intercepted.iter().any(is_unrecorded);
-        self.has_a_tenant() && !is_named
+        self.has_a_tenant() && !is_named && !names.are_several()
     }
 
     /// Whether a host that no option and no recording names may be the tenant's.
@@ -451,10 +459,13 @@ impl Index {
         if yours.site == fixture.site || any && self.sites.len() == 1 {
             return None;
         }
-        let scheme = if fixture.site.ends_with(":443") { "https" } else { "http" };
         let option = match (&*yours.site, &*fixture.site) {
-            ("", host) => Some(format!("--upstream {scheme}://{host}")),
+            ("", host) => Some(format!("--upstream {}://{host}", scheme_of(host))),
             // Under another port it may be the host that was recorded under its own name.
+            (host, site) if self.rules.names.upstream_of(host).is_none() && self.rules.names.are_several() => {
+                let name = self.rules.names.upstream_of(site);
+                name.map(|name| format!("--upstream {name}={}://{host}", scheme_of(host)))
+            }
             (host, "") if !self.sites.iter().any(|site| name_of(site) == name_of(host)) => {
                 Some(format!("--intercept {host}"))
             }

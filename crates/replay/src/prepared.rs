@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use contrail_exchange::{Credential, Request, TenantFacts, graphql};
+use contrail_exchange::{Credential, Request, TENANT_NAME, TenantFacts, graphql, upstreams};
 use contrail_recording::{
     self as recording, CallerRule, Ignore, IgnoreSet, Ignored, MatchRules, fixture::request_parts::Parts,
 };
@@ -170,7 +170,7 @@ impl Rules {
         let clean_failure = failure.filter(|_| entry.note.is_none()).map(|failure| (self.redact_failure)(failure));
         let unfit = serve::unfit(exchange, clean_failure.as_deref().or(failure), entry.note.is_some());
         let answer = if unfit.is_none() { serve::answer(exchange) } else { None };
-        let upstream = entry.note.as_ref().and_then(|note| note.upstream.as_deref()).and_then(host_of);
+        let upstream = entry.note.as_ref().and_then(|note| tenant_of(note.upstream.as_deref()?)).and_then(host_of);
         // Another tool's file does not tell which of its hosts is the tenant.
         let is_tenant = parts.site.is_empty() || entry.note.is_none() || upstream.as_ref() == Some(&parts.site);
         Prepared {
@@ -202,9 +202,14 @@ impl Rules {
     }
 }
 
-/// Method and target, without the origin.
+/// The origin of the tenant, if it is one of these upstreams.
+fn tenant_of(stated: &str) -> Option<&str> {
+    upstreams(stated).find(|(name, _)| *name == TENANT_NAME).map(|(_, origin)| origin)
+}
+
+/// Method and target, with the name of the upstream in place of its origin.
 pub(super) fn asked(request: &Request) -> String {
-    let line = [request.method.as_str(), " ", &request.target.path_and_query].concat();
+    let line = [request.method.as_str(), " ", &request.target.named_path()].concat();
     match graphql::operation_name(request) {
         Some(name) => format!("{line} ({name})"),
         None => line,

@@ -249,9 +249,14 @@ impl Replay {
         is_recorded
     }
 
+    /// The names of the upstreams; none where none has a name.
+    pub(super) fn upstreams(&self) -> &[String] {
+        &self.index.rules.names.upstreams
+    }
+
     /// Whether a host has recordings of its own, under its own name.
     pub(super) fn has_recordings_of(&self, target: &Target) -> bool {
-        self.index.known_site(&target.host_and_port()) == KnownSite::Recorded
+        self.index.known_site(&target.site()) == KnownSite::Recorded
     }
 
     /// Whether the host of this origin has recordings of its own, under its own name.

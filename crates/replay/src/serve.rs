@@ -16,15 +16,15 @@ pub struct Answer {
     pub headers: Arc<HeaderMap>,
     /// The body; `None` where a response has none by definition (RFC 9110, section 6.4.1).
     pub body: Option<Bytes>,
-    /// Something in it may name the tenant, which the client calls otherwise.
-    pub names_tenant: bool,
+    /// Something in it may name an upstream, which the client calls otherwise.
+    pub names_upstream: bool,
 }
 
 impl Answer {
     pub(super) fn new(status: u16, headers: Arc<HeaderMap>, body: Option<Bytes>) -> Self {
         let mut texts = headers.values().map(HeaderValue::as_bytes).chain(body.as_deref());
-        let names_tenant = texts.any(recording::names_tenant);
-        Self { status, headers, body, names_tenant }
+        let names_upstream = texts.any(recording::names_upstream);
+        Self { status, headers, body, names_upstream }
     }
 
     /// The header fields as they go out, with a `Content-Length` that is right, where there is a body.

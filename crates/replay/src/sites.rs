@@ -1,6 +1,7 @@
-//! Sites: what the tenant is called, and whose a host is. Every other host that was recorded is a site of its own.
+//! Sites: what the tenant is called, and whose a host is. Every other upstream, and every other host that was recorded,
+//! is a site of its own.
 
-use contrail_exchange::Target;
+use contrail_exchange::{TENANT_NAME, Target, named_host};
 
 /// What the tenant is called beside `tenant.example`, as host and port.
 #[derive(Debug, Clone, Default)]
@@ -11,6 +12,9 @@ pub struct Names {
     pub intercepted: Vec<String>,
     /// Intercepted hosts are none of the tenant's, recorded or not.
     pub apart: bool,
+    /// The names of the upstreams, if one has a name. Where there are several, no host is taken for one that no option
+    /// and no recording names.
+    pub upstreams: Vec<String>,
 }
 
 /// What a request's site is.
@@ -29,8 +33,20 @@ impl Names {
         Self {
             upstream: upstream.and_then(host_of),
             intercepted: intercepted.into_iter().filter_map(host_of).collect(),
-            apart: false,
+            ..Self::default()
         }
+    }
+
+    /// Whether there are several upstreams.
+    pub(super) fn are_several(&self) -> bool {
+        self.upstreams.len() > 1
+    }
+
+    /// The name of the upstream of this site, if it is one and has a name.
+    pub(super) fn upstream_of<'a>(&'a self, site: &str) -> Option<&'a str> {
+        let host = site.strip_suffix(":443")?;
+        let mut named = self.upstreams.iter().filter(|name| *name != TENANT_NAME);
+        named.find(|name| named_host(name) == host).map(String::as_str)
     }
 
     /// Whether this host is one of the tenant's, if nothing is recorded under its own name.

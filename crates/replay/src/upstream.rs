@@ -3,7 +3,7 @@
 use std::{borrow::Cow, fmt, sync::Arc, time::SystemTime};
 
 use bytes::Bytes;
-use contrail_exchange::{Body, Credential, DecodeLimits, Headers, Request, Target, token::TokenCache};
+use contrail_exchange::{Body, Credential, DecodeLimits, Headers, Request, TENANT_NAME, Target, token::TokenCache};
 use contrail_proxy::upstream::{
     self, AnswerMeta, ClientOrigin, Denied, MISS, MessageBody, Miss, Problem, Response, Upstream,
 };
@@ -25,8 +25,8 @@ pub struct ReplayUpstream {
     first: Box<dyn Fn() + Send + Sync>,
     tokens: Arc<TokenCache>,
     limits: DecodeLimits,
-    /// Origins that clients call the tenant by; fixtures have another.
-    names: Vec<HostRename>,
+    /// Names of upstreams, and origins that clients call each by; fixtures have others.
+    names: Vec<(String, String)>,
     /// The session whose requests it answers, if there are several.
     session: Option<Arc<str>>,
 }
@@ -43,10 +43,11 @@ impl ReplayUpstream {
         Self { first: Box::new(first), ..self }
     }
 
-    /// The same for clients that call the tenant by these origins.
+    /// The same for clients that call the upstreams of these names by these origins.
     #[must_use]
-    pub fn called<'a>(self, origins: impl IntoIterator<Item = &'a str>) -> Self {
-        Self { names: origins.into_iter().filter_map(HostRename::new).collect(), ..self }
+    pub fn called<'a>(self, origins: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+        let names = origins.into_iter().map(|(name, origin)| (name.to_owned(), origin.to_owned()));
+        Self { names: names.collect(), ..self }
     }
 
     /// The same for the requests of this session.
@@ -75,20 +76,24 @@ impl ReplayUpstream {
         request.credential = self.tokens.credential(&request.headers, SystemTime::now());
     }
 
-    /// The recorded answer. The tenant's placeholder in it becomes the origin by which the client calls contrail.
+    /// The recorded answer. The placeholders of upstreams in it become the origins by which the client calls them.
     pub(super) fn answer(
         &self,
         request: &Request,
         called: Option<&ClientOrigin>,
     ) -> Result<upstream::Answer, Box<Miss>> {
+        let name = request.target.upstream.as_deref().unwrap_or(TENANT_NAME);
         let redact = |request: &Request| {
             (self.first)();
             let mut request = self.redactor.request(request).into_inner();
-            self.names.iter().for_each(|name| recording::rename_request(&mut request, name));
+            let named = self.names.iter().filter_map(|(name, origin)| HostRename::named(name, origin));
+            named.for_each(|named| recording::rename_request(&mut request, &named));
             let own = Some(&request.target).filter(|target| !self.replay.has_recordings_of(target));
             let origins = [own.map(Target::origin), called.and_then(ClientOrigin::origin)];
-            for name in origins.into_iter().flatten().filter_map(|origin| HostRename::new(&origin)) {
-                recording::rename_request(&mut request, &name);
+            for origin in origins.into_iter().flatten() {
+                if let Some(own) = HostRename::named(name, &origin) {
+                    recording::rename_request(&mut request, &own);
+                }
             }
             request
         };
@@ -97,15 +102,25 @@ impl ReplayUpstream {
             miss
         })?;
         let target = &request.target;
-        let expansion = match called {
-            // A part of a body keeps its length.
-            _ if served.answer.status == StatusCode::PARTIAL_CONTENT.as_u16() => None,
-            _ if !served.answer.names_tenant => None,
-            Some(origin) => HostRename::expanding(origin.scheme, origin.host.to_str().unwrap_or_default()),
-            None if self.replay.has_recordings_of(target) => None,
-            None => HostRename::restoring(&target.scheme, &target.authority),
+        // A part of a body keeps its length.
+        let is_part = served.answer.status == StatusCode::PARTIAL_CONTENT.as_u16();
+        let expansions = match called {
+            _ if is_part || !served.answer.names_upstream => Vec::new(),
+            Some(origin) => {
+                let own = HostRename::expanding(name, origin.scheme, origin.host.to_str().unwrap_or_default());
+                own.into_iter().collect()
+            }
+            None => {
+                let is_own = self.replay.has_recordings_of(target);
+                let tenant = (!is_own).then(|| HostRename::restoring(TENANT_NAME, &target.scheme, &target.authority));
+                let named = self.names.iter().filter(|(name, _)| name != TENANT_NAME).map(|(name, origin)| {
+                    let (scheme, authority) = origin.split_once("://").unwrap_or_default();
+                    HostRename::restoring(name, scheme, authority)
+                });
+                tenant.into_iter().chain(named).flatten().collect()
+            }
         };
-        Ok(recorded(served, expansion.as_ref()))
+        Ok(recorded(served, &expansions))
     }
 
     /// The answer, or why there is none.
@@ -116,7 +131,7 @@ impl ReplayUpstream {
         };
         match self.replay.stranger(request) {
             None => missed(miss),
-            Some((host, may_be_tenant)) => denied(host, &miss, may_be_tenant),
+            Some((host, may_be_tenant)) => denied(host, &miss, may_be_tenant, self.replay.upstreams()),
         }
     }
 
@@ -157,16 +172,18 @@ impl fmt::Debug for ReplayUpstream {
     }
 }
 
-/// The answer as it goes out, the tenant's placeholder replaced.
-fn recorded(served: Served, expansion: Option<&HostRename>) -> upstream::Answer {
+/// The answer as it goes out, the placeholders of upstreams replaced.
+fn recorded(served: Served, expansions: &[HostRename]) -> upstream::Answer {
     let Served { mut answer, recorded_time, clean, same_request, remarks } = served;
-    if let (Some(expansion), Some(body)) = (expansion, &mut answer.body)
-        && let Cow::Owned(expanded) = expansion.apply(body)
-    {
-        *body = expanded.into();
+    for expansion in expansions {
+        if let Some(body) = &mut answer.body
+            && let Cow::Owned(expanded) = expansion.apply(body)
+        {
+            *body = expanded.into();
+        }
     }
     let mut headers = answer.fields();
-    if let Some(expansion) = expansion {
+    for expansion in expansions {
         for value in headers.values_mut() {
             if let Cow::Owned(expanded) = expansion.apply(value.as_bytes())
                 && let Ok(expanded) = HeaderValue::from_maybe_shared(Bytes::from(expanded))
@@ -196,12 +213,15 @@ fn recorded(served: Served, expansion: Option<&HostRename>) -> upstream::Answer 
 
 /// The answer to a request to a host that is not known as the tenant's.
 /// If it may be, that is a miss for the client, whatever the host turns out to be.
-fn denied(host: String, miss: &Miss, may_be_tenant: bool) -> upstream::Answer {
-    let advice = format!("--intercept {host} counts it as the tenant's; --allow denied lets the run pass");
-    let detail = format!(
-        "`{}` to {host} is not recorded, and nothing identifies this host as the tenant's; {advice}",
-        miss.asked
-    );
+fn denied(host: String, miss: &Miss, may_be_tenant: bool, upstreams: &[String]) -> upstream::Answer {
+    let (whose, advice) = if upstreams.len() > 1 {
+        let names = upstreams.join(", ");
+        ("an upstream's", format!("--upstream NAME=URL names it as one of {names}; --allow denied lets the run pass"))
+    } else {
+        ("the tenant's", format!("--intercept {host} counts it as the tenant's; --allow denied lets the run pass"))
+    };
+    let detail =
+        format!("`{}` to {host} is not recorded, and nothing identifies this host as {whose}; {advice}", miss.asked);
     let (problem, answer) = if may_be_tenant {
         (miss.problem().with("detail", detail), MISS)
     } else {

@@ -21,7 +21,8 @@ const MAX_WARNINGS: usize = 10;
 #[derive(Debug, Clone, clap::Args)]
 pub struct ContractArgs {
     /// OpenAPI 3.0 to 3.2 document, JSON or YAML, `built-in` for the built-in tenant contract, the default, or `none` to
-    /// judge nothing; repeatable: the first document that has an exchange's operation judges it
+    /// judge nothing; repeatable: the first document that has an exchange's operation judges it. `NAME=FILE` is for the
+    /// upstream of this name alone
     #[arg(long, value_name = "FILE")]
     pub contract: Vec<PathBuf>,
     /// OpenAPI Overlay 1.0 or 1.1 to apply to the contract; repeatable, in order

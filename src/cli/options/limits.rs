@@ -3,6 +3,7 @@
 use std::{ffi::OsString, net::SocketAddr, sync::Arc, time::Duration};
 
 use clap::builder::Resettable;
+use contrail_exchange::Target;
 use contrail_proxy::{Audience, Settings, sessions::Sessions, upstream::live};
 
 use super::{
@@ -136,7 +137,7 @@ impl ProxyArgs {
         }
     }
 
-    pub(in crate::cli) fn settings(&self, scheme: &str, authority: &str) -> Settings {
+    pub(in crate::cli) fn settings(&self, upstreams: Vec<Target>) -> Settings {
         let max_connections = connections_that_fit(self.max_connections, self.max_upstream, self.pool, self.workers);
         Settings {
             max_body: self.max_body,
@@ -163,7 +164,8 @@ impl ProxyArgs {
             drain: self.drain,
             rewrite_links: self.rewrite_links,
             sessions: self.sessions.clone(),
-            ..Settings::new(scheme, authority)
+            upstreams,
+            ..Settings::default()
         }
     }
 }

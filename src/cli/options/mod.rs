@@ -122,9 +122,9 @@ impl FilterArgs {
         })
     }
 
-    pub(in crate::cli) fn setup(&self, origin: &str) -> Setup {
+    pub(in crate::cli) fn setup(&self, tenant_origins: Vec<String>) -> Setup {
         Setup {
-            options: CheckOptions { tenant_origins: vec![origin.to_owned()], ..CheckOptions::default() },
+            options: CheckOptions { tenant_origins, ..CheckOptions::default() },
             only: self.only.clone(),
             exclude: self.exclude.clone(),
             enforce: self.enforce.unwrap_or_default(),

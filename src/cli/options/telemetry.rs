@@ -39,8 +39,8 @@ impl TelemetryArgs {
     }
 
     /// The receiver, if there is one; it is trusted by the same authorities as the upstream.
-    pub(in crate::cli) fn receiver(&self, roots: Option<&PathBuf>) -> Option<Receiver> {
+    pub(in crate::cli) fn receiver(&self, roots: Option<PathBuf>) -> Option<Receiver> {
         let url = self.otlp.clone()?;
-        Some(Receiver { url, roots: roots.cloned(), queue: self.otlp_queue })
+        Some(Receiver { url, roots, queue: self.otlp_queue })
     }
 }

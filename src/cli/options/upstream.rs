@@ -2,10 +2,10 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use contrail_contract::{BUILT_IN, Contract};
-use contrail_exchange::{plural::plural, visible::visible};
+use contrail_contract::{BUILT_IN, Contract, upstream_of};
+use contrail_exchange::{TENANT_NAME, is_upstream_name, plural::plural, visible::visible};
 use contrail_proxy::upstream::{
-    Origin, Upstream,
+    Origin, OriginError, Upstream,
     live::{Access, Http2, Live, Via},
     own::OwnAddresses,
 };
@@ -16,7 +16,7 @@ use super::{Format, limits::ProxyArgs};
 use crate::cli::{
     Failure,
     messages::lacking,
-    outbound::{FirstHop, OutboundPolicy},
+    outbound::{FirstHop, OutboundPolicy, UpstreamSite},
     report_files::Used,
     summary,
 };
@@ -25,13 +25,15 @@ use crate::cli::{
 #[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "Upstream")]
 pub struct UpstreamArgs {
-    /// Origin of the tenant, such as `https://tenant.example`, or `sandbox` for the embedded tenant
+    /// Origin of the tenant, such as `https://tenant.example`, or `sandbox` for the embedded tenant; `NAME=URL` names
+    /// another API that clients call; repeatable
     #[arg(long, value_name = "URL|sandbox", required = true)]
-    pub upstream: Option<Named>,
-    /// Certificate authorities to trust for the upstream in addition to the system's, PEM
+    pub upstream: Vec<Named>,
+    /// Certificate authorities to trust for the upstreams in addition to the system's, PEM; `NAME=FILE` for one of several
+    /// upstreams; repeatable
     #[arg(long, value_name = "FILE")]
-    pub upstream_ca: Option<PathBuf>,
-    /// Client certificate chain for the upstream, PEM
+    pub upstream_ca: Vec<PathBuf>,
+    /// Client certificate chain for the upstream, the first of several, PEM
     #[arg(long, value_name = "FILE")]
     pub upstream_cert: Option<PathBuf>,
     /// Private key of --upstream-cert, PEM
@@ -49,29 +51,59 @@ pub struct UpstreamArgs {
     pub seed: Option<PathBuf>,
 }
 
-/// The value of `--upstream`.
+/// A value of `--upstream`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Named {
+pub struct Named {
+    /// Its name; the tenant has none.
+    pub name: Option<Arc<str>>,
+    /// Who answers.
+    pub answers: Answers,
+}
+
+/// Who an upstream is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answers {
     /// The embedded tenant.
     Sandbox,
-    /// A tenant somewhere.
+    /// A server somewhere.
     Origin(Origin),
 }
 
 impl std::str::FromStr for Named {
-    type Err = contrail_proxy::upstream::OriginError;
+    type Err = String;
 
-    fn from_str(word: &str) -> Result<Self, Self::Err> {
-        if word == "sandbox" { Ok(Self::Sandbox) } else { word.parse().map(Self::Origin) }
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let is_word = |name: &str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
+        let (name, value) = match text.split_once('=').filter(|(name, _)| is_word(name)) {
+            Some((name, value)) => (Some(name), value),
+            None => (None, text),
+        };
+        if let Some(name) = name.filter(|name| !is_upstream_name(name)) {
+            return Err(format!(
+                "`{name}` cannot name an upstream: a name is a small letter, then at most 30 small letters, digits and \
+                 hyphens, as in billing=https://api.example"
+            ));
+        }
+        let name = name.filter(|name| *name != TENANT_NAME);
+        if value == "sandbox" {
+            return match name {
+                None => Ok(Self { name: None, answers: Answers::Sandbox }),
+                Some(_) => Err("the sandbox is the tenant, which has no name; write --upstream sandbox".to_owned()),
+            };
+        }
+        let origin = value.parse().map_err(|error: OriginError| error.to_string())?;
+        Ok(Self { name: name.map(Arc::from), answers: Answers::Origin(origin) })
     }
 }
 
-/// An upstream that is ready to answer.
+/// Upstreams that are ready to answer.
 #[derive(Debug)]
 pub struct Ready {
     /// Who answers.
-    pub upstream: Arc<dyn Upstream>,
-    /// Its origin.
+    upstreams: Vec<Arc<dyn Upstream>>,
+    /// How clients call each of them.
+    pub(in crate::cli) sites: Vec<UpstreamSite>,
+    /// The origin of the one, or names and origins of several, as `--upstream` has them.
     pub origin: String,
     /// A client of the embedded tenant, if it is that and has one.
     client: Option<Introduced>,
@@ -89,33 +121,79 @@ struct Introduced {
 }
 
 impl UpstreamArgs {
-    /// The tenant's origin; `None` for the embedded one.
+    /// The origins of the upstreams with their names; the embedded tenant has none.
+    pub fn origins(&self) -> impl Iterator<Item = (Option<&Arc<str>>, &Origin)> {
+        self.upstream.iter().filter_map(|Named { name, answers }| match answers {
+            Answers::Origin(origin) => Some((name.as_ref(), origin)),
+            Answers::Sandbox => None,
+        })
+    }
+
+    /// The tenant's origin, if it has one.
     #[must_use]
-    pub fn origin(&self) -> Option<&Origin> {
-        match &self.upstream {
-            Some(Named::Origin(origin)) => Some(origin),
-            Some(Named::Sandbox) | None => None,
-        }
+    pub fn tenant(&self) -> Option<&Origin> {
+        self.origins().find(|(name, _)| name.is_none()).map(|(_, origin)| origin)
+    }
+
+    /// Whether an upstream has a name.
+    pub(in crate::cli) fn has_names(&self) -> bool {
+        self.upstream.iter().any(|named| named.name.is_some())
+    }
+
+    /// The authorities to trust for the upstream of this name; without a name, for the tenant and every other host.
+    pub(in crate::cli) fn authorities(&self, name: Option<&str>) -> Option<PathBuf> {
+        let mut files = self.upstream_ca.iter().map(|file| upstream_of(file));
+        let own = files.clone().find(|(of, _)| name.is_some() && *of == name);
+        own.or_else(|| files.find(|(of, _)| of.is_none())).map(|(_, file)| file.to_owned())
     }
 
     /// The files that an upstream is set up from.
     pub(in crate::cli) fn uses(&self, used: &mut Used) {
         let Self { upstream_ca, upstream_cert, upstream_key, seed, .. } = self;
-        used.files("certificate", [upstream_ca, upstream_cert, upstream_key].into_iter().flatten());
+        used.files("certificate", upstream_ca.iter().map(|file| upstream_of(file).1));
+        used.files("certificate", [upstream_cert, upstream_key].into_iter().flatten());
         used.files("seed", seed);
+    }
+
+    /// What is wrong with the list of upstreams, if something is.
+    fn doubled(&self) -> Option<String> {
+        for (at, Named { name, answers }) in self.upstream.iter().enumerate() {
+            let mut before = self.upstream[..at].iter();
+            if before.clone().any(|other| other.name == *name) {
+                return Some(match name {
+                    Some(name) => format!("--upstream: two upstreams are called {name}; give each a name of its own"),
+                    None => "--upstream names two tenants; give all but one a name, as in billing=https://api.example"
+                        .to_owned(),
+                });
+            }
+            if let Answers::Origin(origin) = answers
+                && before.any(|other| other.answers == *answers)
+            {
+                return Some(format!("--upstream: two upstreams have the origin {origin}; name each origin once"));
+            }
+        }
+        let is_nobodys = |file: &&PathBuf| {
+            let (of, _) = upstream_of(file);
+            of.is_some() && !self.upstream.iter().any(|named| named.name.as_deref() == of)
+        };
+        let file = self.upstream_ca.iter().find(is_nobodys)?;
+        Some(format!("--upstream-ca {}: there is no upstream of this name", file.display()))
     }
 
     /// What is wrong with an option that was `typed` and lacks another one, or with a certificate without its key.
     pub(in crate::cli) fn lacking(&self, typed: &dyn Fn(&str) -> bool) -> Option<String> {
-        if self.upstream.is_none() {
+        if self.upstream.is_empty() {
             let all = ["upstream-ca", "upstream-cert", "upstream-key", "upstream-proxy", "upstream-http2", "seed"];
             let option = all.into_iter().find(|option| typed(option));
             return option.map(|option| lacking(option, "--upstream URL"));
         }
-        if self.origin().is_some() && typed("seed") {
+        if let Some(wrong) = self.doubled() {
+            return Some(wrong);
+        }
+        if !self.upstream.iter().any(|named| named.answers == Answers::Sandbox) && typed("seed") {
             return Some("--seed goes with --upstream sandbox only".to_owned());
         }
-        let shown = self.origin().is_some_and(|origin| origin.https);
+        let shown = self.origins().next().is_some_and(|(_, origin)| origin.https);
         let (cert, key) = (self.upstream_cert.is_some(), self.upstream_key.is_some());
         [("upstream-cert", cert && !key, "--upstream-key FILE"), ("upstream-key", key && !cert, "--upstream-cert FILE")]
             .into_iter()
@@ -128,10 +206,11 @@ impl UpstreamArgs {
     /// telemetry.
     pub(in crate::cli) fn idle(&self, needs_authorities: bool, typed: &dyn Fn(&str) -> bool) -> Option<String> {
         let tls = ["upstream-ca", "upstream-cert", "upstream-key"].as_slice();
-        let (named, proxied) = match &self.upstream {
-            Some(Named::Sandbox) => ("sandbox answers from within contrail".to_owned(), ["upstream-proxy"].as_slice()),
-            Some(Named::Origin(origin)) if !origin.https => (format!("{origin} is plain http"), [].as_slice()),
-            Some(Named::Origin(_)) | None => return None,
+        let [Named { answers, .. }] = &*self.upstream else { return None };
+        let (named, proxied) = match answers {
+            Answers::Sandbox => ("sandbox answers from within contrail".to_owned(), ["upstream-proxy"].as_slice()),
+            Answers::Origin(origin) if !origin.https => (format!("{origin} is plain http"), [].as_slice()),
+            Answers::Origin(_) => return None,
         };
         let unused = |option: &&&str| typed(option) && !(needs_authorities && **option == "upstream-ca");
         let option = tls.iter().chain(proxied).find(unused)?;
@@ -141,77 +220,105 @@ impl UpstreamArgs {
     /// Where the proxy may open connections to. Intercepted hosts are not shown the upstream's client certificate.
     #[must_use]
     pub fn outbound(&self) -> OutboundPolicy {
-        let access = Access { roots: self.upstream_ca.clone(), http2: self.upstream_http2, ..Access::default() };
-        let first = match self.origin().map(|origin| self.access(origin)) {
-            Some(Ok(Access { via: None, .. })) => FirstHop::Upstream,
-            Some(Ok(Access { via: Some(via), .. })) => FirstHop::Proxy(via),
-            Some(Err(_)) | None => FirstHop::Nothing,
-        };
-        OutboundPolicy::Anywhere { access: Box::new(access), first }
+        let access = Access { roots: self.authorities(None), http2: self.upstream_http2, ..Access::default() };
+        let first = self.upstream.iter().map(|named| match &named.answers {
+            Answers::Sandbox => FirstHop::Nothing,
+            Answers::Origin(origin) => match self.access(named, origin) {
+                Ok(Access { via: None, .. }) => FirstHop::Upstream,
+                Ok(Access { via: Some(via), .. }) => FirstHop::Proxy(via),
+                Err(_) => FirstHop::Nothing,
+            },
+        });
+        OutboundPolicy::Anywhere { access: Box::new(access), first: first.collect() }
     }
 
-    fn access(&self, origin: &Origin) -> Result<Access, Failure> {
+    fn access(&self, named: &Named, origin: &Origin) -> Result<Access, Failure> {
         let via = match self.upstream_proxy.as_deref() {
             Some("none") => None,
             Some(named) => Some(named.parse::<Via>().map_err(|error| format!("--upstream-proxy: {error}"))?),
             None => Via::from_environment(origin, |name| std::env::var(name).ok())?,
         };
+        let identity = self.upstream_cert.clone().zip(self.upstream_key.clone());
         Ok(Access {
-            roots: self.upstream_ca.clone(),
-            identity: self.upstream_cert.clone().zip(self.upstream_key.clone()),
+            roots: self.authorities(named.name.as_deref()),
+            identity: identity.filter(|_| self.upstream.first() == Some(named)),
             via,
             http2: self.upstream_http2,
             own: OwnAddresses::default(),
         })
     }
 
-    /// Sets the upstream up; nothing is connected yet. The sandbox answers for the documents of `contract`: the
+    /// Sets the upstreams up; nothing is connected yet. The sandbox answers for the documents of `contract`: the
     /// embedded tenant for the built-in one and for none, a mock for any other.
     ///
     /// # Errors
     ///
     /// `--upstream-ca` or `--seed` cannot be used.
     pub fn ready(&self, proxy: &ProxyArgs, contract: &Arc<Contract>) -> Result<Ready, Failure> {
-        match &self.upstream {
-            None => Err("there is no upstream; name the tenant with --upstream URL".into()),
-            Some(Named::Origin(origin)) => {
-                let live = Live::new(origin.clone(), self.access(origin)?, proxy.live_limits())?;
-                Ok(Ready { upstream: Arc::new(live), origin: origin.to_string(), client: None, limited: None })
-            }
-            Some(Named::Sandbox)
-                if !contract.is_none() && contract.documents().iter().all(|document| document.name() != BUILT_IN) =>
-            {
-                let mock = Mock::new(Arc::clone(contract), None, 0)?;
-                let origin = mock.origin();
-                Ok(Ready { upstream: Arc::new(InProcess(mock)), origin, client: None, limited: None })
-            }
-            Some(Named::Sandbox) => {
-                let seed = match &self.seed {
-                    Some(file) => Seed::load(file)?,
-                    None => Seed::built_in()?,
-                };
-                let index = introduced(&seed.clients);
-                let limited = limits(index.and_then(|index| seed.clients.get(index)));
-                let seeded =
-                    index.and_then(|index| seed.clients.get(index)).is_some_and(|client| client.secret.is_some());
-                let tenant = Tenant::new(seed, &[])?;
-                let client = index.and_then(|index| tenant.clients().get(index)).map(|client| Introduced {
-                    id: client.id.clone(),
-                    secret: client.secret.clone().unwrap_or_default(),
-                    seeded,
-                });
-                let origin = tenant.origin().to_owned();
-                let upstream: Arc<dyn Upstream> = match contract.documents() {
-                    [_] => Arc::new(InProcess(tenant)),
-                    _ => Arc::new(InProcess(Mock::new(Arc::clone(contract), Some(Arc::new(tenant)), 0)?)),
-                };
-                Ok(Ready { upstream, origin, client, limited })
-            }
+        let mut ready =
+            Ready { upstreams: Vec::new(), sites: Vec::new(), origin: String::new(), client: None, limited: None };
+        for named in &self.upstream {
+            let (origin, upstream): (Origin, Arc<dyn Upstream>) = match &named.answers {
+                Answers::Origin(origin) => {
+                    let live = Live::new(origin.clone(), self.access(named, origin)?, proxy.live_limits())?;
+                    (origin.clone(), Arc::new(live))
+                }
+                Answers::Sandbox => {
+                    let (origin, upstream) = self.sandbox(contract, &mut ready)?;
+                    (origin.parse()?, upstream)
+                }
+            };
+            ready.upstreams.push(upstream);
+            ready.sites.push(UpstreamSite::new(named.name.clone(), origin));
         }
+        let stated: Vec<String> = ready.sites.iter().map(ToString::to_string).collect();
+        if stated.is_empty() {
+            return Err("there is no upstream; name the tenant with --upstream URL".into());
+        }
+        ready.origin = stated.join(", ");
+        Ok(ready)
+    }
+
+    /// What answers for the embedded tenant, with its origin.
+    fn sandbox(&self, contract: &Arc<Contract>, ready: &mut Ready) -> Result<(String, Arc<dyn Upstream>), Failure> {
+        if !contract.is_none() && contract.documents().iter().all(|document| document.name() != BUILT_IN) {
+            let mock = Mock::new(Arc::clone(contract), None, 0)?;
+            return Ok((mock.origin(), Arc::new(InProcess(mock))));
+        }
+        let seed = match &self.seed {
+            Some(file) => Seed::load(file)?,
+            None => Seed::built_in()?,
+        };
+        let index = introduced(&seed.clients);
+        ready.limited = limits(index.and_then(|index| seed.clients.get(index)));
+        let seeded = index.and_then(|index| seed.clients.get(index)).is_some_and(|client| client.secret.is_some());
+        let tenant = Tenant::new(seed, &[])?;
+        ready.client = index.and_then(|index| tenant.clients().get(index)).map(|client| Introduced {
+            id: client.id.clone(),
+            secret: client.secret.clone().unwrap_or_default(),
+            seeded,
+        });
+        let origin = tenant.origin().to_owned();
+        let upstream: Arc<dyn Upstream> = match contract.documents() {
+            [_] => Arc::new(InProcess(tenant)),
+            _ => Arc::new(InProcess(Mock::new(Arc::clone(contract), Some(Arc::new(tenant)), 0)?)),
+        };
+        Ok((origin, upstream))
     }
 }
 
 impl Ready {
+    /// The upstreams by their origins.
+    pub(in crate::cli) fn by_origin(&self) -> Vec<(Origin, Arc<dyn Upstream>)> {
+        let origins = self.sites.iter().map(|site| site.origin.clone());
+        origins.zip(self.upstreams.iter().cloned()).collect()
+    }
+
+    /// The origins.
+    pub(in crate::cli) fn origins(&self) -> Vec<String> {
+        self.sites.iter().map(|site| site.origin.to_string()).collect()
+    }
+
     /// The variables that give a command the credentials of the embedded tenant's client; redaction knows the secret
     /// from now on, wherever the command sends it.
     pub(in crate::cli) fn for_command(&self, proxy: &ProxyArgs, redactor: &Redactor) -> Vec<(&'static str, String)> {

@@ -322,7 +322,7 @@ impl FixtureBuilder {
         let mut requests = BTreeMap::new();
         for entry in recording::open(&self.har()?)? {
             let request = entry?.exchange.request;
-            *requests.entry(format!("{} {}", request.method, request.target.path_and_query)).or_default() += 1;
+            *requests.entry(format!("{} {}", request.method, request.target.named_path())).or_default() += 1;
         }
         Ok(requests)
     }

@@ -17,6 +17,7 @@ use crate::cli::{
     CommandStatus, Failure,
     messages::{error_chain, quoted},
     nothing,
+    outbound::UpstreamSite,
     run::RunEnd,
     signals::EndsAtOnce,
     summary,
@@ -192,10 +193,12 @@ impl Ending<'_> {
     /// The command that replays the fixture, which is named after this option.
     pub(super) fn replay(&self, option: &str) -> String {
         let (fixture, contract) = (quoted(&self.builder.out), self.args.judge.contract.command_line());
-        // A client that calls it by its address reaches it directly unless replay knows the address.
-        let upstream = self.args.upstream.origin().filter(|origin| origin.is_loopback());
-        let upstream = upstream.map(|origin| format!(" --upstream {origin}")).unwrap_or_default();
-        format!("contrail replay {option}{fixture}{upstream}{contract}")
+        // A client that calls it by its address reaches it directly unless replay knows the address. A host is one with a
+        // name by this only.
+        let named = self.args.upstream.origins().filter(|(name, origin)| name.is_some() || origin.is_loopback());
+        let named = named.map(|(name, origin)| UpstreamSite::new(name.cloned(), origin.clone()));
+        let upstreams: String = named.flat_map(|upstream| [" --upstream ".to_owned(), upstream.to_string()]).collect();
+        format!("contrail replay {option}{fixture}{upstreams}{contract}")
     }
 
     /// The exchanges are still in the journal.

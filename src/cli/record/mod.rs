@@ -70,12 +70,16 @@ fn record(args: &Args) -> Result<Outcome, Failure> {
     known_operations(&contract, "--only", &args.filter.only)?;
     args.matching.check(&contract)?;
     not_in_fixture(args)?;
+    if args.keep_host && args.upstream.has_names() {
+        let wrong = "--keep-host keeps origins, and an upstream with a name is recorded by it; leave one of them out";
+        return Err(wrong.into());
+    }
     let sessions = args.sessions.sessions.as_deref().map(|folder| Sessions::new(args, folder)).transpose()?;
     let sessions = sessions.map(Arc::new);
     let existed = sessions.is_none() && exists(args)?;
     let ready = args.upstream.ready(&args.proxy, &contract)?;
     let redactor = args.judge.redactor(&contract)?;
-    let setup = args.filter.setup(&ready.origin);
+    let setup = args.filter.setup(ready.origins());
     let builder = FixtureBuilder {
         out: args.out().to_owned(),
         keep: args.keep.clone(),
@@ -203,8 +207,8 @@ fn serve(
     let introduce = || ready.introduce(&proxy, args.judge.format);
     let ran = proxy.run(
         &pipeline,
-        |with_intercepted| with_intercepted(Arc::clone(&ready.upstream)),
-        &ready.origin,
+        |by_origin| by_origin(ready.by_origin()),
+        &ready.sites,
         &args.upstream.outbound(),
         introduce,
     );

@@ -91,7 +91,7 @@ impl Args {
 
     /// What is wrong with an option that lacks another one, or that was `typed` and would break what replay promises.
     pub(in crate::cli) fn misplaced(&self, typed: &dyn Fn(&str) -> bool) -> Option<String> {
-        if self.missing.record_missing && self.missing.upstream.upstream.is_none() {
+        if self.missing.record_missing && self.missing.upstream.upstream.is_empty() {
             return Some(lacking("record-missing", "--upstream URL"));
         }
         if self.missing.record_missing && self.sessions.sessions.is_some() {

@@ -10,7 +10,6 @@ use std::{
 
 use contrail_contract::CheckOptions;
 use contrail_pipeline::{self as pipeline, Outcome, SharedJournal};
-use contrail_proxy::upstream::Upstream;
 use contrail_recording::{FixturePath, Journal, JournalContext, MatchRules, Renew};
 use contrail_report::{Proof, Reason};
 
@@ -23,9 +22,9 @@ use crate::cli::{
         limits::ProxyArgs,
         upstream::{Ready, UpstreamArgs},
     },
-    outbound::OutboundPolicy,
+    outbound::{OutboundPolicy, UpstreamSite},
     record::{FixtureBuilder, FoldError, Opened, remove, stoppable},
-    run::RunEnd,
+    run::{ByOrigin, RunEnd},
     summary::{Rows, event},
 };
 
@@ -97,13 +96,13 @@ impl Missing {
         Box::new(Arc::clone(&self.journal))
     }
 
-    /// The tenant, which is asked for what was not recorded.
-    pub(super) fn upstream(&self) -> Arc<dyn Upstream> {
-        Arc::clone(&self.ready.upstream)
+    /// The upstreams, which are asked for what was not recorded.
+    pub(super) fn upstreams(&self) -> ByOrigin {
+        self.ready.by_origin()
     }
 
-    pub(super) fn origin(&self) -> &str {
-        &self.ready.origin
+    pub(super) fn sites(&self) -> &[UpstreamSite] {
+        &self.ready.sites
     }
 
     pub(super) fn outbound(&self) -> OutboundPolicy {

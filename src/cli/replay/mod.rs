@@ -14,6 +14,7 @@ mod recorded;
 mod scopes;
 mod sessions;
 mod terms;
+mod upstreams;
 
 use std::{
     sync::{Arc, OnceLock},
@@ -21,10 +22,9 @@ use std::{
 };
 
 use contrail_contract::CheckOptions;
-use contrail_exchange::DecodeLimits;
+use contrail_exchange::{DecodeLimits, TENANT_NAME};
 use contrail_inspect::Facts;
 use contrail_proxy::{sessions::UNNAMED, upstream::Upstream};
-use contrail_recording::TENANT_ORIGIN;
 use contrail_replay::{Names, Replay, ReplayOr, ReplayUpstream};
 use contrail_report::Reason;
 
@@ -45,6 +45,7 @@ use super::{
     options::judge::Setup,
     outbound::OutboundPolicy,
     report_files::{self, Used},
+    run::ByOrigin,
     trails,
 };
 
@@ -74,19 +75,19 @@ fn replay(args: &Args) -> Result<Outcome, Failure> {
     let terms = Arc::new(Pending { args: args.judge.clone(), made: OnceLock::new() });
     scopes::documented(&args.matching, &terms)?;
     let options = args.judge.options(CheckOptions { auth: args.check_auth, ..CheckOptions::default() });
-    // Without --record-missing it only says what the tenant is called; replay alone never asks one.
-    let named = args.missing.upstream.origin();
+    // Without --record-missing it only says what the upstreams are called; replay alone never asks one.
+    let named = args.missing.upstream.tenant();
     let upstream = args.missing.record_missing.then_some(&args.missing.upstream);
     let mut proxy = args.proxy.clone();
     if let (None, Some(origin)) = (upstream, &named) {
         proxy.listeners.intercept.push(format!("{}:{}", origin.bracketed_host(), origin.port));
     }
     let names = proxy.listeners.intercepted_origins()?;
-    let called = named.as_ref().map(ToString::to_string);
-    let tenant = Names::new(called.as_deref(), names.iter().map(String::as_str));
+    let tenant = Names::new(named.map(ToString::to_string).as_deref(), names.iter().map(String::as_str));
     // With it, what an intercepted host lacks is asked of that host.
-    let tenant = Names { apart: upstream.is_some(), ..tenant };
+    let tenant = Names { apart: upstream.is_some(), upstreams: upstreams::names(args)?, ..tenant };
     let missing = upstream.map(|upstream| Missing::begin(args, upstream, terms.get()?, &options)).transpose()?;
+    let sites = upstreams::sites(args, &tenant.upstreams, missing.as_ref())?;
     let altered = trails::altered(&args.fixtures)?;
     let loader = || Loader::new(args, tenant.clone(), &terms);
     let sessions = Sessions::of(args, loader)?;
@@ -116,37 +117,37 @@ fn replay(args: &Args) -> Result<Outcome, Failure> {
     })?;
     let limits = DecodeLimits { bytes: args.judge.max_decoded, ratio: args.judge.max_ratio };
     let (taking_up, redacting) = (Arc::downgrade(&pipeline), Arc::clone(&redactor));
+    let named = upstreams::origins(args);
     let answering = move |replay: Arc<Replay>| {
         let taking_up = taking_up.clone();
-        let tenants = names.iter().filter(|origin| !replay.has_recordings_of_origin(origin)).map(String::as_str);
+        let tenants = names.iter().filter(|origin| !replay.has_recordings_of_origin(origin));
+        let tenants = tenants.map(|origin| (TENANT_NAME, &**origin));
+        let named = named.iter().map(|(name, origin)| (&**name, &**origin));
         ReplayUpstream::new(Arc::clone(&replay), Arc::clone(&redacting), Arc::clone(&tokens), limits)
             .redacting_after(move || _ = taking_up.upgrade().map(|pipeline| pipeline.process_batches()))
-            .called(tenants.chain(called.as_deref()))
+            .called(tenants.chain(named))
     };
     let recorded = answering(Arc::clone(&replay));
     let behaving = behaviour::of(args, &contract);
     let behave = behaving.clone();
     let of_session = move |one: &_, name| behave(Arc::new(answering(Arc::clone(one)).of_session(name)), one);
     let serving = sessions.as_ref().map(|sessions| sessions.begin(&mut proxy, &replay, of_session)).transpose()?;
-    let (origin, outbound) = match &missing {
-        None => (TENANT_ORIGIN, OutboundPolicy::Memory),
-        Some(missing) => (missing.origin(), missing.outbound()),
-    };
+    let outbound = missing.as_ref().map_or(OutboundPolicy::Memory, Missing::outbound);
 
     proxy.page.clone_from(&page);
     proxy.direct.clone_from(&args.direct);
     proxy.for_command = missing.as_ref().map(|missing| missing.for_command(&proxy)).unwrap_or_default();
 
     let mut judging = None;
-    let upstream = |with_intercepted: &dyn Fn(Arc<dyn Upstream>) -> Arc<dyn Upstream>| -> Arc<dyn Upstream> {
+    let upstream = |by_origin: &dyn Fn(ByOrigin) -> Arc<dyn Upstream>| -> Arc<dyn Upstream> {
         let answering: Arc<dyn Upstream> = match (&missing, &sessions) {
             (_, Some(sessions)) => return Arc::new(BySession(Arc::clone(sessions))),
             (None, None) => Arc::new(recorded),
-            (Some(missing), None) => Arc::new(ReplayOr::new(recorded, with_intercepted(missing.upstream()))),
+            (Some(missing), None) => Arc::new(ReplayOr::new(recorded, by_origin(missing.upstreams()))),
         };
         behaving(answering, &replay)
     };
-    let ran = proxy.run(&pipeline, upstream, origin, &outbound, || {
+    let ran = proxy.run(&pipeline, upstream, &sites, &outbound, || {
         messages::ready(args.judge.format, &replay, sessions.as_deref());
         if let Some(missing) = &missing {
             missing.print_start(&proxy);

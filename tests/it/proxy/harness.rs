@@ -145,7 +145,7 @@ impl Harness {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopping) = watch::channel(false);
-        let server = tokio::spawn(listener::serve(proxy, listener, listener::ListenerKind::Plain, stopping));
+        let server = tokio::spawn(listener::serve(proxy, listener, listener::ListenerKind::Plain(0), stopping));
         Self { address, upstream, seen, ended, stop, server }
     }
 

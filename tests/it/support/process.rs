@@ -36,7 +36,16 @@ pub struct Running {
 impl Running {
     /// Starts it in a folder and waits until it says `listening on`.
     pub fn start<A: AsRef<OsStr>>(folder: &Path, arguments: impl IntoIterator<Item = A>) -> Self {
-        Self::launch(contrail(), folder, arguments)
+        Self::launch(contrail(), folder, arguments, None)
+    }
+
+    /// The same for one with so many listeners that the arguments do not show.
+    pub fn start_several<A: AsRef<OsStr>>(
+        folder: &Path,
+        arguments: impl IntoIterator<Item = A>,
+        listeners: usize,
+    ) -> Self {
+        Self::launch(contrail(), folder, arguments, Some(listeners))
     }
 
     /// The same with these variables.
@@ -47,21 +56,26 @@ impl Running {
     ) -> Self {
         let mut command = contrail();
         command.envs(variables.iter().copied());
-        Self::launch(command, folder, arguments)
+        Self::launch(command, folder, arguments, None)
     }
 
     /// The same under limits that a shell sets.
     pub fn limited<A: AsRef<OsStr>>(limits: &str, folder: &Path, arguments: impl IntoIterator<Item = A>) -> Self {
-        Self::launch(limited(limits), folder, arguments)
+        Self::launch(limited(limits), folder, arguments, None)
     }
 
-    fn launch<A: AsRef<OsStr>>(mut command: Command, folder: &Path, arguments: impl IntoIterator<Item = A>) -> Self {
+    fn launch<A: AsRef<OsStr>>(
+        mut command: Command,
+        folder: &Path,
+        arguments: impl IntoIterator<Item = A>,
+        listeners: Option<usize>,
+    ) -> Self {
         let arguments: Vec<A> = arguments.into_iter().collect();
         let asked = |argument: &&A| {
             let argument = argument.as_ref().to_string_lossy();
             argument.ends_with("listen") || ["--metrics", "--inspect", "--control"].contains(&&*argument)
         };
-        let listeners = arguments.iter().filter(asked).count().max(1);
+        let listeners = listeners.unwrap_or_else(|| arguments.iter().filter(asked).count().max(1));
         command.current_dir(folder).args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut out = child.stdout.take().unwrap();

@@ -69,8 +69,8 @@ pub(crate) type ConnectionPermit = Arc<(OwnedSemaphorePermit, Load)>;
 /// Where the requests of a connection go.
 #[derive(Debug, Clone)]
 pub(crate) enum RequestRoute {
-    /// To the upstream, whatever their target; the scheme that clients use.
-    Reverse(&'static str),
+    /// To this upstream, whatever their target; the scheme that clients use.
+    Reverse(&'static str, usize),
     /// To the target of each. What is inside a CONNECT keeps the connection's permit.
     Forward(Arc<Forward>, ConnectionPermit),
     /// To the target of a CONNECT.
@@ -273,8 +273,8 @@ fn dispatch(
         return Box::pin(std::future::ready(Ok(response)));
     }
     let answering: Answering = match route {
-        RequestRoute::Reverse(scheme) => {
-            let destination = Destination::upstream(&proxy).called_by(scheme);
+        RequestRoute::Reverse(scheme, upstream) => {
+            let destination = proxy.upstreams[*upstream].clone().called_by(scheme);
             reverse::serve(proxy, in_flight, request, destination)
         }
         RequestRoute::Tunnel(destination) => reverse::serve(proxy, in_flight, request, destination.clone()),

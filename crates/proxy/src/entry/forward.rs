@@ -1,6 +1,6 @@
 //! The forward listener's rules: which requests go where, decided by their heads.
 //!
-//! What goes to the upstream (or to an intercepted host) is opened and forwarded like any other request. Anything else
+//! What goes to an upstream (or to an intercepted host) is opened and forwarded like any other request. Anything else
 //! is denied, or, with `--tunnel allow`, passed on unseen and unrecorded. Where everything is answered from memory,
 //! every host can be opened. Nothing ever leads back to contrail's own listeners, under any spelling of their address.
 //!
@@ -30,8 +30,8 @@ pub enum Tunnel {
 /// What a forward listener does.
 #[derive(Debug)]
 pub struct Forward {
-    /// The upstream's host and port.
-    pub upstream: HostPort,
+    /// By which host and port clients call each upstream of the proxy.
+    pub upstreams: Vec<HostPort>,
     /// Further hosts to open (`--intercept`).
     pub intercepted: Vec<HostPort>,
     /// Speaks for all of them.
@@ -109,8 +109,8 @@ impl Forward {
     /// Where requests for this host go, if contrail opens it. An upstream of https gets https, whatever the client
     /// used.
     pub(crate) fn route(&self, target: &HostPort, scheme: &'static str) -> Option<Route> {
-        if *target == self.upstream {
-            return Some(Route::Upstream);
+        if let Some(upstream) = self.upstreams.iter().position(|upstream| upstream == target) {
+            return Some(Route::Upstream(upstream));
         }
         self.is_opened(target).then(|| Route::Other { scheme, authority: target.authority(scheme) })
     }
@@ -128,7 +128,9 @@ impl Forward {
             return None;
         }
         let advice = self.advice(target);
-        let detail = format!("{target} is not the upstream ({}); {advice}", self.upstream);
+        let upstreams: Vec<String> = self.upstreams.iter().map(ToString::to_string).collect();
+        let is_none = if upstreams.len() == 1 { "is not the upstream" } else { "is no upstream" };
+        let detail = format!("{target} {is_none} ({}); {advice}", upstreams.join(", "));
         let problem = Problem::new(StatusCode::FORBIDDEN, "tunnel-denied", detail);
         Some(Denial { problem, host: target.to_string(), advice })
     }
@@ -140,7 +142,7 @@ impl Forward {
 
     /// Whether a host was named at the start as one to open.
     fn is_named(&self, target: &HostPort) -> bool {
-        *target == self.upstream || self.intercepted.contains(target)
+        self.upstreams.contains(target) || self.intercepted.contains(target)
     }
 
     /// Whose certificate an opened host gets.
@@ -213,8 +215,8 @@ pub(crate) enum Decision {
 /// Where an opened host's requests go.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Route {
-    /// The proxy's upstream.
-    Upstream,
+    /// This upstream of the proxy.
+    Upstream(usize),
     /// Another origin.
     Other {
         /// `http` or `https`.
@@ -228,7 +230,7 @@ impl Route {
     /// The same, for a request.
     pub(crate) fn destination(self, proxy: &Proxy) -> Destination {
         match self {
-            Self::Upstream => Destination::upstream(proxy),
+            Self::Upstream(upstream) => proxy.upstreams[upstream].clone(),
             Self::Other { scheme, authority } => Destination::new(scheme, authority),
         }
     }
@@ -303,7 +305,7 @@ mod tests {
         let own = OwnAddresses::default();
         own.add("127.0.0.1:8080".parse().unwrap());
         Forward {
-            upstream: host("tenant.example:443"),
+            upstreams: vec![host("tenant.example:443")],
             intercepted: vec![host("other.example:443")],
             authority,
             any: None,
@@ -322,7 +324,7 @@ mod tests {
             Decision::Authenticate => "authenticate".to_owned(),
             Decision::Refuse(problem) => format!("refuse {} {}", problem.status.as_u16(), problem.reason),
             Decision::Deny(denial) => format!("deny {} {}", denial.report().reason, denial.report().host),
-            Decision::Forward(Route::Upstream) => "forward to the upstream".to_owned(),
+            Decision::Forward(Route::Upstream(_)) => "forward to the upstream".to_owned(),
             Decision::Forward(Route::Other { scheme, authority }) => format!("forward to {scheme}://{authority}"),
             Decision::ForwardUnseen { scheme, target } => format!("forward unseen {scheme} {target}"),
             Decision::Intercept(target) => format!("intercept {target}"),

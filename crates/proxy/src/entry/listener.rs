@@ -34,10 +34,10 @@ const MAX_FAREWELLS: usize = 256;
 /// How a listener takes connections.
 #[derive(Debug, Clone)]
 pub enum ListenerKind {
-    /// Plain HTTP, reverse mode.
-    Plain,
-    /// HTTP over TLS, reverse mode.
-    Tls(Certificates),
+    /// Plain HTTP, reverse mode, for this upstream.
+    Plain(usize),
+    /// HTTP over TLS, reverse mode, for this upstream.
+    Tls(Certificates, usize),
     /// Forward proxy.
     Forward(Arc<Forward>),
 }
@@ -74,7 +74,7 @@ pub async fn serve(proxy: Arc<Proxy>, listener: TcpListener, mut kind: ListenerK
             continue;
         };
         let _ = stream.set_nodelay(true);
-        if let ListenerKind::Tls(certificates) = &mut kind {
+        if let ListenerKind::Tls(certificates, _) = &mut kind {
             certificates.renew();
         }
         let worker = proxy.settings.workers.least_busy();
@@ -105,14 +105,16 @@ async fn enter(
     let local = stream.local_addr();
     let stream = Patient::new(stream, proxy.settings.write_timeout);
     match kind {
-        ListenerKind::Plain => serve_connection(proxy, stream, RequestRoute::Reverse("http"), stop).await,
+        ListenerKind::Plain(upstream) => {
+            serve_connection(proxy, stream, RequestRoute::Reverse("http", upstream), stop).await;
+        }
         ListenerKind::Forward(forward) => {
             serve_connection(proxy, stream, RequestRoute::Forward(forward, Arc::clone(&permit)), stop).await;
         }
         // In a box of its own, as HTTP/2 below: connections that speak neither do not carry room for them.
-        ListenerKind::Tls(certificates) => {
+        ListenerKind::Tls(certificates, upstream) => {
             let Ok(local) = local else { return };
-            Box::pin(enter_tls(proxy, stream, certificates, local.ip(), stop)).await;
+            Box::pin(enter_tls(proxy, stream, (certificates, upstream), local.ip(), stop)).await;
         }
     }
 }
@@ -120,14 +122,14 @@ async fn enter(
 async fn enter_tls(
     proxy: Arc<Proxy>,
     stream: Patient<TcpStream>,
-    certificates: Certificates,
+    (certificates, upstream): (Certificates, usize),
     local: IpAddr,
     mut stop: watch::Receiver<bool>,
 ) {
     let handshake = tokio::time::timeout(proxy.settings.header_timeout, certificates.accept(stream, local));
     let Some(ended) = unless_stopped(&mut stop, handshake).await else { return };
     match ended {
-        Ok(Ok(stream)) => serve_tls(proxy, stream, RequestRoute::Reverse("https"), stop).await,
+        Ok(Ok(stream)) => serve_tls(proxy, stream, RequestRoute::Reverse("https", upstream), stop).await,
         Ok(Err(error)) => {
             tracing::debug!(error, "a TLS handshake failed");
             proxy.observer.on_rejected(0, "a TLS handshake failed: does the client trust `contrail ca`?");

@@ -2,10 +2,14 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use http::{HeaderValue, Version, header};
+use contrail_exchange::Target;
+use http::{
+    HeaderValue, Version,
+    header::{self, InvalidHeaderValue},
+};
 
 use super::hop;
-use crate::{Proxy, upstream::ClientOrigin};
+use crate::upstream::ClientOrigin;
 
 /// Where requests go, and what the Host header says there.
 #[derive(Debug, Clone)]
@@ -17,19 +21,21 @@ pub(crate) struct Destination {
     pub(super) client_scheme: Option<&'static str>,
     /// The session that the client's user name for the proxy names.
     pub(super) session: Option<Arc<str>>,
+    /// The name of the upstream, if it has one.
+    pub(super) upstream: Option<Arc<str>>,
 }
 
 impl Destination {
-    /// The proxy's upstream.
-    pub(crate) fn upstream(proxy: &Proxy) -> Self {
-        let settings = &proxy.settings;
-        Self {
-            scheme: Arc::clone(&settings.scheme),
-            authority: Arc::clone(&settings.authority),
-            host: proxy.host.clone(),
+    /// An upstream of the proxy.
+    pub(crate) fn upstream(upstream: &Target) -> Result<Self, InvalidHeaderValue> {
+        Ok(Self {
+            scheme: Arc::clone(&upstream.scheme),
+            authority: Arc::clone(&upstream.authority),
+            host: HeaderValue::from_str(&upstream.authority)?,
             client_scheme: None,
             session: None,
-        }
+            upstream: upstream.upstream.clone(),
+        })
     }
 
     /// The same for a client that calls contrail itself by this scheme.
@@ -40,7 +46,8 @@ impl Destination {
     /// Another origin.
     pub(crate) fn new(scheme: &str, authority: String) -> Self {
         let host = HeaderValue::from_str(&authority).unwrap_or(HeaderValue::from_static(""));
-        Self { scheme: scheme.into(), authority: authority.into(), host, client_scheme: None, session: None }
+        let (scheme, authority) = (scheme.into(), authority.into());
+        Self { scheme, authority, host, client_scheme: None, session: None, upstream: None }
     }
 
     /// The same for a client that shows this user name.

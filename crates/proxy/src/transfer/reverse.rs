@@ -64,6 +64,7 @@ pub(crate) fn serve(
         head.uri = http::Uri::from_static("*");
     }
     let mut target = Target::new(destination.scheme, destination.authority, raw_target(&head.uri));
+    target.upstream = destination.upstream;
     let asks_for_head = head.method == Method::HEAD;
     let asks_for_token =
         proxy.settings.tenant.is_token_request(&head.method, target.path()).then(|| client_host(&head));

@@ -1,4 +1,4 @@
-//! One upstream for most requests, and others by their origin: what a forward proxy opens besides the upstream.
+//! The upstreams of a proxy, and others by their origin: what a forward proxy opens besides the upstreams.
 
 use std::{
     collections::HashMap,
@@ -18,7 +18,7 @@ const MAX_ORIGINS: usize = 256;
 
 /// Sends each request to the upstream of its target.
 pub struct Routes {
-    upstream: Option<(Origin, Arc<dyn Upstream>)>,
+    upstreams: Vec<(Origin, Arc<dyn Upstream>)>,
     others: Mutex<HashMap<String, Arc<Live>>>,
     access: live::Access,
     limits: live::Limits,
@@ -26,22 +26,22 @@ pub struct Routes {
 
 impl fmt::Debug for Routes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Routes").field("upstream", &self.upstream).finish_non_exhaustive()
+        f.debug_struct("Routes").field("upstreams", &self.upstreams).finish_non_exhaustive()
     }
 }
 
 impl Routes {
-    /// Requests for the origin of `upstream` go there, others to a live upstream of their own, reached as
+    /// Requests for the origin of one of `upstreams` go there, others to a live upstream of their own, reached as
     /// `access` says.
     #[must_use]
-    pub fn new(upstream: Option<(Origin, Arc<dyn Upstream>)>, access: live::Access, limits: live::Limits) -> Self {
-        Self { upstream, others: Mutex::default(), access, limits }
+    pub fn new(upstreams: Vec<(Origin, Arc<dyn Upstream>)>, access: live::Access, limits: live::Limits) -> Self {
+        Self { upstreams, others: Mutex::default(), access, limits }
     }
 
-    /// The upstream, if this is its origin.
-    fn first(&self, target: &Target) -> Option<&Arc<dyn Upstream>> {
-        let (origin, upstream) = self.upstream.as_ref()?;
-        (*target.authority == *origin.authority && *target.scheme == *origin.scheme()).then_some(upstream)
+    /// The upstream that has this origin.
+    fn of(&self, target: &Target) -> Option<&Arc<dyn Upstream>> {
+        let is = |origin: &Origin| *target.authority == *origin.authority && *target.scheme == *origin.scheme();
+        self.upstreams.iter().find(|(origin, _)| is(origin)).map(|(_, upstream)| upstream)
     }
 
     fn other(&self, origin: &str) -> Result<Arc<Live>, Failure> {
@@ -65,7 +65,7 @@ impl Routes {
 
 impl Upstream for Routes {
     fn answer(&self, request: Request) -> AnswerFuture<'_> {
-        if let Some(upstream) = self.first(&request.target) {
+        if let Some(upstream) = self.of(&request.target) {
             return upstream.answer(request);
         }
         Box::pin(async move {
@@ -75,7 +75,10 @@ impl Upstream for Routes {
     }
 
     fn reload_certificates(&self) -> Result<Vec<&'static str>, String> {
-        let mut options = self.upstream.as_ref().map_or(Ok(Vec::new()), |(_, first)| first.reload_certificates())?;
+        let mut options = Vec::new();
+        for (_, upstream) in &self.upstreams {
+            options.extend(upstream.reload_certificates()?);
+        }
         for other in self.others.lock().unwrap_or_else(PoisonError::into_inner).values() {
             options.extend(other.reload_certificates()?);
         }
@@ -85,6 +88,6 @@ impl Upstream for Routes {
     }
 
     fn answer_from_memory(&self, request: &mut exchange::Request, called: Option<&ClientOrigin>) -> Option<Answer> {
-        self.first(&request.target)?.answer_from_memory(request, called)
+        self.of(&request.target)?.answer_from_memory(request, called)
     }
 }

@@ -82,7 +82,10 @@ pub(crate) fn entry(text: &[u8], shared: &mut Shared) -> Result<Converted, Entry
     let entry = read.map_err(|misfit| EntryFault::Entry(format!("it cannot be read ({})", har::plain(&misfit))))?;
     let request = entry.request.ok_or("it has no `request`")?;
     let Some(mut target) = target(&request)? else { return Ok(Converted::NotHttp) };
-    target.session = record.and_then(Record::session);
+    if let Some(record) = record {
+        target = target.of_upstreams(record.upstream());
+        target.session = record.session();
+    }
     let laid_out = record.map(Record::laid_out).unwrap_or_default();
     let started = entry.started_date_time.as_deref().and_then(instant);
     let mut response = entry.response.unwrap_or_default();

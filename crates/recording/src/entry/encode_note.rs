@@ -13,7 +13,7 @@ use crate::{Attested, LaidOut, VERSION};
 /// What is the same in many entries of a journal.
 #[derive(Debug, Clone)]
 pub struct JournalContext {
-    /// The upstream's origin (`https://tenant.example.com`).
+    /// The upstream's origin (`https://tenant.example.com`), or several as [`upstreams`](contrail_exchange::upstreams).
     pub upstream: Arc<str>,
     /// Hash of the contract that judged.
     pub contract: Arc<str>,

@@ -41,7 +41,7 @@ pub struct Note {
     pub contract: Option<Arc<str>>,
     /// What a later check cannot recompute from the file, because it lies at a place that is not whole there.
     pub attested: Option<Attested>,
-    /// The upstream's origin; `None` in a fixture.
+    /// The upstream's origin, or several as [`upstreams`](contrail_exchange::upstreams); `None` in a fixture.
     pub upstream: Option<Arc<str>>,
     /// Bodies that are laid out for reading in the file.
     pub laid_out: LaidOut,

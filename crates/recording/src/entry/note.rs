@@ -243,6 +243,11 @@ impl Record {
         self.session.clone()
     }
 
+    /// The upstreams of its recording.
+    pub(crate) fn upstream(&self) -> Option<&str> {
+        self.note.upstream.as_deref()
+    }
+
     /// How the transport ended.
     pub(crate) fn transport(&self) -> Transport {
         self.transport.clone()

@@ -6,7 +6,10 @@ use std::{
 };
 
 use bytes::Bytes;
-use contrail_exchange::json::{Document, SyntaxError};
+use contrail_exchange::{
+    is_upstream_name,
+    json::{Document, SyntaxError},
+};
 
 use super::{
     form::{self, is_journal, other_form},
@@ -35,6 +38,8 @@ pub struct Head {
     pub unproven: bool,
     /// `log._contrail.ignore`, `echo` and `caller`: how its requests are compared.
     pub rules: MatchRules,
+    /// `log._contrail.upstreams`: the names of its upstreams in their order, where one has a name.
+    pub upstreams: Vec<String>,
     /// Exchanges that a journal states as not recorded.
     pub unrecorded: Option<Unrecorded>,
     /// Bytes of a journal's torn last line, left out: contrail was killed while it wrote the exchange, or is writing
@@ -126,8 +131,9 @@ impl EntryTexts {
     }
 
     /// What the file states of itself behind its entries, as another reader of it found.
-    pub(super) fn set_rules(&mut self, rules: MatchRules) {
-        self.head.rules = rules;
+    pub(super) fn set_head(&mut self, head: &Head) {
+        self.head.rules = head.rules.clone();
+        self.head.upstreams.clone_from(&head.upstreams);
     }
 
     /// Appends the next entry's text to `out`; where it stands, or `None` at the end. After an error it has ended.
@@ -252,6 +258,8 @@ impl EntryTexts {
                     self.head.unproven = own.unproven.unwrap_or_default();
                     self.head.rules = MatchRules::parse(&own.ignore, &own.echo, &own.caller)
                         .map_err(|bad| Begin::Fault(ReadFault::Rule { reason: bad }))?;
+                    self.head.upstreams = own.upstreams;
+                    self.head.upstreams.retain(|name| is_upstream_name(name));
                     if let Some(raw) = own.tokens {
                         let tokens = HeadTokens::parse(raw.get().as_bytes());
                         self.tokens = tokens.ok_or(Begin::Fault(ReadFault::Tokens))?;
@@ -411,6 +419,8 @@ struct Own {
     version: Option<Box<serde_json::value::RawValue>>,
     recorded: Option<String>,
     unproven: Option<bool>,
+    #[serde(default)]
+    upstreams: Vec<String>,
     #[serde(default)]
     ignore: Vec<String>,
     #[serde(default)]

@@ -19,7 +19,7 @@ use super::{
     walk::{fault_of, sources},
 };
 use crate::{
-    Entry, Head, MatchRules, ReadError, ReadFault,
+    Entry, Head, ReadError, ReadFault,
     entry::note::HeadTokens,
     read::entry_texts::{EntryTexts, ReadTo},
 };
@@ -194,17 +194,17 @@ impl Opened {
         let mut recording = Recording::new(self.name.clone(), self.input(length, &read), self.folder.clone())?;
         recording.read = read;
         if self.is_file && !recording.texts.knows_tokens() {
-            let (tokens, rules) = self.late_head().unwrap_or_default();
+            let (tokens, head) = self.late_head().unwrap_or_default();
             recording.reader.shared.head = tokens;
-            recording.texts.set_rules(rules);
+            recording.texts.set_head(&head);
         }
         recording.reader.is_file = self.is_file;
         Ok(recording)
     }
 
-    /// The tokens and the rules of a fixture whose `log._contrail` follows its entries; `None` for any other file. The
+    /// The tokens and the head of a fixture whose `log._contrail` follows its entries; `None` for any other file. The
     /// file is read through for them, unless its first entry shows that contrail did not write it.
-    fn late_head(&self) -> Option<(HeadTokens, MatchRules)> {
+    fn late_head(&self) -> Option<(HeadTokens, Head)> {
         let mut texts = EntryTexts::begin(String::new(), self.input(None, &Arc::default())).ok()?;
         let mut text = Vec::new();
         texts.next(&mut text).ok()??;
@@ -212,7 +212,7 @@ impl Opened {
         loop {
             text.clear();
             if texts.next(&mut text).ok()?.is_none() {
-                return Some((texts.take_tokens(), texts.head().rules.clone()));
+                return Some((texts.take_tokens(), texts.head().clone()));
             }
         }
     }
