@@ -202,6 +202,7 @@ fn the_json_of_a_proxy_and_of_verify_conforms_to_its_schemas() {
         "exchange.graphql",
         "exchange.incomplete",
         "exchange.remarks",
+        "exchange.upstream",
         "proof.note",
         "summary.sessions",
     ];
