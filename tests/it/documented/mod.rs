@@ -50,8 +50,8 @@ fn the_variables_of_a_wrapped_command_are_those_of_the_clients_page() {
     let page = page("clients.md");
     let mut documented = first_column(&page, "| variable | value |");
     documented.extend(["http_proxy", "https_proxy"].map(str::to_owned));
-    // Only with --control, and for programs of Node.
-    documented.retain(|name| !matches!(name.as_str(), "CONTRAIL_CONTROL" | "NODE_OPTIONS"));
+    // Only for upstreams with a name, with --control, and for programs of Node.
+    documented.retain(|name| !matches!(name.as_str(), "CONTRAIL_URL_NAME" | "CONTRAIL_CONTROL" | "NODE_OPTIONS"));
     documented.extend(ticked(&page).filter(|name| name.starts_with("CONTRAIL_SANDBOX_")));
     let folder = tempfile::tempdir().unwrap();
     let mut command = contrail();
