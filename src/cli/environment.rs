@@ -102,8 +102,7 @@ impl Environment {
             let folder = tempfile::Builder::new().prefix("contrail-").permissions(private).tempdir().map_err(cannot)?;
             let write = |name: &str, parts: &[&[u8]]| {
                 let path = folder.path().join(name);
-                let lines: Vec<u8> = parts.iter().flat_map(|part| [*part, b"\n"].concat()).collect();
-                private_file(&path, true).and_then(|mut file| file.write_all(&lines)).map_err(cannot)?;
+                private_file(&path, true).and_then(|mut file| file.write_all(&parts.join(&b'\n'))).map_err(cannot)?;
                 Ok::<_, io::Error>(path)
             };
             let own: String = listeners.authorities.iter().map(|authority| authority.certificate_pem()).collect();

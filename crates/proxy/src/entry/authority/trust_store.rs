@@ -25,8 +25,8 @@ const ANYTHING: &[u8] = &[0x55, 0x1d, 0x25, 0x00];
 pub fn trust_store(pem: &[u8]) -> Vec<u8> {
     let mut seen = std::collections::HashSet::new();
     let certificates = CertificateDer::pem_slice_iter(pem).flatten();
-    let bags: Vec<u8> = certificates.filter(|one| seen.insert(one.clone())).flat_map(|one| bag(&one)).collect();
-    let contents = content(&tlv(SEQUENCE, &[&bags]));
+    let bags: Vec<_> = certificates.filter(|one| seen.insert(one.clone())).map(|one| bag(&one)).collect();
+    let contents = content(&tlv(SEQUENCE, &[&bags.concat()]));
     tlv(SEQUENCE, &[&[0x02, 0x01, 0x03], &content(&tlv(SEQUENCE, &[&contents]))])
 }
 
