@@ -38,6 +38,12 @@ fn counted(command: &str, exchanges: usize) -> String {
     }
 }
 
+/// More may follow: a trail that begins in another hour than the other one lacks that hour.
+fn assert_intact(ran: &Ran, name: &str, entries: u32) {
+    let line = format!("the chain of `{name}` is intact: {entries} entries, 0 lines after its last link, head ");
+    assert!(ran.stdout.lines().any(|one| one.starts_with(&line)), "no line begins with {line}: {}", ran.stdout);
+}
+
 #[test]
 fn each_folder_with_segments_is_a_trail_and_is_proven_by_itself() {
     let workspace = Workspace::new();
@@ -45,12 +51,8 @@ fn each_folder_with_segments_is_a_trail_and_is_proven_by_itself() {
     record(&workspace, "p/b");
     for ran in both(&workspace, "p") {
         assert_eq!(ran.status, 0, "{}{}", ran.stdout, ran.stderr);
-        for name in ["p/a", "p/b"] {
-            assert_line(
-                &ran.stdout,
-                &format!("the chain of `{name}` is intact: 4 entries, 0 lines after its last link, head HASH"),
-            );
-        }
+        assert_intact(&ran, "p/a", 4);
+        assert_intact(&ran, "p/b", 4);
     }
     fs::remove_file(workspace.path().join("p/b/trail-00000002.journal")).unwrap();
     for ran in both(&workspace, "p") {
@@ -70,11 +72,8 @@ fn a_trail_in_a_folder_of_another_is_one_of_its_own() {
     record(&workspace, "trail");
     fs::rename(workspace.path().join("old"), workspace.path().join("trail/old")).unwrap();
     for ran in both(&workspace, "trail") {
-        assert_line(&ran.stdout, "the chain of `trail` is intact: 4 entries, 0 lines after its last link, head HASH");
-        assert_line(
-            &ran.stdout,
-            "the chain of `trail/old` is intact: 12 entries, 0 lines after its last link, head HASH",
-        );
+        assert_intact(&ran, "trail", 4);
+        assert_intact(&ran, "trail/old", 12);
     }
 }
 
