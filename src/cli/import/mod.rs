@@ -65,6 +65,9 @@ pub struct Args {
     /// Keep the tenant's origin in the fixture instead of `https://tenant.example`
     #[arg(long)]
     keep_host: bool,
+    /// Keep the times that answers took, for `replay --latency recorded`; each recording then changes the fixture
+    #[arg(long)]
+    keep_timings: bool,
     /// Redact this in addition to the built-in plan: `pointer:/a`, `header:NAME`, `regex:…` or `personal`; repeatable
     #[arg(long, value_name = "WHAT")]
     redact: Vec<String>,
@@ -245,6 +248,7 @@ impl Import<'_> {
             check: Some(Check { contract: contract.hash(), check: &check }),
             keep: &keep,
             keep_host: args.keep_host,
+            keep_timings: args.keep_timings,
             rules: Some(&rules),
             origin: Some(self.origin),
             keep_sites: self.from_cassettes,

@@ -36,6 +36,9 @@ pub struct Args {
     /// Keep the upstream's origin in the fixture instead of `https://tenant.example`
     #[arg(long)]
     pub(super) keep_host: bool,
+    /// Keep the times that answers took, for `replay --latency recorded`; each recording then changes the fixture
+    #[arg(long)]
+    pub(super) keep_timings: bool,
     #[command(flatten)]
     pub(super) matching: MatchArgs,
     #[command(flatten)]

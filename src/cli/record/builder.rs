@@ -42,6 +42,8 @@ pub(in crate::cli) struct FixtureBuilder {
     pub(in crate::cli) keep: Vec<Keep>,
     /// Leave the upstream's origin as it is.
     pub(in crate::cli) keep_host: bool,
+    /// Leave the times that answers took.
+    pub(in crate::cli) keep_timings: bool,
     /// Rules for comparing requests, which the fixture is to hold.
     pub(in crate::cli) rules: MatchRules,
     /// How lines are shaped.
@@ -301,6 +303,7 @@ impl FixtureBuilder {
             check: Some(Check { contract: self.contract.hash(), check: &check }),
             keep: &self.keep,
             keep_host: self.keep_host,
+            keep_timings: self.keep_timings,
             rules: Some(&self.rules),
             unproven: prove.is_none(),
             journal: Some(journal),

@@ -84,6 +84,7 @@ fn record(args: &Args) -> Result<Outcome, Failure> {
         out: args.out().to_owned(),
         keep: args.keep.clone(),
         keep_host: args.keep_host,
+        keep_timings: args.keep_timings,
         rules: args.matching.rules(),
         format: args.judge.format,
         contract,

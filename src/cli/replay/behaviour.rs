@@ -28,7 +28,7 @@ pub(super) fn check(args: &Args, contract: &Contract, replay: &Replay) -> Result
     }
     let mut times = replay.entries().map(|recorded| recorded.entry.exchange.timings.total());
     if all_are_read && matches!(args.latency, Some(Latency::Recorded(_))) && times.all(|time| time.is_zero()) {
-        let wrong = "--latency recorded: these recordings hold no times; journals, trails and other tools' files do";
+        let wrong = "--latency recorded: these recordings hold no times; record or import them with --keep-timings";
         return Err(wrong.into());
     }
     Ok(())

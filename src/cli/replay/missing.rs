@@ -71,6 +71,7 @@ impl Missing {
             out: fixture.clone(),
             keep: Vec::new(),
             keep_host: false,
+            keep_timings: false,
             rules: MatchRules::default(),
             format: args.judge.format,
             contract: Arc::clone(&terms.contract),

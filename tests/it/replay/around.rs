@@ -240,8 +240,12 @@ fn an_answer_takes_the_recorded_time_the_given_one_or_none_and_then_asks_for_no_
     timeless["time"] = 0.into();
     timeless["timings"] = json!({"send": 0, "wait": 0, "receive": 0});
     workspace.write("other.har", &[slow, poll]).write_own("own.har", &[timeless]);
+    let import = ["import", "other.har", "--keep-timings", "--keep=all", "--contract", "none", "--out", "kept"];
+    let ran = run(&workspace, &import, "");
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
     let took = |latency: &str| {
-        let running = workspace.replay(&["other.har", "--latency", latency]);
+        let recording = if latency == "recorded" { "kept" } else { "other.har" };
+        let running = workspace.replay(&[recording, "--latency", latency]);
         let begun = Instant::now();
         ask(running.address, "/slow");
         let (took, poll) = (begun.elapsed(), ask(running.address, "/poll"));
@@ -257,6 +261,6 @@ fn an_answer_takes_the_recorded_time_the_given_one_or_none_and_then_asks_for_no_
     assert_eq!(ran.status, 2);
     assert_line(
         &ran.stderr,
-        "contrail: --latency recorded: these recordings hold no times; journals, trails and other tools' files do",
+        "contrail: --latency recorded: these recordings hold no times; record or import them with --keep-timings",
     );
 }

@@ -96,7 +96,9 @@ pub(crate) fn entry(text: &[u8], shared: &mut Shared) -> Result<Converted, Entry
     if record.is_none() {
         timings.before = millis(entry.time).and_then(|all| all.checked_sub(timings.total()));
     }
-    let timings = if started.is_none() && record.is_some() { Timings::default() } else { timings };
+    // A fixture has zeros where none were kept.
+    let is_kept = started.is_some() || record.is_none() || !timings.total().is_zero();
+    let timings = if is_kept { timings } else { Timings::default() };
 
     let failure = [&response.error, &response.failure_text]
         .into_iter()

@@ -57,7 +57,7 @@ pub(crate) fn entry(
     raw(out, "{\"startedDateTime\":\"");
     instant(started.filter(|_| run), NO_INSTANT, out);
     raw(out, "\",\"time\":");
-    millis(run.then(|| timings.total()), "0", out);
+    millis(Some(timings.total()).filter(|time| run || !time.is_zero()), "0", out);
     let (request_at, response_at) = match style {
         Style::Journal { .. } => (BodyLocation::Inline, BodyLocation::Inline),
         Style::Fixture { request, response, .. } => (request, response),
@@ -189,11 +189,11 @@ fn headers(headers: &Headers, out: &mut Vec<u8>) {
 fn timings(timings: Timings, run: bool, out: &mut Vec<u8>) {
     raw(out, ",\"cache\":{},\"timings\":{\"send\":");
     let none = if run { "-1" } else { "0" };
-    millis(timings.send.filter(|_| run), none, out);
+    millis(timings.send, none, out);
     raw(out, ",\"wait\":");
-    millis(timings.wait.filter(|_| run), none, out);
+    millis(timings.wait, none, out);
     raw(out, ",\"receive\":");
-    millis(timings.receive.filter(|_| run), none, out);
+    millis(timings.receive, none, out);
     out.push(b'}');
 }
 
