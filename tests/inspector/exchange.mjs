@@ -2,11 +2,22 @@
 
 import assert from "node:assert/strict";
 import { go, press, settled } from "./bench.mjs";
-import { files, kinds } from "./states.mjs";
+import { files, kinds, startReplay } from "./states.mjs";
 
 const text = (page, at) => page.locator(at).first().innerText();
 
 export const tests = {
+  "a redacted value in the text of a form leads to all exchanges with it, as one in JSON does": async (bench) => {
+    const page = await bench.page(await bench.inspect("fixtures/operations"), { hash: "#/exchanges?q=op:requestToken" });
+    await press(page, "j", "q");
+    const label = page.locator("#panel .label").first();
+    assert.match(await label.innerText(), /^!client-secret-\d+!$/);
+    await label.press("Enter");
+    await settled(page);
+    assert.match(await page.evaluate(() => location.hash), /q=secret:client-secret-\d+/);
+    await bench.clean(page);
+  },
+
   "a group of findings shows when it came, examples that differ, and the suppression": async (bench) => {
     const page = await bench.page(await files(bench));
     await press(page, "g", "f");
@@ -37,8 +48,10 @@ export const tests = {
       await page.keyboard.press("Enter");
     };
     assert.equal(await page.locator(".operation-row").count(), 6);
+    assert.equal(await text(page, ".map-head output"), "6 of 6 operations");
     await toggle("Only gaps");
     await page.waitForFunction(() => document.querySelectorAll(".operation-row").length === 3);
+    assert.equal(await text(page, ".map-head output"), "3 of 6 operations");
     await page.locator(".operation-row > summary", { hasText: "getThing" }).focus();
     await page.keyboard.press("Enter");
     await page.waitForSelector(".gap-part a");
@@ -123,6 +136,15 @@ export const tests = {
     await bench.clean(page);
   },
 
+  "an exchange took as long as the list shows, and what was contrail's own is a part of it": async (bench) => {
+    const server = await startReplay(bench);
+    bench.servers.push(server);
+    const page = await bench.page(server, { hash: "#/exchanges?n=0" });
+    const took = await text(page, "#row-0 .took");
+    assert.ok((await text(page, "#detail .timing")).includes(`${took} in all`));
+    await bench.clean(page);
+  },
+
   "the contract is read at the passage of a finding, and what it refers to is followed": async (bench) => {
     const page = await bench.page(await files(bench), { hash: "#/exchanges?n=1" });
     await page.locator(".why .pointer-line a").first().focus();
@@ -132,6 +154,7 @@ export const tests = {
     assert.match(await text(page, "#view"), /maximum: 10000/);
     await go(page, "#/contract/0?at=/paths/~1rate-limit-policies~1{id}/get/responses");
     await page.waitForSelector("#view .windowed a");
+    assert.match(await page.locator("#view .windowed a").first().evaluate((link) => link.textContent ?? ""), /^\$ref/);
     await page.locator("#view .windowed a").first().focus();
     await page.keyboard.press("Enter");
     await settled(page);

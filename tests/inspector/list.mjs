@@ -1,7 +1,8 @@
 // The list: time, groups, columns and marked exchanges, by keyboard; the mouse where it has a way of its own.
 
 import assert from "node:assert/strict";
-import { LAPTOP, go, isSeen, press, settled } from "./bench.mjs";
+import { DESK, LAPTOP, PHONE, go, isSeen, press, settled } from "./bench.mjs";
+import { entry, har } from "./recordings.mjs";
 import { chooseColumns, files, startReplay } from "./states.mjs";
 
 const hash = (page) => page.evaluate(() => decodeURIComponent(location.hash));
@@ -95,12 +96,13 @@ export const tests = {
     assert.ok(await page.locator("#timeline").isHidden());
     await press(page, "[");
     assert.match(await text(page, "#announcement"), /No exchange here has a time/);
+    assert.ok(await page.locator(".grid-head .took").isHidden(), "an empty column takes the room of the paths");
     await bench.clean(page);
   },
 
   "groups are walked by keyboard, one leads to its exchanges, and Back leads out of it": async (bench) => {
     const page = await bench.page(await files(bench), { hash: "#/exchanges?q=-status:401" });
-    await tabTo(page, "none");
+    await tabTo(page, "No groups");
     await page.keyboard.press("ArrowDown");
     await settled(page);
     assert.match(await hash(page), /group=operation/);
@@ -116,6 +118,19 @@ export const tests = {
     await settled(page);
     assert.ok(await page.locator("#groups").isVisible());
     assert.ok(await page.locator("#rows").isHidden());
+    await bench.clean(page);
+  },
+
+  "groups of paths go on to where the document divides them, and stop before parameters": async (bench) => {
+    const answer = { responses: { 200: { description: "d" } } };
+    const paths = { "/api/v1/apps/{id}": { get: answer }, "/api/v1/users/{id}": { get: answer }, "/login": { get: answer } };
+    const contract = bench.file("deep.json", JSON.stringify({ openapi: "3.1.0", info: { title: "Deep", version: "1" }, paths }));
+    const of = (path) => entry(0, { url: `https://tenant.example${path}` });
+    const recorded = ["/api/v1/users/1", "/api/v1/users/2", "/api/v1/users/3", "/api/v1/apps/1", "/login"].map(of);
+    const server = await bench.inspect("--contract", contract, bench.file("deep.har", har(recorded)));
+    const page = await bench.page(server, { hash: "#/exchanges?group=path" });
+    const groups = await page.locator("#groups tbody th").allInnerTexts();
+    assert.deepEqual(groups, ["/api/v1/users", "/api/v1/apps", "/login"]);
     await bench.clean(page);
   },
 
@@ -167,6 +182,32 @@ export const tests = {
     await page.locator('[data-key="usual"]').press("Enter");
     assert.equal((await heads())[1], "Method");
     await bench.clean(page);
+  },
+
+  "a phone has its own layout of the list, whichever columns were chosen on a wider screen": async (bench) => {
+    const page = await bench.page(await files(bench), { size: PHONE });
+    await chooseColumns(page, ["method", "header:content-type"]);
+    assert.match((await cells(page, "operation"))[1], /getRateLimitPolicy/);
+    await page.setViewportSize(DESK);
+    await page.waitForFunction(() => document.querySelector(".row .field"));
+    assert.equal(await page.locator(".grid-head [role=columnheader]").count(), 2);
+    await bench.clean(page);
+  },
+
+  "a mark in the list is shown whole or not at all": async (bench) => {
+    for (const size of [DESK, LAPTOP, PHONE]) {
+      const page = await bench.page(await files(bench), { size });
+      const shown = await page.locator(".row:not([hidden]) .path .mark").evaluateAll((marks) =>
+        marks.map((mark) => {
+          const [cell, own] = [mark.parentElement, mark].map((element) => element.getBoundingClientRect());
+          if (own.top >= cell.bottom || own.width === 0) return "not shown";
+          return own.right <= cell.right ? "whole" : mark.parentElement.textContent;
+        }),
+      );
+      assert.ok(shown.length > 0);
+      assert.deepEqual(shown.filter((how) => how !== "whole" && how !== "not shown"), [], `${size.width}`);
+      await bench.clean(page);
+    }
   },
 
   "time bars stand on one scale, and are texts, too": async (bench) => {

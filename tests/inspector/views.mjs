@@ -11,7 +11,8 @@ function wide() {
   const scrolls = ".code, .table, #views, .rows, #run, .visually-hidden, .skip";
   const over = [...document.querySelectorAll("body *")].filter((element) => {
     const box = element.getBoundingClientRect();
-    return box.width > 0 && box.right > innerWidth + 1 && !element.closest(scrolls);
+    // A closed menu has a box, too.
+    return box.width > 0 && box.right > innerWidth + 1 && element.checkVisibility() && !element.closest(scrolls);
   });
   const page = document.documentElement.scrollWidth - innerWidth;
   return [...over.map((element) => `${element.tagName}.${element.className}`), ...(page > 0 ? [`page ${page}`] : [])];

@@ -277,6 +277,22 @@ export const tests = {
     await bench.clean(page);
   },
 
+  "on a phone the link of the open view is on the screen, and keeps the focus": async (bench) => {
+    const [page] = await open(bench, { size: PHONE });
+    await page.locator("#views a", { hasText: "Run" }).press("Enter");
+    await settled(page);
+    assert.ok(await isSeen(page, "#views [aria-current=page]"));
+    assert.equal(await page.evaluate(() => document.activeElement?.textContent), "Run");
+    await bench.clean(page);
+  },
+
+  "the keys are read from the top": async (bench) => {
+    const [page] = await open(bench, { size: PHONE });
+    await press(page, "?");
+    assert.ok(await isSeen(page, "#dialog-title"));
+    await bench.clean(page);
+  },
+
   "single letters can be switched off, and Tab reaches everything in its order": async (bench) => {
     const [page] = await open(bench);
     await press(page, "?");

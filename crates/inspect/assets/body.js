@@ -64,9 +64,11 @@ export class BodyView {
   #frame() {
     const { body } = this;
     if (body.state === "none") return box([el("strong", {}, "Body"), el("span.dim", {}, "none")]);
-    const facts = [body.media_type ?? "no media type", bytes(body.size)];
+    // Where there is little room, the media type is cut.
+    const facts = [bytes(body.size)];
     if (body.wire !== null && body.wire !== body.size) facts.push(`${bytes(body.wire)} on the wire`);
     if (body.labels > 0) facts.push(`${counted(body.labels, "value")} redacted`);
+    facts.push(body.media_type ?? "no media type");
     const note = body.sentence ?? (body.malformed ? `not well-formed: ${body.malformed}` : null);
     const text = facts.join(" · ");
     const frame = box(

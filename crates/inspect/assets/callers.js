@@ -43,7 +43,7 @@ function matrix(callers, scopes) {
       Object.values(STATES)
         .filter(([sign]) => sign)
         .map(([sign, words]) => `${sign} ${words}`)
-        .join("   "),
+        .join(" · "),
     ),
   );
 }

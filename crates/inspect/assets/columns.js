@@ -1,7 +1,7 @@
 // The columns of the list: which there are, which of them the person chose, and the menu for it. What stands in a
 // header field is asked for only where its column is chosen.
 
-import { bytes, button, duration, el, fill, instant, remember, remembered, signOf } from "./dom.js";
+import { bytes, button, duration, el, fill, instant, narrow, remember, remembered, signOf } from "./dom.js";
 import { term } from "./route.js";
 
 /**
@@ -84,11 +84,11 @@ const COLUMNS = [
       const { finding } = row;
       if (finding) {
         element.dataset.finding = "";
-        cell.textContent = finding.at ? `${finding.rule} at ${finding.at}` : finding.rule;
+        cell.replaceChildren(el("span", {}, finding.at ? `${finding.rule} at ${finding.at}` : finding.rule));
         cell.className = `path recorded ${finding.kind === "gap" ? "gap" : "bad"}`;
       } else {
         delete element.dataset.finding;
-        cell.textContent = row.path;
+        cell.replaceChildren(el("span", {}, row.path));
         cell.className = "path recorded dim";
       }
       cell.title = row.path;
@@ -173,9 +173,12 @@ const WIDTHS = [
 const columnOf = (id) =>
   COLUMNS.find((column) => column.id === id) ?? (id.startsWith("header:") ? fieldColumn(id.slice(7)) : null);
 
+/** Those that the person chose; a phone has a layout of its own. */
+const chosenOf = () => (narrow.matches ? undefined : remembered().columns);
+
 /** The columns of the list, from left to right. @returns {Column[]} */
 export const columns = () =>
-  (remembered().columns ?? USUAL).map(columnOf).filter((column) => column !== null);
+  (chosenOf() ?? USUAL).map(columnOf).filter((column) => column !== null);
 
 /** The names of the header fields that are columns. @param {Column[]} list */
 export const fieldsOf = (list) =>
@@ -184,8 +187,8 @@ export const fieldsOf = (list) =>
 /** The columns as a grid has them, and the rem that they need; `null` as long as nobody chose.
  * @param {Column[]} list @returns {[string, number] | null} */
 export function grid(list) {
-  const { columns: chosen, widths = {} } = remembered();
-  if (!chosen) return null;
+  const { widths = {} } = remembered();
+  if (!chosenOf()) return null;
   const sizes = list.map(({ id, width: [least, share] }) => {
     const factor = widths[id] ?? 1;
     return { least: least * factor, share: share * factor };

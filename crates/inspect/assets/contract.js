@@ -41,7 +41,8 @@ export async function show(at, signal) {
       const [no, text] = row.children;
       if (!no || !text) return;
       no.textContent = number(index + 1);
-      fill(text, line?.to ? el("a", { href: link("contract", part, { at: line.to }) }, line.text) : (line?.text ?? ""));
+      const [, indent = "", words = ""] = /^( *)(.*)/s.exec(line?.text ?? "") ?? [];
+      fill(text, indent, line?.to ? el("a", { href: link("contract", part, { at: line.to }) }, words) : words);
     },
   });
 }

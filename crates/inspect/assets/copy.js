@@ -47,7 +47,8 @@ export function openDialog(title, ...children) {
   const dialog = /** @type {HTMLDialogElement} */ (byId("dialog"));
   fill(
     dialog,
-    el("h2", { id: "dialog-title" }, title),
+    // The focus begins at the top: a field at the end would scroll the text away.
+    el("h2", { id: "dialog-title", tabindex: -1, autofocus: true }, title),
     ...children,
     el("p.end", {}, button("Close", () => dialog.close(), { key: "Esc" })),
   );

@@ -81,8 +81,7 @@ export class Detail {
       el(
         "div.empty",
         {},
-        el("p", {}, "Select an exchange. ", el("kbd", {}, "j"), " ", el("kbd", {}, "k"), " move, "),
-        el("p", {}, el("kbd", {}, "n"), " goes to the next finding."),
+        el("p", {}, "Select an exchange. ", el("kbd", {}, "j"), " ", el("kbd", {}, "k"), " move, ", el("kbd", {}, "n"), " goes to the next finding."),
       ),
     );
   }
@@ -179,18 +178,22 @@ export class Detail {
   }
 
   /** @param {Api.Exchange} exchange */
-  #timing({ timings, median }) {
+  #timing({ timings, median, row }) {
     if (!timings) return null;
+    // What is measured is what the list shows; of a live exchange, a part of it is contrail's own.
+    const whole = row.took ?? timings.total;
+    const own = whole - timings.total;
     /** @type {[string, number | null][]} */
     const parts = [
       ["blocked", timings.blocked],
       ["send", timings.send],
       ["wait", timings.wait],
       ["receive", timings.receive],
+      ["contrail", own >= 1 ? own : null],
     ];
     const there = parts.filter(([, ms]) => ms !== null && ms >= 0);
     const words = there.map(([name, ms]) => `${name === "blocked" ? "before" : name} ${duration(ms ?? 0)}`).join(" · ");
-    const all = `${duration(timings.total)} in all${median === null ? "" : `, median ${duration(median)}`}`;
+    const all = `${duration(whole)} in all${median === null ? "" : `, median ${duration(median)}`}`;
     return el(
       "div.timing",
       {},

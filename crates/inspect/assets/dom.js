@@ -112,6 +112,9 @@ export const table = (name, heads, rows) =>
 /** A row of a table. @param {Child[]} head @param {...HTMLElement} cells */
 export const tableRow = (head, ...cells) => el("tr", {}, el("th", { scope: "row" }, head), cells);
 
+/** The width of a phone, as the style sheet has it. */
+export const narrow = matchMedia("(max-width: 43.75rem)");
+
 /** @typedef {{ sign: string, tone: string, word: string }} Sign */
 
 const UNJUDGED = { sign: "·", tone: "dim", word: "unjudged" };

@@ -37,8 +37,8 @@ export async function show(at, signal, again) {
           el(
             "p.dim",
             {},
-            `${counted(findings.violations, "violation")} and ${counted(findings.gaps, "gap")}, `,
-            `by rule, operation and place, in ${counted(findings.n, "exchange")}.`,
+            `${counted(findings.violations, "violation")} and ${counted(findings.gaps, "gap")} `,
+            `of ${counted(findings.n, "exchange")}, by rule, operation and place.`,
           ),
           el("label.sorts", {}, "Sort by ", sorts),
           el("ul.groups", {}, rows.map((row) => group(row, findings))),

@@ -28,12 +28,12 @@ export class Groups {
   constructor(at, tools, page) {
     this.at = at;
     this.page = page;
-    const options = [["", "none"], ...Object.entries(BY)].map(([value, name]) => el("option", { value }, name ?? ""));
+    const options = ["", ...Object.keys(BY)].map((value) => el("option", { value }, value ? `By ${value}` : "No groups"));
     this.choice = /** @type {HTMLSelectElement} */ (
-      el("select", { onchange: () => page.group(this.choice.value || null) }, options)
+      el("select", { "aria-label": "Groups", onchange: () => page.group(this.choice.value || null) }, options)
     );
     this.stale = button("", () => void this.#ask(), { hidden: true });
-    tools.append(el("label", {}, "Groups ", this.choice));
+    tools.append(this.choice);
   }
 
   /** Whether groups are shown. */

@@ -47,6 +47,8 @@ export class List {
   /** Exchanges that there are, and those that the list shows. */
   #head = 0;
   #size = 0;
+  /** Some row had a duration: those of a fixture have none. */
+  #timed = false;
   /** The query and order that were asked for last: a wrong one is never shown.
    * @type {[string, string] | null} */
   #wanted = null;
@@ -237,6 +239,8 @@ export class List {
         this.#seenAt = answer.n;
       }
       answer.rows.forEach((row, i) => this.#cache.set(answer.from + i, row));
+      this.#timed ||= answer.rows.some((row) => row.took !== null);
+      this.rows.classList.toggle("untimed", !this.#timed && this.#cache.size > 0);
       this.#forget();
       this.page.answered(answer);
       this.#asking = null;

@@ -9,7 +9,7 @@ import { Menu } from "./columns.js";
 import { Detail } from "./detail.js";
 import * as contract from "./contract.js";
 import { announce, copyButton, copyCurl, saveHar } from "./copy.js";
-import { GREY_MS, button, byId, counted, el, fill, instant, number, prose, recorded, remember, remembered, stamp } from "./dom.js";
+import { GREY_MS, button, byId, counted, el, fill, instant, narrow, number, prose, recorded, remember, remembered, stamp } from "./dom.js";
 import { Filter, STATES, termsOf } from "./filter.js";
 import * as findings from "./findings.js";
 import { Groups } from "./groups.js";
@@ -57,7 +57,6 @@ let opened = null;
 /** The exchange that is to be compared with the one that the person opens next. @type {number | null} */
 let picking = null;
 
-const narrow = matchMedia("(max-width: 43.75rem)");
 
 const stream = new Stream({
   head: (now) => grown(now),
@@ -114,6 +113,7 @@ const groups = new Groups(byId("groups"), byId("tools"), {
 });
 
 new Menu(byId("tools"), () => list.relayout());
+narrow.addEventListener("change", () => list.relayout());
 
 const marks = el("span.marks", { hidden: true });
 byId("tools").append(button("Mark", () => list.toggleMark() || announce("Select an exchange first"), { "aria-keyshortcuts": "Space" }), marks);
@@ -225,8 +225,10 @@ const count = (tone, sign, value, word) =>
 
 /** @param {string} current */
 function drawViews(current) {
+  const at = byId("views");
+  const held = at.contains(document.activeElement);
   fill(
-    byId("views"),
+    at,
     Object.entries(VIEWS).filter(([, view]) => !view.inner).map(([name, view]) => {
       const { q } = name === "exchanges" ? route.place().params : {};
       const missed = name === "misses" && head.counts.miss > 0 ? el("b.bad", {}, number(head.counts.miss)) : null;
@@ -239,6 +241,9 @@ function drawViews(current) {
       );
     }),
   );
+  const link = /** @type {HTMLElement | null} */ (at.querySelector("[aria-current]"));
+  link?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  if (held) link?.focus();
 }
 
 // --- what the server reports -------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ const opened = new Set();
 /** @param {HTMLElement} at @param {AbortSignal} signal @param {() => void} again */
 export async function show(at, signal, again) {
   const rows = el("div.map");
+  const count = el("output.dim");
   /** @type {() => Promise<Api.Operations>} */
   const draw = async () => {
     const asked = search;
@@ -28,15 +29,18 @@ export async function show(at, signal, again) {
     const map = await api.get("operations", { search, never, gaps }, signal);
     // An answer that is late must not be drawn over what the person typed since.
     if (asked !== search) return draw();
+    const timed = map.operations.some(({ p95 }) => p95 !== null);
     const most = Math.max(1, ...map.operations.map((one) => one.exchanges));
     /** @param {Api.Operation[]} some */
-    const listed = (some) => some.map((one) => operation(one, most, signal));
+    const listed = (some) => some.map((one) => operation(one, most, timed, signal));
     const tags = [...new Set(map.operations.flatMap(({ tags }) => tags))].map((tag) => ({
       tag,
       some: map.operations.filter(({ tags }) => tags.includes(tag)),
     }));
     const others = map.operations.filter(({ tags }) => tags.length === 0);
     if (others.length > 0) tags.push({ tag: "no tag", some: others });
+    const documented = map.operations.filter(({ method }) => method !== "").length;
+    count.textContent = `${number(documented)} of ${counted(map.parts.operations?.of ?? documented, "operation")}`;
     fill(
       rows,
       map.operations.length === 0 ? el("p.dim", {}, "No operation is like this.") : null,
@@ -68,7 +72,7 @@ export async function show(at, signal, again) {
   fill(
     at,
     el("h2", {}, "Operations"),
-    el("ul.totals", { "aria-label": "Touched parts of the document" }, Object.entries(map.parts).map(([name, part]) => total(name, part))),
+    el("ul.totals", { "aria-label": "Touched parts of the document" }, Object.entries(map.parts).filter(([, part]) => part.of > 0).map(([name, part]) => total(name, part))),
     el(
       "div.map-head",
       {},
@@ -76,6 +80,7 @@ export async function show(at, signal, again) {
       toggle("Only never touched", never, () => (never = !never)),
       toggle("Only gaps", gaps, () => (gaps = !gaps)),
       map.operations.some(({ tags }) => tags.length > 0) || byTag ? toggle("By tag", byTag, () => (byTag = !byTag)) : null,
+      count,
     ),
     rows,
   );
@@ -85,14 +90,18 @@ export async function show(at, signal, again) {
 
 /** @param {string} name @param {Api.Part} part */
 function total(name, part) {
-  return el("li", {}, el("span", {}, name), " ", el("strong", {}, `${part.touched}/${part.of}`), bar(part.of === 0 ? 0 : part.touched / part.of));
+  return el("li", {}, `${name} `, el("strong", {}, `${part.touched}/${part.of}`), bar(part.touched / part.of));
 }
 
 /** @param {number} share */
 const bar = (share) => el("span.bar", { "aria-hidden": "true" }, el("i", { "--share": String(Math.min(1, share)) }));
 
-/** @param {Api.Operation} one @param {number} most @param {AbortSignal} signal */
-function operation(one, most, signal) {
+/** A figure in its column, which is empty where there is none. @param {string} tone @param {string | false} text */
+const figure = (tone, text, word = "") =>
+  el(`span.${tone}`, {}, text ? [el("span", { title: text + word }, text), el("span.visually-hidden", {}, word)] : null);
+
+/** @param {Api.Operation} one @param {number} most @param {boolean} timed @param {AbortSignal} signal */
+function operation(one, most, timed, signal) {
   const called = one.exchanges > 0;
   const parts = el("ul.touched", {}, el("li.dim", {}, "…"));
   let asked = false;
@@ -121,15 +130,18 @@ function operation(one, most, signal) {
       el(
         "summary",
         { title: one.summary },
-        recorded(el("b", {}, one.method), " ", one.path),
+        one.method ? recorded(el("b", {}, one.method), " ", one.path) : null,
         el("span.dim", {}, one.name),
-        el("span.grow"),
-        called ? bar(one.exchanges / most) : null,
-        called ? el("strong", {}, number(one.exchanges)) : el("span.dim", {}, "never called"),
-        one.of > 0 ? el("span.dim", {}, `${one.touched}/${one.of}`, el("span.visually-hidden", {}, " parts touched")) : null,
-        one.violates > 0 ? el("span.bad", {}, `✕ ${number(one.violates)}`, el("span.visually-hidden", {}, " violate")) : null,
-        one.gaps > 0 ? el("span.gap", {}, `◇ ${number(one.gaps)}`, el("span.visually-hidden", {}, " gaps")) : null,
-        one.p95 === null ? null : el("span.dim", {}, `p95 ${duration(one.p95)}`),
+        el(
+          "span.figures",
+          {},
+          called ? bar(one.exchanges / most) : null,
+          called ? el("strong", {}, number(one.exchanges)) : el("span.never", {}, "never called"),
+          figure("dim", one.of > 0 && `${number(one.touched)}/${number(one.of)}`, " parts touched"),
+          figure("bad", one.violates > 0 && `✕ ${number(one.violates)}`, " violate"),
+          figure("gap", one.gaps > 0 && `◇ ${number(one.gaps)}`, " gaps"),
+          timed ? figure("dim", one.p95 !== null && `p95 ${duration(one.p95)}`) : null,
+        ),
       ),
       el(
         "div.pad",

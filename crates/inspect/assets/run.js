@@ -26,7 +26,7 @@ export async function show(at, signal, again) {
         el(
           "dl.facts-list",
           {},
-          fact("Started", run.started ? instant(run.started, true) : null),
+          fact(run.live ? "Started" : "Opened", run.started ? instant(run.started, true) : null),
           fact("All", number(run.n)),
           run.skipped > 0 ? fact("Not read", counted(run.skipped, "entry", "entries")) : null,
           Object.entries(run.counts).map(([verdict, count]) =>

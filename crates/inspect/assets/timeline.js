@@ -2,7 +2,7 @@
 // selects. It is for sighted use: a sentence and two buttons are the same without it.
 
 import * as api from "./api.js";
-import { button, counted, el, fill, instant, remember, remembered, stamp } from "./dom.js";
+import { button, counted, el, fill, instant, narrow, remember, remembered, stamp } from "./dom.js";
 import { filterOf } from "./list.js";
 
 const HEIGHT = 28;
@@ -43,7 +43,7 @@ export class Timeline {
     this.widens = button("Widen", () => void this.widen(), { key: "]", "aria-keyshortcuts": "]" });
     this.narrows = button("Narrow", () => void this.narrow(), { key: "[", "aria-keyshortcuts": "[" });
     at.replaceChildren(this.strip, el("div.strip-foot", {}, this.start, this.narrows, this.widens, this.end));
-    const shown = Boolean(remembered().timeline ?? !matchMedia("(max-width: 43.75rem)").matches);
+    const shown = Boolean(remembered().timeline ?? !narrow.matches);
     at.hidden = !shown;
     this.toggle = button("Timeline", () => void this.#show(this.toggle.ariaPressed !== "true"), { "aria-pressed": String(shown), "aria-controls": at.id });
     tools.append(this.toggle);

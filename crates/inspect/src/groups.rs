@@ -1,7 +1,7 @@
 //! The exchanges of a list in groups: by operation, by client or by path. Each group has the term of the filter that
 //! selects its exchanges.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use contrail_contract::{Contract, ContractDocument};
 use contrail_exchange::{finding::UNDOCUMENTED, is_at_or_below};
@@ -17,6 +17,8 @@ use super::{
 
 /// Maximum groups of one answer: those of the most exchanges.
 const MAX_GROUPS: usize = 500;
+/// Segments that the names of paths get beyond the usual ones, so that no group holds most of a list.
+const MAX_DEEPER: usize = 4;
 
 /// What the exchanges of a group have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,14 +39,14 @@ impl By {
     }
 
     /// The term of a filter that selects a group; an empty name is that of no client.
-    fn term(self, name: &str, bases: &[&str]) -> String {
+    fn term(self, name: &str, bases: &[&str], split: &HashSet<String>) -> String {
         match self {
             Self::Operation => format!("op:{}", quoted(name)),
             Self::Client if name.is_empty() => "-client:*".to_owned(),
             Self::Client => format!("client:{}", quoted(name)),
             Self::Path => {
                 let (from, segments) = depth(name, bases);
-                let is_whole = name[from..].matches('/').count() < segments;
+                let is_whole = name[from..].matches('/').count() < segments || split.contains(name);
                 let below = if is_whole { String::new() } else { format!("|{}", quoted(&format!("{name}/*"))) };
                 format!("path:{}{below}", quoted(name))
             }
@@ -59,17 +61,32 @@ fn depth(path: &str, bases: &[&str]) -> (usize, usize) {
     base.map_or((0, 2), |base| (base, 1))
 }
 
-/// The beginning of a path, which names its group.
-fn beginning<'p>(path: &'p str, bases: &[&str]) -> &'p str {
+/// The beginning of a path, which names its group: as long as it has to be where groups were split.
+fn beginning<'p>(path: &'p str, bases: &[&str], split: &HashSet<String>) -> &'p str {
     let path = path.split_once('?').map_or(path, |(path, _)| path);
     let (from, segments) = depth(path, bases);
     // The slash that begins the first segment ends none.
     let ends = path[from..].match_indices('/').map(|(at, _)| from + at).filter(|at| *at > from);
-    &path[..ends.chain([path.len()]).nth(segments - 1).unwrap_or(path.len())]
+    let mut ends = ends.chain([path.len()]).skip(segments - 1).map(|end| &path[..end]);
+    ends.find(|name| !split.contains(*name)).unwrap_or(path)
 }
 
 fn bases(contract: &Contract) -> Vec<&str> {
     contract.documents().iter().flat_map(ContractDocument::base_paths).map(String::as_str).collect()
+}
+
+/// Whether the documented paths below this one go on with a word, and none with a parameter.
+fn divides(contract: &Contract, name: &str) -> bool {
+    let documents = contract.documents().iter();
+    let paths = documents.flat_map(|document| {
+        let bases = document.base_paths();
+        document
+            .operations()
+            .flat_map(move |operation| bases.iter().map(move |base| format!("{base}{}", operation.path)))
+    });
+    let mut next =
+        paths.filter_map(|path| path.strip_prefix(name)?.strip_prefix('/').map(|rest| !rest.starts_with('{')));
+    next.next() == Some(true) && next.all(|word| word)
 }
 
 /// The groups of a list.
@@ -77,24 +94,39 @@ pub(crate) fn value(inspector: &Inspector, lists: &Lists, wanted: &Wanted, by: B
     let bases = bases(&inspector.contract);
     lists.with(inspector, wanted, |list, searched| {
         let store = inspector.store();
-        let mut groups: HashMap<&str, [u64; VERDICTS.len()]> = HashMap::new();
-        for summary in list.matches.iter().filter_map(|n| store.summary(*n)) {
-            let name = |number| store.names.text(number).map(|text| &**text);
-            let group = match by {
-                By::Operation => name(summary.operation).unwrap_or(UNDOCUMENTED),
-                By::Client => name(summary.client).unwrap_or_default(),
-                By::Path => beginning(&summary.path, &bases),
-            };
-            groups.entry(group).or_default()[usize::from(summary.verdict)] += 1;
+        let mut split = HashSet::new();
+        let mut groups;
+        loop {
+            let mut counted: HashMap<&str, [u64; VERDICTS.len()]> = HashMap::new();
+            for summary in list.matches.iter().filter_map(|n| store.summary(*n)) {
+                let name = |number| store.names.text(number).map(|text| &**text);
+                let group = match by {
+                    By::Operation => name(summary.operation).unwrap_or(UNDOCUMENTED),
+                    By::Client => name(summary.client).unwrap_or_default(),
+                    By::Path => beginning(&summary.path, &bases, &split),
+                };
+                counted.entry(group).or_default()[usize::from(summary.verdict)] += 1;
+            }
+            groups = counted
+                .into_iter()
+                .map(|(name, verdicts)| (name, verdicts.iter().sum::<u64>(), verdicts))
+                .collect::<Vec<_>>();
+            groups.sort_unstable_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0)));
+            let half = list.matches.len() as u64 / 2;
+            let largest = groups.first().filter(|(_, count, _)| by == By::Path && *count > half);
+            match largest {
+                Some((name, ..))
+                    if split.len() < MAX_DEEPER
+                        && divides(&inspector.contract, name)
+                        && split.insert((*name).to_owned()) => {}
+                _ => break,
+            }
         }
-        let mut groups: Vec<(&str, u64, [u64; VERDICTS.len()])> =
-            groups.into_iter().map(|(name, verdicts)| (name, verdicts.iter().sum(), verdicts)).collect();
-        groups.sort_unstable_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0)));
         let further = groups.len().saturating_sub(MAX_GROUPS);
         groups.truncate(MAX_GROUPS);
         let row = |(name, count, verdicts): (&str, u64, [u64; VERDICTS.len()])| {
             let name = inspector.clean(name);
-            json!({"term": by.term(&name, &bases), "name": name, "count": count, "counts": counts(&verdicts)})
+            json!({"term": by.term(&name, &bases, &split), "name": name, "count": count, "counts": counts(&verdicts)})
         };
         let rows: Vec<Value> = groups.into_iter().map(row).collect();
         json!({"n": store.listed(), "rows": rows, "further": further, "searched": searched})
@@ -126,19 +158,30 @@ mod tests {
             ("/authorize", "/authorize"),
             ("*", "*"),
         ] {
-            assert_eq!(beginning(path, &BASES), expected, "{path}");
+            assert_eq!(beginning(path, &BASES, &HashSet::new()), expected, "{path}");
         }
-        assert_eq!(beginning("/users/1", &[""]), "/users");
+        assert_eq!(beginning("/users/1", &[""], &HashSet::new()), "/users");
+        let split = HashSet::from(["/api", "/api/v1"].map(str::to_owned));
+        for (path, expected) in [
+            ("/api/v1/users/1", "/api/v1/users"),
+            ("/api/v2/users", "/api/v2"),
+            ("/api", "/api"),
+            ("/api/v1", "/api/v1"),
+            ("/users/1", "/users"),
+        ] {
+            assert_eq!(beginning(path, &[""], &split), expected, "{path}");
+        }
     }
 
     proptest! {
         #[test]
         fn the_term_of_a_path_s_group_selects_the_group_and_nothing_else(
             one in "(/api|/v2|/users|/a|/)*", other in "(/api|/v2|/users|/a|/)*",
+            split in prop::collection::hash_set("(/api|/v2|/users|/a|/)*", 0..4),
         ) {
-            let term = By::Path.term(beginning(&one, &BASES), &BASES);
+            let term = By::Path.term(beginning(&one, &BASES, &split), &BASES, &split);
             let filter = Filter::parse(&term, Clock { now: 0, zone: 0 }).unwrap();
-            let is_same = beginning(&one, &BASES) == beginning(&other, &BASES);
+            let is_same = beginning(&one, &BASES, &split) == beginning(&other, &BASES, &split);
             let mut names = Names::default();
             let summary = Summary { path: other.into(), ..summary(&mut names) };
             let answer = filter.selects(&summary, None, Context { names: &names, is_slow: false, state: None });

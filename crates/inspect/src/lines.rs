@@ -209,8 +209,18 @@ impl Lines {
         let within = |place: usize| place.clamp(at.start, at.end);
         let (start, end) = marked.map_or((at.start, at.start), |marked| (within(marked.start), within(marked.end)));
         for (kind, part) in [("text", at.start..start), ("mark", start..end), ("text", end..at.end)] {
-            if !part.is_empty() {
-                push(kind, self.text(&part));
+            // Labels stand by themselves in a text that is not marked.
+            let (mut from, bytes) = (part.start, self.content.get(part.clone()).unwrap_or_default());
+            for (label, _) in label::find(bytes).filter(|_| kind == "text") {
+                let label = part.start + label.start..part.start + label.end;
+                if from < label.start {
+                    push(kind, self.text(&(from..label.start)));
+                }
+                push("label", self.text(&label));
+                from = label.end;
+            }
+            if from < part.end {
+                push(kind, self.text(&(from..part.end)));
             }
         }
     }

@@ -230,7 +230,11 @@ impl<'a> Shown<'a> {
             Presence::Whole => ("whole", None),
             Presence::Truncated { total, .. } => {
                 let of = total.map_or_else(String::new, |total| format!(" of {total}"));
-                ("cut", Some(format!("only {}{of} bytes were kept", body.content.len())))
+                let kept = match body.content.len() {
+                    0 => format!("none{of}"),
+                    kept => format!("only {kept}{of}"),
+                };
+                ("cut", Some(format!("{kept} bytes were kept")))
             }
             Presence::Withheld(reason) => ("withheld", Some(format!("the body is not recorded: {}", reason.name()))),
         };
