@@ -14,10 +14,10 @@ const AXE = fs.readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 const TOKEN = "inspector-tests-0123456789abcdef0123456789abcdef";
 
 /** Longer than this, nothing that a page or a server does may take here. */
-const PATIENCE_MS = 10_000;
+const PATIENCE_MS = 30_000;
 
 /** Longer than this, no test and no file that is read may take. */
-const TEST_MS = 300_000;
+const TEST_MS = 600_000;
 
 /** Something did not end. */
 class Stalled extends Error {}
