@@ -251,8 +251,7 @@ impl Import<'_> {
             keep_timings: args.keep_timings,
             rules: Some(&rules),
             origin: Some(self.origin),
-            keep_sites: self.from_cassettes,
-            converted: Some(&fixture.converted),
+            converted: self.from_cassettes.then_some(&fixture.converted),
             renews: Some(if args.overwrite { Renew::Everything } else { Renew::Nothing }),
             progress: Some(&progress),
             ..FoldOptions::new(&redactor, &today)
