@@ -29,7 +29,7 @@ use super::{
     ContractArgs, Failure, Outcome,
     kinds::{self, FileKind},
     messages::quoted,
-    options::{contract::plan, matching::MatchArgs},
+    options::{contract::plan, keep::KeepArgs, matching::MatchArgs},
     printer::line,
     progress::folding,
     sources,
@@ -59,15 +59,8 @@ pub struct Args {
     /// site of the requests to the contract's paths; of cassettes that of most requests]
     #[arg(long, value_name = "URL")]
     upstream: Option<String>,
-    /// Keep transient responses: all, or those with status `429`, `408`, `5xx` or a single 5xx status; repeatable
-    #[arg(long, value_name = "STATUS", num_args = 0..=1, default_missing_value = "all")]
-    keep: Vec<Keep>,
-    /// Keep the tenant's origin in the fixture instead of `https://tenant.example`
-    #[arg(long)]
-    keep_host: bool,
-    /// Keep the times that answers took, for `replay --latency recorded`; each recording then changes the fixture
-    #[arg(long)]
-    keep_timings: bool,
+    #[command(flatten)]
+    kept: KeepArgs,
     /// Redact this in addition to the built-in plan: `pointer:/a`, `header:NAME`, `regex:…` or `personal`; repeatable
     #[arg(long, value_name = "WHAT")]
     redact: Vec<String>,
@@ -242,13 +235,16 @@ impl Import<'_> {
         }
         from.push(FoldSource { paths: fixture.files.clone(), take: Take::All });
         let (today, rules, progress) = (recording::today(), args.matching.rules(), folding());
-        let keep =
-            if self.from_cassettes && args.keep.is_empty() { Cow::from(vec![Keep::All]) } else { (&args.keep).into() };
+        let keep = if self.from_cassettes && args.kept.keep.is_empty() {
+            Cow::from(vec![Keep::All])
+        } else {
+            (&args.kept.keep).into()
+        };
         let options = FoldOptions {
             check: Some(Check { contract: contract.hash(), check: &check }),
             keep: &keep,
-            keep_host: args.keep_host,
-            keep_timings: args.keep_timings,
+            keep_host: args.kept.keep_host,
+            keep_timings: args.kept.keep_timings,
             rules: Some(&rules),
             origin: Some(self.origin),
             converted: self.from_cassettes.then_some(&fixture.converted),

@@ -4,6 +4,7 @@ pub mod common;
 pub mod contract;
 pub mod inspect;
 pub mod judge;
+pub mod keep;
 pub mod limits;
 pub mod listen;
 pub mod matching;

@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use contrail_recording::{self as recording, FixturePath, Keep, Renew};
+use contrail_recording::{self as recording, FixturePath, Renew};
 
 use crate::cli::{
     Failure,
     kinds::{self, FileKind},
     options::{
-        FilterArgs, Network, judge::JudgeArgs, limits::ProxyArgs, matching::MatchArgs, sessions::SessionArgs,
-        trail::TrailArgs, upstream::UpstreamArgs,
+        FilterArgs, Network, judge::JudgeArgs, keep::KeepArgs, limits::ProxyArgs, matching::MatchArgs,
+        sessions::SessionArgs, trail::TrailArgs, upstream::UpstreamArgs,
     },
 };
 
@@ -30,15 +30,8 @@ pub struct Args {
     /// contrail is stopped while CMD runs; repeatable
     #[arg(long, value_name = "OPERATION", conflicts_with_all = ["append", "overwrite"])]
     pub(super) replace: Vec<String>,
-    /// Keep transient responses: all, or those with status `429`, `408`, `5xx` or a single 5xx status; repeatable
-    #[arg(long, value_name = "STATUS", num_args = 0..=1, default_missing_value = "all")]
-    pub(super) keep: Vec<Keep>,
-    /// Keep the upstream's origin in the fixture instead of `https://tenant.example`
-    #[arg(long)]
-    pub(super) keep_host: bool,
-    /// Keep the times that answers took, for `replay --latency recorded`; each recording then changes the fixture
-    #[arg(long)]
-    pub(super) keep_timings: bool,
+    #[command(flatten)]
+    pub(super) kept: KeepArgs,
     #[command(flatten)]
     pub(super) matching: MatchArgs,
     #[command(flatten)]

@@ -11,8 +11,8 @@ use contrail_contract::{CheckOptions, Contract};
 use contrail_exchange::plural::plural;
 use contrail_pipeline as pipeline;
 use contrail_recording::{
-    self as recording, Check, FixturePath, FoldOptions, FoldSource, Folded, Journal, JournalContext, Keep, MatchRules,
-    Prove, Renew, Renewal, SetAside, Staged, Take, Unrecorded, WriteError, fold,
+    self as recording, Check, FixturePath, FoldOptions, FoldSource, Folded, Journal, JournalContext, MatchRules, Prove,
+    Renew, Renewal, SetAside, Staged, Take, Unrecorded, WriteError, fold,
 };
 use contrail_redact::Redactor;
 use contrail_report::{Proof, Reason};
@@ -25,6 +25,7 @@ use crate::cli::{
     Failure, Format,
     messages::{error_chain, quoted},
     nothing,
+    options::keep::KeepArgs,
     progress::folding,
     summary::{Rows, event},
 };
@@ -38,12 +39,8 @@ const NOT_FINISHED: &str = "FOLDED, and not finished";
 pub(in crate::cli) struct FixtureBuilder {
     /// The fixture.
     pub(in crate::cli) out: PathBuf,
-    /// Transient answers to keep.
-    pub(in crate::cli) keep: Vec<Keep>,
-    /// Leave the upstream's origin as it is.
-    pub(in crate::cli) keep_host: bool,
-    /// Leave the times that answers took.
-    pub(in crate::cli) keep_timings: bool,
+    /// What it keeps of the run.
+    pub(in crate::cli) kept: KeepArgs,
     /// Rules for comparing requests, which the fixture is to hold.
     pub(in crate::cli) rules: MatchRules,
     /// How lines are shaped.
@@ -301,9 +298,9 @@ impl FixtureBuilder {
         let (today, progress) = (recording::today(), folding());
         let options = FoldOptions {
             check: Some(Check { contract: self.contract.hash(), check: &check }),
-            keep: &self.keep,
-            keep_host: self.keep_host,
-            keep_timings: self.keep_timings,
+            keep: &self.kept.keep,
+            keep_host: self.kept.keep_host,
+            keep_timings: self.kept.keep_timings,
             rules: Some(&self.rules),
             unproven: prove.is_none(),
             journal: Some(journal),

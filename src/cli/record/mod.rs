@@ -70,7 +70,7 @@ fn record(args: &Args) -> Result<Outcome, Failure> {
     known_operations(&contract, "--only", &args.filter.only)?;
     args.matching.check(&contract)?;
     not_in_fixture(args)?;
-    if args.keep_host && args.upstream.has_names() {
+    if args.kept.keep_host && args.upstream.has_names() {
         let wrong = "--keep-host keeps origins, and an upstream with a name is recorded by it; leave one of them out";
         return Err(wrong.into());
     }
@@ -82,9 +82,7 @@ fn record(args: &Args) -> Result<Outcome, Failure> {
     let setup = args.filter.setup(ready.origins());
     let builder = FixtureBuilder {
         out: args.out().to_owned(),
-        keep: args.keep.clone(),
-        keep_host: args.keep_host,
-        keep_timings: args.keep_timings,
+        kept: args.kept.clone(),
         rules: args.matching.rules(),
         format: args.judge.format,
         contract,

@@ -19,6 +19,7 @@ use crate::cli::{
     environment::ci,
     nothing,
     options::{
+        keep::KeepArgs,
         limits::ProxyArgs,
         upstream::{Ready, UpstreamArgs},
     },
@@ -69,9 +70,7 @@ impl Missing {
         let ready = upstream.ready(&args.proxy, &terms.contract)?;
         let builder = FixtureBuilder {
             out: fixture.clone(),
-            keep: Vec::new(),
-            keep_host: false,
-            keep_timings: false,
+            kept: KeepArgs::default(),
             rules: MatchRules::default(),
             format: args.judge.format,
             contract: Arc::clone(&terms.contract),
