@@ -244,13 +244,12 @@ proptest! {
     }
 
     #[test]
-    fn a_fixture_entry_holds_no_run_time(exchange in exchange()) {
+    fn a_fixture_entry_holds_no_instant_of_its_run(exchange in exchange()) {
         let style = |request, response| Style::Fixture { request, response, laid_out: LaidOut::default(), token: None };
         let mut texts = Vec::new();
         for started in [exchange.started, Some(SystemTime::UNIX_EPOCH + Duration::from_secs(5))] {
             let mut run = exchange.clone();
             run.started = started;
-            run.timings.wait = started.map(|_| Duration::from_millis(7));
             run.transport.retried = started.is_some();
             run.transport.original_audience = started.map(|_| "x".to_owned());
             if let Credential::Token(facts) = &mut run.request.credential {
