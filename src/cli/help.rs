@@ -201,6 +201,16 @@ const SHORT: &[Short] = &[
         page: "docs/fixtures.md",
     },
     Short {
+        command: "merge",
+        options: &["out", "contract"],
+        examples: [
+            "merge fixtures/shop fixtures/pay --out fixtures/all",
+            "merge a.har b.har --out both.har",
+            "merge base.har ours.har theirs.har",
+        ],
+        page: "docs/ci.md",
+    },
+    Short {
         command: "unused",
         options: &["used", "prune", "format", "contract"],
         examples: [

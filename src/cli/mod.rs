@@ -38,6 +38,7 @@ mod kinds;
 pub mod learn;
 pub mod listeners;
 mod log;
+pub mod merge;
 mod messages;
 mod metrics;
 mod namespace;

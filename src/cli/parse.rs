@@ -15,7 +15,7 @@ use contrail_proxy::upstream::masked;
 
 use super::{
     Failure, Outcome, audit, ca, completions, contract, coverage, demo, diff, explain, export, help, ignore, import,
-    inspect, learn,
+    inspect, learn, merge,
     messages::{complain, early_option, usage_error},
     namespace,
     options::{
@@ -60,6 +60,7 @@ enum Command {
     Import(import::Args),
     Pack(pack::PackArgs),
     Unpack(pack::UnpackArgs),
+    Merge(merge::Args),
     Unused(unused::Args),
     Sandbox(sandbox::Args),
     Ca(ca::Args),
@@ -179,6 +180,7 @@ impl Cli {
             Command::Import(args) => import::run(args),
             Command::Pack(args) => pack::run_pack(args),
             Command::Unpack(args) => pack::run_unpack(args),
+            Command::Merge(args) => merge::run(args),
             Command::Unused(args) => unused::run(args),
             Command::Sandbox(args) => sandbox::run(args),
             Command::Ca(args) => ca::run(args),

@@ -35,6 +35,7 @@ mod invariant;
 mod json_output;
 mod learn;
 mod listeners;
+mod merging;
 mod mistakes;
 mod operations;
 mod outcomes;

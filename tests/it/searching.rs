@@ -6,6 +6,7 @@ use std::{fs, path::Path};
 use crate::support::{
     command::{Ran, run_in, run_with_input},
     golden::{assert_error, assert_line, assert_reported},
+    har::body_file,
 };
 
 const SECRETS: [&str; 3] = ["Zq7cookieval0001Kx", "Zq7apikeyval0002Kx", "Zq7setcookie0003Kx"];
@@ -243,11 +244,11 @@ fn a_fixture_that_is_named_by_its_har_file_is_searched_and_redacted_whole() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     imported(folder);
-    let bodies: Vec<_> = fs::read_dir(folder.join("fx")).unwrap().map(|item| item.unwrap().path()).collect();
-    let body = bodies.iter().find(|path| path.extension().is_some_and(|ending| ending != "har")).unwrap();
-    fs::write(body, "client_secret=S3cret-0123456789abcdef").unwrap();
+    let body = body_file(&folder.join("fx"), "get-api-v2-clients-#-response.txt");
+    fs::write(&body, "client_secret=S3cret-0123456789abcdef").unwrap();
     let scan = run_in(folder, ["scan", "fx/fx.har"]);
-    assert_reported(&scan, 1, "fx/get-api-v2-clients-01-response.txt:1: client-secret (!client-secret-4!)");
+    let name = body.file_name().unwrap().to_str().unwrap();
+    assert_reported(&scan, 1, &format!("fx/{name}:1: client-secret (!client-secret-4!)"));
     let ran = run_in(folder, ["redact", "--in-place", "fx/fx.har"]);
     assert_eq!(ran.status, 0, "{}", ran.stderr);
     assert_line(&ran.stderr, "removed 1 secret in 1 place of 1 file: client-secret 1");

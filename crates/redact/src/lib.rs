@@ -39,7 +39,7 @@ use contrail_exchange::label::{self, Bounds};
 
 pub use apply::{
     cleaned::{Cleaned, Sighting},
-    renumber::Renumbering,
+    renumber::{Renumbering, labels_of},
 };
 pub use bounds::Shapes;
 pub use counters::{Counters, Hit};

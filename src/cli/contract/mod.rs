@@ -17,7 +17,7 @@ use super::{
     report_files::Used,
 };
 
-/// Show the contract: operations, scopes, and what it does not specify
+/// Show the contract: operations, scopes, what it leaves open
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]

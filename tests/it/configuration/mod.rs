@@ -384,6 +384,7 @@ fn usual<'a>(command: &str, out: &'a str) -> Vec<&'a str> {
         "import" | "unpack" => vec!["a.har", "--out", out],
         "pack" => vec!["a.har", "--out", "packed.har", "--overwrite"],
         "diff" => vec!["a.har", "a.har"],
+        "merge" => vec!["a.har", "a.har", "--out", out],
         "ignore" => vec!["--suggest", "a.har", "a.har"],
         "verify" | "audit" | "learn" | "coverage" | "scan" | "redact" | "show" => vec!["a.har"],
         "unused" => vec!["a.har", "--used", "a.json"],

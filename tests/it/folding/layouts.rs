@@ -1,7 +1,10 @@
 //! One layout of a recording into the other.
 
 use super::*;
-use crate::support::golden::{assert_line, assert_transcripts};
+use crate::support::{
+    golden::{assert_line, assert_transcripts},
+    har::unhashed,
+};
 
 #[test]
 fn bodies_of_every_kind_survive_both_layouts() {
@@ -42,9 +45,9 @@ fn bodies_of_every_kind_survive_both_layouts() {
     assert_eq!(recorded[0], vec![0, 255, 254]);
     assert_eq!(recorded[1], "plain text".as_bytes());
     assert!(recorded[2..].iter().zip(odd).all(|(found, body)| found == body.as_bytes()));
-    let names: Vec<_> = files_by_name(&workspace.path("x"));
-    assert!(names.contains(&"getThing-01-response.bin".to_owned()), "{names:?}");
-    assert!(names.contains(&"testAction-01-request.txt".to_owned()), "{names:?}");
+    let names: Vec<_> = files_by_name(&workspace.path("x")).iter().map(|name| unhashed(name)).collect();
+    assert!(names.contains(&"getThing-#-response.bin".to_owned()), "{names:?}");
+    assert!(names.contains(&"testAction-#-request.txt".to_owned()), "{names:?}");
 }
 
 fn files_by_name(path: &Path) -> Vec<String> {

@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::harness::{TEMPLATES, Workspace, get, token};
 use crate::support::{
     golden::{assert_error, assert_line, assert_output},
+    har::body_file,
     process::Running,
     wire::call,
 };
@@ -208,7 +209,7 @@ fn a_body_file_that_was_edited_is_accepted_and_counted() {
     let running = workspace.start("record", &["--out", "fx"]);
     get(running.address, TEMPLATES, &token(running.address));
     running.finish();
-    let body = workspace.path().join("fx/getConnectionProfileTemplates-01-response.json");
+    let body = body_file(&workspace.path().join("fx"), "getConnectionProfileTemplates-#-response.json");
     let text = fs::read_to_string(&body).unwrap();
     fs::write(&body, text.replacen('{', "{ \"edited\": true,", 1)).unwrap();
     let ran = workspace.run(&["redact", "--check", "fx"]);

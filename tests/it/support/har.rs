@@ -58,3 +58,16 @@ pub fn conforming() -> Value {
 pub fn har(entries: &[Value]) -> String {
     json!({"log": {"version": "1.2", "creator": {"name": "a tool", "version": "1"}, "entries": entries}}).to_string()
 }
+
+/// The name of a body file without the hash in it: `getThing-#-response.json`.
+pub fn unhashed(name: &str) -> String {
+    let is_hash = |part: &str| part.len() == 8 && part.bytes().all(|byte| byte.is_ascii_hexdigit());
+    name.split('-').map(|part| if is_hash(part) { "#" } else { part }).collect::<Vec<_>>().join("-")
+}
+
+/// The body file of a folder with this name, but for the hash in it.
+pub fn body_file(folder: &std::path::Path, name: &str) -> std::path::PathBuf {
+    let files = std::fs::read_dir(folder).unwrap().map(|item| item.unwrap().path());
+    let mut found = files.filter(|file| unhashed(file.file_name().unwrap().to_str().unwrap()) == name);
+    found.next().unwrap_or_else(|| panic!("{name} is not in {}", folder.display()))
+}

@@ -1,6 +1,9 @@
 //! New numbers for labels, so that a fixture does not depend on the order of its journal.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use contrail_exchange::{
     Body, Credential, Exchange, Headers, TokenFacts,
@@ -19,6 +22,10 @@ use crate::{JudgedExchange, Redacted, label};
 pub struct Renumbering {
     source: u32,
     given: HashMap<(u32, u32), u32>,
+    /// Numbers that are given, or stay reserved.
+    used: HashSet<u32>,
+    /// The last number that was tried.
+    last: u32,
     /// Labels that get the number of another.
     shared: HashMap<(u32, u32), (u32, u32)>,
 }
@@ -37,6 +44,27 @@ impl Renumbering {
     /// A label (the number of its source, and its own) gets the number that the label `other` gets.
     pub fn share(&mut self, label: (u32, u32), other: (u32, u32)) {
         self.shared.insert(label, other);
+    }
+
+    /// These numbers are for labels that [`Self::keep`] names, and for no other.
+    pub fn reserve(&mut self, numbers: impl IntoIterator<Item = u32>) {
+        self.used.extend(numbers);
+    }
+
+    /// Gives the labels of an exchange of this source the numbers of its counterpart's, one by one, unless they have
+    /// numbers already, or other labels have these.
+    pub fn keep(&mut self, source: u32, exchange: &Exchange, numbers: &[u32], taken: &mut HashSet<u32>) {
+        for (own, number) in labels_of(exchange).into_iter().zip(numbers) {
+            let label = self.resolved((source, own));
+            if !self.given.contains_key(&label) && taken.insert(*number) {
+                self.given.insert(label, *number);
+            }
+        }
+    }
+
+    /// Further labels get the next free number after this one.
+    pub fn continue_from(&mut self, number: u32) {
+        self.last = number;
     }
 
     /// Renumbers every label of an exchange and its verdict.
@@ -86,10 +114,22 @@ impl Renumbering {
         }
     }
 
+    fn resolved(&self, label: (u32, u32)) -> (u32, u32) {
+        *self.shared.get(&label).unwrap_or(&label)
+    }
+
     fn number(&mut self, old: u32) -> u32 {
-        let next = u32::try_from(self.given.len()).unwrap_or(u32::MAX).saturating_add(1);
-        let label = (self.source, old);
-        *self.given.entry(*self.shared.get(&label).unwrap_or(&label)).or_insert(next)
+        let label = self.resolved((self.source, old));
+        if let Some(number) = self.given.get(&label) {
+            return *number;
+        }
+        loop {
+            self.last = self.last.saturating_add(1);
+            if self.used.insert(self.last) || self.last == u32::MAX {
+                self.given.insert(label, self.last);
+                return self.last;
+            }
+        }
     }
 
     fn bytes(&mut self, text: &[u8]) -> Option<Vec<u8>> {
@@ -163,4 +203,15 @@ impl Renumbering {
         texts.chain(new.audience.iter_mut()).chain(new.scopes.iter_mut().flatten()).for_each(|text| self.string(text));
         *facts = Arc::new(new);
     }
+}
+
+/// The numbers of an exchange's labels, in the order in which they are renumbered.
+#[must_use]
+pub fn labels_of(exchange: &Exchange) -> Vec<u32> {
+    // Numbers count from 1 in the order of appearance.
+    let mut seen = Renumbering::default();
+    seen.exchange(&mut exchange.clone());
+    let mut labels: Vec<(u32, u32)> = seen.given.into_iter().map(|((_, own), number)| (number, own)).collect();
+    labels.sort_unstable();
+    labels.into_iter().map(|(_, own)| own).collect()
 }
