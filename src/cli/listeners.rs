@@ -88,8 +88,8 @@ impl Listeners {
 }
 
 impl ListenerArgs {
-    /// Opens the listeners; of several upstreams, that of each listens one port after the one before. `for_client` adds a forward listener and takes free ports: the
-    /// environment of a client will name them.
+    /// Opens the listeners; of several upstreams, that of each listens one port after the one before. `for_client` adds
+    /// a forward listener and takes free ports: the environment of a client will name them.
     ///
     /// # Errors
     ///

@@ -124,14 +124,14 @@ fn two_vendors_with_the_same_paths_are_recorded_apart_and_replayed_in_any_order_
     }
     let ran = replay.finish();
     assert_eq!(ran.status, 0, "{}", ran.stderr);
-    assert_eq!([billing.requests(), crm.requests()], requests, "replay asks nobody");
-    // Without --upstream the fixture says which upstreams there are.
+    assert_eq!([billing.requests(), crm.requests()], requests, "replay sends the vendors no request");
+    // Without --upstream the fixture names the upstreams.
     let replay = start(folder.path(), &["replay", "fx", "--contract", "none"], []);
     assert_eq!(who(&get(replay.addresses[1], "/v1/items")), "crm");
     assert_eq!(who(&get(replay.addresses[0], "/v1/items")), "billing");
     assert_eq!(get(replay.addresses[0], "/next").status(), 421);
     let denied = get(replay.addresses[2], &format!("http://{}/v1/items", crm.address));
-    assert_eq!(denied.status(), 403, "which of the two it is, nobody says");
+    assert_eq!(denied.status(), 403, "both upstreams could have this host");
     let ran = replay.finish();
     assert!(ran.stderr.contains("421 GET billing /next - miss"), "{}", ran.stderr);
 }

@@ -105,7 +105,7 @@ pub struct Running {
 }
 
 impl Running {
-    /// What takes the place of the API's origin, without a slash at its end.
+    /// The origin that a client uses instead of the API's, without a slash at its end.
     #[must_use]
     pub fn url(&self) -> &str {
         self.variable("CONTRAIL_URL").unwrap_or_default()

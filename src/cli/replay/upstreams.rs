@@ -37,7 +37,7 @@ pub(super) fn names(args: &Args) -> Result<Vec<String>, Failure> {
         names.insert(0, TENANT_NAME.to_owned());
     }
     if !names.is_empty() || args.missing.upstream.has_names() {
-        names.extend(args.missing.upstream.origins().map(|(name, _)| name.map_or(TENANT_NAME, |name| name).to_owned()));
+        names.extend(origins(args).into_iter().map(|(name, _)| name));
     }
     let mut seen = HashSet::new();
     names.retain(|name| seen.insert(name.clone()));
@@ -54,7 +54,7 @@ pub(super) fn origins(args: &Args) -> Vec<(String, String)> {
 ///
 /// # Errors
 ///
-/// Nobody says where what a recorded upstream lacks is to be asked for.
+/// With `--record-missing`, a recorded upstream has no `--upstream`.
 pub(super) fn sites(args: &Args, names: &[String], missing: Option<&Missing>) -> Result<Vec<UpstreamSite>, Failure> {
     if let Some(missing) = missing {
         let sites = missing.sites();
