@@ -137,6 +137,27 @@ fn two_vendors_with_the_same_paths_are_recorded_apart_and_replayed_in_any_order_
 }
 
 #[test]
+fn a_miss_names_its_upstream_and_its_own_recordings_before_those_of_another_one_with_the_same_path() {
+    let folder = tempfile::tempdir().unwrap();
+    let (billing, crm) = two();
+    let upstreams = billing.named("billing").into_iter().chain(crm.named("crm"));
+    let recorder = start(folder.path(), &["record", "--out", "fx", "--contract", "none"], upstreams);
+    get(recorder.addresses[0], "/v1/invoices");
+    get(recorder.addresses[1], "/v1/contacts");
+    assert_eq!(recorder.finish().status, 0);
+    let replay = start(folder.path(), &["replay", "fx", "--contract", "none"], []);
+    let miss = get(replay.addresses[0], "/v1/contacts").json();
+    assert_eq!(replay.finish().status, 3);
+    assert_eq!(
+        miss["detail"],
+        "`GET billing /v1/contacts` was not recorded. The nearest is fx/fx.har entry 1 (`GET billing /v1/invoices`). \
+         Record this request with `contrail record --append`, or replay with `--record-missing --upstream billing=URL`."
+    );
+    assert_eq!(miss["nearest"][1]["request"], "GET crm /v1/contacts");
+    assert_eq!(miss["nearest"][1]["differences"][0]["place"], "host");
+}
+
+#[test]
 fn a_fixture_holds_each_upstream_by_its_name_and_recording_again_changes_no_byte() {
     let folder = tempfile::tempdir().unwrap();
     let (billing, crm) = two();

@@ -453,6 +453,11 @@ impl Index {
         masks.map(move |segments| self.rules.keys.line(site, method, &path, segments))
     }
 
+    /// Whether there are several upstreams, and a recorded exchange is not of this site.
+    pub(super) fn is_of_another_upstream(&self, entry: u32, site: &str) -> bool {
+        self.rules.names.are_several() && Parts::site_of(&self.entry(entry).exchange.request.target) != site
+    }
+
     /// How the sites of a request and of a recorded one differ.
     pub(super) fn host_difference(&self, yours: &Parts, fixture: &Parts) -> Option<Difference> {
         let any = yours.site.is_empty() && !self.sites.contains("");
@@ -460,7 +465,7 @@ impl Index {
             return None;
         }
         let option = match (&*yours.site, &*fixture.site) {
-            ("", host) => Some(format!("--upstream {}://{host}", scheme_of(host))),
+            ("", host) if !self.rules.names.are_several() => Some(format!("--upstream {}://{host}", scheme_of(host))),
             // Under another port it may be the host that was recorded under its own name.
             (host, site) if self.rules.names.upstream_of(host).is_none() && self.rules.names.are_several() => {
                 let name = self.rules.names.upstream_of(site);

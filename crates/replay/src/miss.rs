@@ -37,9 +37,9 @@ pub(super) fn of_entry(index: &Index, reason: Reason, request: &Request, entry: 
     Miss { reason, asked: asked(request), nearest: vec![near(index, entry, Vec::new())], session: None }
 }
 
-/// How far the line of a recorded exchange is from a request: whether it is of another documented operation, then how
-/// far its path is.
-type Distance = (bool, usize);
+/// How far the line of a recorded exchange is from a request: whether it is of another of several upstreams, then
+/// whether it is of another documented operation, then how far its path is.
+type Distance = (bool, bool, usize);
 
 /// Then whether its body is of another kind, and how many differences there are.
 type Cost = (Distance, bool, usize);
@@ -167,11 +167,13 @@ fn candidates(index: &Index, parts: &Parts) -> Vec<(Distance, u32)> {
         .lines_near(operation.as_ref())
         .take(MAX_LINES)
         .filter_map(|(other, line)| {
-            let (method, path) = index.asked_line(*line.entries.first()?);
+            let first = *line.entries.first()?;
+            let (method, path) = index.asked_line(first);
+            let other_site = index.is_of_another_upstream(first, &parts.site);
             let other_method = usize::from(parts.method != method) * 3;
             let distance = differences::path_distance(&parts.path, path, &[]) * 2 + other_method;
             let common = path.bytes().zip(parts.path.bytes()).take_while(|(left, right)| left == right).count();
-            Some(((other && operation.is_some(), distance), Reverse(common), line))
+            Some(((other_site, other && operation.is_some(), distance), Reverse(common), line))
         })
         .collect();
     lines.sort_by_key(|(distance, common, line)| (*distance, *common, line.entries.first().copied()));

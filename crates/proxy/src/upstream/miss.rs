@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use contrail_exchange::{Difference, Near};
+use contrail_exchange::{Difference, Near, is_upstream_name};
 use http::StatusCode;
 use serde_json::{Map, Value, json};
 
@@ -78,9 +78,12 @@ impl Miss {
             }
             Reason::Unknown => {
                 let near = self.nearest.first();
-                let how = match self.session {
-                    None => "with `contrail record --append`, or replay with `--record-missing --upstream URL`",
-                    Some(_) => "with `contrail record --sessions DIR --append`",
+                let how = match (&self.session, asked.split(' ').nth(1).filter(|word| is_upstream_name(word))) {
+                    (None, Some(name)) => &*format!(
+                        "with `contrail record --append`, or replay with `--record-missing --upstream {name}=URL`"
+                    ),
+                    (None, None) => "with `contrail record --append`, or replay with `--record-missing --upstream URL`",
+                    (Some(_), _) => "with `contrail record --sessions DIR --append`",
                 };
                 let options: Vec<&str> = near
                     .into_iter()
