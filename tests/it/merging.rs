@@ -44,8 +44,10 @@ impl Repository {
     fn record(&self, how: &[&str], requests: &[(&str, &str)]) {
         let origin = Origin::start();
         let upstream = format!("http://{}", origin.address);
-        let base = ["record", "--listen", "127.0.0.1:0", "--upstream", &upstream, "--contract", "none", "--out", "fx"];
-        let running = Running::start(self.path(), base.iter().chain(how));
+        let out = if how.contains(&"--sessions") { "" } else { "--out=fx" };
+        let base = ["record", "--listen", "127.0.0.1:0", "--upstream", &upstream, "--contract", "none", out];
+        let all = base.iter().chain(how).filter(|word| !word.is_empty());
+        let running = Running::start(self.path(), all);
         for (path, answer) in requests {
             origin.will_answer(format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{answer}", answer.len()));
             let body = format!(r#"{{"path":"{path}","password":"S3cret-of{path}"}}"#);
@@ -67,15 +69,22 @@ impl Repository {
     /// Two branches of one recording, each with a commit that appends.
     fn branches(ours: &[(&str, &str)], theirs: &[(&str, &str)]) -> Self {
         let repository = Self::new();
-        repository.record(&[], &[("/b", "b"), ("/m", "m")]);
-        repository.commit("base");
-        repository.git(&["checkout", "-q", "-b", "theirs"]);
-        repository.record(&["--append"], theirs);
-        repository.commit("theirs");
-        repository.git(&["checkout", "-q", "main"]);
-        repository.record(&["--append"], ours);
-        repository.commit("ours");
+        let [base, ours, theirs] =
+            [(&[][..], &[("/b", "b"), ("/m", "m")][..]), (&["--append"], ours), (&["--append"], theirs)];
+        repository.branch([base, ours, theirs].map(|(how, requests)| move |of: &Self| of.record(how, requests)));
         repository
+    }
+
+    /// A commit and two branches of it, each with what one of these does.
+    fn branch(&self, [base, ours, theirs]: [impl Fn(&Self); 3]) {
+        base(self);
+        self.commit("base");
+        self.git(&["checkout", "-q", "-b", "theirs"]);
+        theirs(self);
+        self.commit("theirs");
+        self.git(&["checkout", "-q", "main"]);
+        ours(self);
+        self.commit("ours");
     }
 }
 
@@ -137,4 +146,64 @@ fn two_fixtures_become_one_unless_they_answer_one_request_differently() {
     assert_eq!(ran.status, 1, "{}", ran.stderr);
     assert!(ran.stderr.contains("both recorded POST /c; record it again into one of them"), "{}", ran.stderr);
     assert!(!folder.join("third").exists());
+}
+
+#[test]
+fn the_fixture_of_a_session_merges_as_any_other() {
+    let repository = Repository::new();
+    let append = ["--append", "--sessions", "fx"];
+    let [base, ours, theirs] = [(&append[1..], "/~a/b"), (&append, "/~a/c"), (&append, "/~a/d")];
+    repository.branch([base, ours, theirs].map(|(how, path)| move |of: &Repository| of.record(how, &[(path, "x")])));
+    repository.git(&["merge", "-q", "-m", "merged", "theirs"]);
+    let merged = fs::read_to_string(repository.path().join("fx/a/a.har")).unwrap();
+    for path in ["/b", "/c", "/d"] {
+        assert_eq!(merged.matches(&format!("tenant.example{path}\"")).count(), 1, "{path} in {merged}");
+    }
+    assert_eq!(run_in(repository.path(), ["verify", "fx/a", "--contract", "none"]).status, 0);
+}
+
+#[test]
+fn a_fixture_of_several_upstreams_merges_and_each_answers_what_both_branches_recorded() {
+    let repository = Repository::new();
+    let names = ["billing", "crm"];
+    let record = |how: &[&str], path: &str| {
+        let origins = [Origin::start(), Origin::start()];
+        let upstreams = names.iter().zip(&origins);
+        let upstreams: Vec<_> =
+            upstreams.map(|(name, origin)| format!("--upstream={name}=http://{}", origin.address)).collect();
+        let base = ["record", "--listen", "127.0.0.1:0", "--contract", "none", "--out", "fx"];
+        let all = base.iter().chain(how).copied().chain(upstreams.iter().map(String::as_str));
+        let running = Running::start_several(repository.path(), all, 2);
+        for (at, origin) in origins.iter().enumerate() {
+            let body = format!("{}{path}", names[at]);
+            origin.will_answer(format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len()));
+            call(running.addresses[at], "GET", path, &[], b"");
+        }
+        assert_eq!(running.finish().status, 0);
+    };
+    let record = &record;
+    let [base, ours, theirs] = [(&[][..], "/b"), (&["--append"], "/c"), (&["--append"], "/d")];
+    repository.branch([base, ours, theirs].map(|(how, path)| move |_: &Repository| record(how, path)));
+    repository.git(&["merge", "-q", "-m", "merged", "theirs"]);
+    let replay = ["replay", "fx", "--contract", "none", "--deny", "unused", "--listen", "127.0.0.1:0"];
+    let replay = Running::start_several(repository.path(), replay, 2);
+    for (name, address) in names.iter().zip(&replay.addresses) {
+        for path in ["/b", "/c", "/d"] {
+            let answer = call(*address, "GET", path, &[], b"");
+            assert_eq!(String::from_utf8(answer.body).unwrap(), format!("{name}{path}"));
+        }
+    }
+    assert_eq!(replay.finish().status, 0);
+}
+
+#[test]
+fn without_a_driver_git_merges_a_fixture_as_any_text() {
+    let repository = Repository::new();
+    repository.git(&["config", "--remove-section", "merge.contrail"]);
+    let [base, ours, theirs] = [(&[][..], "/m"), (&["--append"], "/b"), (&["--append"], "/z")];
+    let requests = |path| [(path, "x")];
+    repository.branch([base, ours, theirs].map(|(how, path)| move |of: &Repository| of.record(how, &requests(path))));
+    let (_, said) = repository.try_git(&["merge", "-q", "-m", "merged", "theirs"]);
+    assert!(said.contains("Auto-merging fx/fx.har"), "{said}");
+    assert!(!said.contains("contrail"), "{said}");
 }
