@@ -71,6 +71,13 @@ pub(super) fn cause(outcome: &Outcome, folded: &Folded, ran: &RunEnd) -> String 
     causes.join("; ")
 }
 
+/// Whether a recording of nothing is fine: no request came, and `--allow unused` says that none has to.
+pub(super) fn is_allowed(policy: &PolicyArgs, outcome: &Outcome) -> bool {
+    let counts = &outcome.counts;
+    let came = counts.exchanges > 0 || counts.left_out > 0 || counts.lost() || !counts.turned_away.is_empty();
+    policy.allows_unused() && !came && outcome.collector.run().denials() == 0
+}
+
 const NOTHING_REQUESTED: &str = "NOTHING REQUESTED";
 
 /// Why `watch -- CMD` or `replay -- CMD` fails where CMD ended and sent nothing through contrail: such a run checked

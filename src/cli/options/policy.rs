@@ -84,7 +84,7 @@ impl Denied {
 pub enum Allowed {
     /// Requests that replay denied because of their host.
     Denied,
-    /// A command that sent nothing through `watch` or `replay`.
+    /// A run of `record`, `watch` or `replay` without a request.
     Unused,
     /// Exchanges that a trail or journal could not record.
     Unrecorded,
@@ -109,8 +109,7 @@ impl Allowed {
     fn has_effect(self, command: &str) -> bool {
         match self {
             Self::Rule(_) => true,
-            Self::Denied => ["record", "watch", "replay"].contains(&command),
-            Self::Unused => ["watch", "replay"].contains(&command),
+            Self::Denied | Self::Unused => ["record", "watch", "replay"].contains(&command),
             Self::Unrecorded => ["verify", "audit"].contains(&command),
         }
     }
@@ -131,16 +130,15 @@ fn one_of<T: Copy>(words: &[(&str, T)], word: &str, rule: fn(Rule) -> T) -> Resu
 #[must_use]
 pub fn described(command: Command) -> Command {
     command.mut_subcommands(|sub| {
-        let denied = "Do not fail on this rule or on `denied` hosts, even if `--deny` names them; still reported; repeatable";
         let unused = "Do not fail on this rule, on `denied` hosts, or on a CMD that sends no request (`unused`), even if \
                       `--deny` names them; still reported; repeatable";
         let unrecorded = "Do not fail on this rule or on `unrecorded` exchanges, even if `--deny` names them; still \
                           reported; repeatable";
         let (values, help, allowed) = match sub.get_name() {
-            command @ ("record" | "watch") => (
+            "record" | "watch" => (
                 "gaps|denied|RULE",
                 "Also fail on every gap (`gaps`), on `denied` hosts, or on this rule; repeatable",
-                if command == "watch" { ("RULE|denied|unused", unused) } else { ("RULE|denied", denied) },
+                ("RULE|denied|unused", unused),
             ),
             "replay" => (
                 "gaps|unused|stale|age|RULE",
@@ -222,7 +220,7 @@ impl PolicyArgs {
         fails
     }
 
-    /// Whether a command may send nothing through `watch` or `replay`.
+    /// Whether a run of `record`, `watch` or `replay` may receive nothing.
     #[must_use]
     pub fn allows_unused(&self) -> bool {
         self.allow.contains(&Allowed::Unused)

@@ -161,6 +161,10 @@ impl Ending<'_> {
 
     /// The tenant gave no answer.
     fn nothing(&self, folded: &Folded, trail: summary::Rows) -> End {
+        if nothing::is_allowed(&self.args.judge.policy, self.outcome) {
+            let rows = [vec![("added", "nothing".into())], trail].concat();
+            return End { rows, fate: Fate::Nothing, ..End::default() };
+        }
         let fixture = self.builder.out.display().to_string();
         let cause = nothing::cause(self.outcome, folded, self.ran);
         let mut rows = nothing::lines(&fixture, self.builder.out.exists(), &cause);

@@ -86,6 +86,23 @@ fn a_recording_of_nothing_leaves_neither_fixture_nor_journal_behind() {
 }
 
 #[test]
+fn a_recording_may_be_of_nothing_where_unused_is_allowed_and_no_request_was_denied() {
+    let workspace = recorded("rec");
+    let before = workspace.read("rec/rec.har");
+    let allowed = ["--append", "--allow", "unused", "--out"];
+    for out in ["rec", "new"] {
+        let ran = record(&workspace, "sandbox", &[&allowed[..], &[out]].concat(), &["true"]);
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+        assert_line(&ran.stderr, "added: nothing");
+    }
+    assert!(!workspace.has("new"));
+    let denied = ["curl", "-s", "http://other.example/"];
+    let ran = record(&workspace, "sandbox", &[&allowed[..], &["rec"]].concat(), &denied);
+    assert!(ran.status == 2 && ran.stderr.contains("NOTHING RECORDED"), "{}", ran.stderr);
+    assert_eq!(workspace.read("rec/rec.har"), before);
+}
+
+#[test]
 fn the_status_of_a_command_that_failed_comes_before_that_of_a_recording_of_nothing() {
     let workspace = recorded("rec.har");
     let before = workspace.read("rec.har");
