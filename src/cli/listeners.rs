@@ -70,6 +70,15 @@ impl Listeners {
         self.open.iter().find(|open| is(&open.door)).map(|open| open.address)
     }
 
+    /// Scheme, place of the upstream and port of the reverse listeners.
+    pub(super) fn reverse(&self) -> impl Iterator<Item = (&'static str, usize, u16)> {
+        self.open.iter().filter_map(|Open { address, door, .. }| match door {
+            ListenerKind::Plain(upstream) => Some(("http", *upstream, address.port())),
+            ListenerKind::Tls(_, upstream) => Some(("https", *upstream, address.port())),
+            ListenerKind::Forward(_) => None,
+        })
+    }
+
     /// One line per listener, once they are all open.
     pub(super) fn lines(&self) -> Vec<String> {
         let of = |upstream: usize| {

@@ -145,6 +145,7 @@ impl ProxyArgs {
         let env_file = self.listeners.env_file.as_deref().map(EnvFile::claim).transpose()?;
         let for_client = around_command || env_file.is_some();
         let mut listeners = self.listeners.open(site, unseen, self.connect_timeout, for_client).await?;
+        proxy.opened(listeners.reverse());
         not_itself(site).await?;
         let Site { own, outbound, .. } = site;
         if let Some(receiver) = &self.telemetry.otlp

@@ -137,6 +137,29 @@ fn two_vendors_with_the_same_paths_are_recorded_apart_and_replayed_in_any_order_
 }
 
 #[test]
+fn a_link_to_another_upstream_leads_to_its_listener_in_a_recording_that_rewrites_links_and_in_its_replay() {
+    let folder = tempfile::tempdir().unwrap();
+    let (billing, crm) = two();
+    let upstreams = billing.named("billing").into_iter().chain(crm.named("crm"));
+    let record = ["record", "--out", "fx", "--contract", "none", "--rewrite-links"];
+    let links = |contrail: &Running| {
+        let [of_billing, of_crm, _] = contrail.addresses[..] else { panic!("{:?}", contrail.addresses) };
+        let answer = get(of_crm, "/v1/items").json();
+        assert_eq!(answer["next"], format!("http://{of_crm}/next"));
+        assert_eq!(answer["other"], format!("http://{of_billing}/"));
+        assert_eq!(who(&get(of_billing, "/")), "billing");
+    };
+    let recorder = start(folder.path(), &record, upstreams);
+    links(&recorder);
+    let ran = recorder.finish();
+    assert_eq!(ran.status, 0);
+    assert!(!ran.stderr.contains("passes around contrail"), "{}", ran.stderr);
+    let replay = start(folder.path(), &["replay", "fx", "--contract", "none", "--deny", "unused"], []);
+    links(&replay);
+    assert_eq!(replay.finish().status, 0);
+}
+
+#[test]
 fn a_miss_names_its_upstream_and_its_own_recordings_before_those_of_another_one_with_the_same_path() {
     let folder = tempfile::tempdir().unwrap();
     let (billing, crm) = two();

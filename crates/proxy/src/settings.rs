@@ -47,7 +47,7 @@ pub struct Settings {
     pub permit_timeout: Duration,
     /// What happens to the `audience` of a token request.
     pub audience: Audience,
-    /// Clients that call contrail get links to itself in place of links to the upstream.
+    /// Clients that call contrail get links to itself in place of links to the upstreams.
     pub rewrite_links: bool,
     /// The tenant's token endpoints and audiences.
     pub tenant: Arc<dyn TenantFacts>,

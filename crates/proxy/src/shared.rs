@@ -15,7 +15,7 @@ use super::{
 use crate::{
     metrics::Gauges,
     transfer::destination::Destination,
-    upstream::{Failure, FailureKind, Upstream, UpstreamKind},
+    upstream::{Failure, FailureKind, ReverseListener, Upstream, UpstreamKind},
 };
 
 /// A proxy: settings, the upstream that answers, and the observer that listens. Shared by all its connections.
@@ -24,6 +24,8 @@ pub struct Proxy {
     pub(super) settings: Settings,
     /// Where requests for each upstream go.
     pub(super) upstreams: Vec<Destination>,
+    /// The reverse listeners of several upstreams.
+    pub(super) reverse: OnceLock<Arc<[ReverseListener]>>,
     /// Permits for further connections, over all listeners.
     pub(super) connection_permits: Arc<Semaphore>,
     /// Permits for further requests to the upstream.
@@ -57,6 +59,7 @@ impl Proxy {
         Ok(Arc::new(Self {
             settings,
             upstreams,
+            reverse: OnceLock::new(),
             connection_permits,
             upstream_permits,
             captured,
@@ -66,6 +69,17 @@ impl Proxy {
             upstream,
             observer,
         }))
+    }
+
+    /// Lets clients of one upstream find the others: by scheme, place of the upstream and port of each reverse listener.
+    pub fn opened(&self, listeners: impl Iterator<Item = (&'static str, usize, u16)>) {
+        let upstreams = &self.settings.upstreams;
+        if upstreams.len() > 1 {
+            let of = |(scheme, place, port): (_, usize, _)| {
+                Some(ReverseListener { upstream: upstreams.get(place)?.clone(), scheme, port })
+            };
+            let _ = self.reverse.set(listeners.filter_map(of).collect());
+        }
     }
 
     /// Exchanges in progress are about to be cut; `reason` is what is recorded of each.

@@ -90,9 +90,11 @@ impl ReplayUpstream {
             named.for_each(|named| recording::rename_request(&mut request, &named));
             let own = Some(&request.target).filter(|target| !self.replay.has_recordings_of(target));
             let origins = [own.map(Target::origin), called.and_then(ClientOrigin::origin)];
-            for origin in origins.into_iter().flatten() {
-                if let Some(own) = HostRename::named(name, &origin) {
-                    recording::rename_request(&mut request, &own);
+            let own = origins.into_iter().flatten().map(|origin| (name, origin));
+            for (name, origin) in own.chain(others(called).filter_map(|(name, called)| Some((name, called.origin()?))))
+            {
+                if let Some(rename) = HostRename::named(name, &origin) {
+                    recording::rename_request(&mut request, &rename);
                 }
             }
             request
@@ -107,8 +109,11 @@ impl ReplayUpstream {
         let expansions = match called {
             _ if is_part || !served.answer.names_upstream => Vec::new(),
             Some(origin) => {
-                let own = HostRename::expanding(name, origin.scheme, origin.host.to_str().unwrap_or_default());
-                own.into_iter().collect()
+                let all = std::iter::once((name, origin.clone())).chain(others(called));
+                let expanding = |(name, origin): (&str, ClientOrigin)| {
+                    HostRename::expanding(name, origin.scheme, origin.host.to_str().unwrap_or_default())
+                };
+                all.filter_map(expanding).collect()
             }
             None => {
                 let is_own = self.replay.has_recordings_of(target);
@@ -170,6 +175,12 @@ impl fmt::Debug for ReplayUpstream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ReplayUpstream").field("replay", &self.replay).finish_non_exhaustive()
     }
+}
+
+/// The names of several upstreams, with the origins by which this client calls them.
+fn others(called: Option<&ClientOrigin>) -> impl Iterator<Item = (&str, ClientOrigin)> {
+    let all = called.into_iter().flat_map(ClientOrigin::of_upstreams);
+    all.map(|(upstream, called)| (upstream.upstream.as_deref().unwrap_or(TENANT_NAME), called))
 }
 
 /// The answer as it goes out, the placeholders of upstreams replaced.

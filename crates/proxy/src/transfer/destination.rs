@@ -90,7 +90,7 @@ pub(super) fn client_origin(scheme: &'static str, head: &http::request::Parts) -
         Some(authority) => HeaderValue::from_str(authority.as_str()).ok()?,
         None => head.headers.get(header::HOST)?.clone(),
     };
-    Some(ClientOrigin { scheme, host })
+    Some(ClientOrigin { scheme, host, listeners: None })
 }
 
 /// The Host that the client named, empty if it named none.

@@ -69,6 +69,9 @@ pub(crate) fn serve(
     let asks_for_token =
         proxy.settings.tenant.is_token_request(&head.method, target.path()).then(|| client_host(&head));
     let mut called = destination.client_scheme.and_then(|scheme| client_origin(scheme, &head));
+    if let (Some(called), Some(listeners)) = (&mut called, proxy.reverse.get()) {
+        called.listeners = Some(Arc::clone(listeners));
+    }
     let mut in_path = None;
     if let Some(Named { name, in_path: by_path }) = session {
         if by_path {
@@ -79,7 +82,7 @@ pub(crate) fn serve(
     }
     let mut head = forwarded(head, &destination.host);
     let links = called.as_ref().filter(|_| proxy.settings.rewrite_links);
-    let links = links.and_then(|called| Links::new(&target.scheme, &target.authority, called));
+    let links = links.and_then(|called| Links::new(&target, called));
     if links.is_some() {
         // Links cannot be rewritten in what is compressed.
         head.headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));

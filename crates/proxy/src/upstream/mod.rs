@@ -24,5 +24,5 @@ pub use failure::{Failure, FailureKind};
 pub use miss::{MISS, Miss, Reason};
 pub use origin::{Origin, OriginError, masked};
 pub use problem::{CONTRAIL_ANSWER, Problem};
-pub use request::{ClientOrigin, Inform, Request};
+pub use request::{ClientOrigin, Inform, Request, ReverseListener};
 pub use reread::irregular;

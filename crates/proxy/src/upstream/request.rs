@@ -33,6 +33,19 @@ pub struct ClientOrigin {
     pub scheme: &'static str,
     /// Its `Host`.
     pub host: HeaderValue,
+    /// The listeners of all upstreams, where there are several.
+    pub listeners: Option<Arc<[ReverseListener]>>,
+}
+
+/// Where clients call contrail for one of several upstreams.
+#[derive(Debug, Clone)]
+pub struct ReverseListener {
+    /// The upstream.
+    pub upstream: Target,
+    /// `http` or `https`.
+    pub scheme: &'static str,
+    /// Its port.
+    pub port: u16,
 }
 
 impl ClientOrigin {
@@ -40,6 +53,19 @@ impl ClientOrigin {
     pub(crate) fn within(self, session: &str) -> Option<Self> {
         let host = [self.host.as_bytes(), b"/~", session.as_bytes()].concat();
         Some(Self { host: HeaderValue::from_bytes(&host).ok()?, ..self })
+    }
+
+    /// The origins by which this client calls contrail for each of several upstreams, on the host that it uses.
+    pub fn of_upstreams(&self) -> impl Iterator<Item = (&Target, Self)> {
+        let text = self.host.to_str().unwrap_or_default();
+        let (authority, session) = text.find('/').map_or((text, ""), |at| text.split_at(at));
+        let is_port = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());
+        let host = authority.rsplit_once(':').filter(|(_, port)| is_port(port)).map_or(authority, |(host, _)| host);
+        let listeners = self.listeners.iter().flat_map(|all| all.iter());
+        listeners.filter(|listener| listener.scheme == self.scheme && !host.is_empty()).filter_map(move |listener| {
+            let host = HeaderValue::from_str(&format!("{host}:{}{session}", listener.port)).ok()?;
+            Some((&listener.upstream, Self { host, ..self.clone() }))
+        })
     }
 
     /// `scheme://host`; `None` where the host is no text.
