@@ -159,7 +159,7 @@ fn replay() -> Replay {
         rules: contrail_recording::MatchRules::default(),
         names: Names::default(),
         exhausted: Some(Exhausted::Loop),
-        operation_of: Arc::new(move |method, path| contract.operation_id(method, path)),
+        operation_of: Arc::new(move |upstream, method, path| contract.operation_id_at(upstream, method, path)),
         tenant: Contract::built_in(),
         has_label: Arc::new(|_| false),
         redact: Arc::new(Request::clone),

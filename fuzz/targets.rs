@@ -406,7 +406,7 @@ fn recorded() -> Replay {
         rules: MatchRules::default(),
         names: Names::default(),
         exhausted: None,
-        operation_of: Arc::new(|method, path| Contract::built_in().operation_id(method, path)),
+        operation_of: Arc::new(|upstream, method, path| Contract::built_in().operation_id_at(upstream, method, path)),
         tenant: Contract::built_in(),
         has_label: Arc::new(label::has_label),
         redact: Arc::new(Request::clone),

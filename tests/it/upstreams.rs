@@ -223,9 +223,8 @@ fn a_fixture_holds_each_upstream_by_its_name_and_recording_again_changes_no_byte
     assert_eq!(read(), first);
 }
 
-#[test]
-fn each_upstream_is_judged_by_its_own_contract_and_one_without_by_none() {
-    let folder = tempfile::tempdir().unwrap();
+/// A contract of each: the same path, another operation.
+fn contracts(folder: &Path) {
     for name in ["billing", "crm"] {
         let document = format!(
             "openapi: 3.1.0\ninfo: {{title: {name}, version: '1'}}\npaths:\n  /v1/items:\n    get:\n      operationId: \
@@ -233,8 +232,14 @@ fn each_upstream_is_judged_by_its_own_contract_and_one_without_by_none() {
              application/json:\n              schema:\n                properties:\n                  who: {{const: \
              {name}}}\n                additionalProperties: true\n"
         );
-        fs::write(folder.path().join(format!("{name}.yaml")), document).unwrap();
+        fs::write(folder.join(format!("{name}.yaml")), document).unwrap();
     }
+}
+
+#[test]
+fn each_upstream_is_judged_by_its_own_contract_and_one_without_by_none() {
+    let folder = tempfile::tempdir().unwrap();
+    contracts(folder.path());
     let (billing, crm) = two();
     let judged = |out: &str, contracts: &[&str]| {
         let upstreams = billing.named("billing").into_iter().chain(crm.named("crm"));
@@ -261,6 +266,28 @@ fn each_upstream_is_judged_by_its_own_contract_and_one_without_by_none() {
         run_in(folder.path(), ["verify", "own", "--contract", contracts[0], "--contract", contracts[1]]).status
     };
     assert_eq!((verify(own), verify(["billing=crm.yaml", "crm=billing.yaml"])), (0, 1));
+}
+
+#[test]
+fn a_rule_or_fault_of_an_operation_holds_for_the_upstream_whose_contract_has_it() {
+    let folder = tempfile::tempdir().unwrap();
+    contracts(folder.path());
+    let (billing, crm) = two();
+    let upstreams = billing.named("billing").into_iter().chain(crm.named("crm"));
+    let contracts = ["--contract", "billing=billing.yaml", "--contract", "crm=crm.yaml"];
+    let record = ["record", "--out", "fx", "--ignore", "crmItems=query:at"];
+    let recorder = start(folder.path(), &[&record[..], &contracts].concat(), upstreams);
+    for address in &recorder.addresses[..2] {
+        get(*address, "/v1/items?at=1");
+    }
+    let ran = recorder.finish();
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let fault = ["replay", "fx", "--fault", "crmItems=503:nth=2"];
+    let replay = start(folder.path(), &[&fault[..], &contracts].concat(), []);
+    let [of_billing, of_crm, _] = replay.addresses[..] else { panic!("{:?}", replay.addresses) };
+    let statuses = [of_billing, of_billing, of_crm, of_crm].map(|to| get(to, "/v1/items?at=2").status());
+    assert_eq!(statuses, [421, 421, 200, 503]);
+    replay.finish();
 }
 
 #[test]

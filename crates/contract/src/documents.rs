@@ -271,6 +271,13 @@ impl Contract {
         self.find(method, path).map(|matched| Arc::clone(&matched.operation.id))
     }
 
+    /// The same for a request to this upstream, if it has a name.
+    #[must_use]
+    pub fn operation_id_at(&self, upstream: Option<&str>, method: &str, path: &str) -> Option<Arc<str>> {
+        let found = self.documents_of(upstream).find_map(|document| document.find(method, path));
+        found.map(|matched| Arc::clone(&matched.operation.id))
+    }
+
     /// The path template of a documented operation, below its base path if its servers have only one.
     #[must_use]
     pub fn path_template(&self, operation: &str) -> Option<String> {

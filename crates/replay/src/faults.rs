@@ -10,6 +10,7 @@ use std::{
 };
 
 use bytes::Bytes;
+use contrail_exchange::Target;
 use contrail_proxy::upstream::{
     self, Answer, AnswerFuture, AnswerMeta, BodyError, CONTRAIL_ANSWER, MessageBody, NoAnswer, Problem, Response,
     Upstream,
@@ -154,8 +155,9 @@ impl Faults {
         Self { inner, armed: faults, replay, operation_of }
     }
 
-    fn due(&self, method: &str, path: &str) -> Option<Kind> {
-        let operation = (self.operation_of)(method, path);
+    fn due(&self, method: &str, target: &Target) -> Option<Kind> {
+        let path = target.path();
+        let operation = (self.operation_of)(target.upstream.as_deref(), method, path);
         let mut due = None;
         for (at, fault) in self.armed.iter().enumerate() {
             if fault.scope.as_ref().is_some_and(|scope| !scope.holds(operation.as_deref(), method, path)) {
@@ -170,7 +172,7 @@ impl Faults {
 
 impl Upstream for Faults {
     fn answer(&self, request: upstream::Request) -> AnswerFuture<'_> {
-        let Some(kind) = self.due(request.head.method.as_str(), request.target.path()) else {
+        let Some(kind) = self.due(request.head.method.as_str(), &request.target) else {
             return self.inner.answer(request);
         };
         Box::pin(async move {

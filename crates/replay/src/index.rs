@@ -322,7 +322,7 @@ impl Index {
         if mask.is_exact() || !bucket.label_sets.iter().any(has_labels) {
             return Vec::new();
         }
-        self.label_reader().live_values(raw, mask, &self.rules.ignored(raw.method.as_str(), &raw.path))
+        self.label_reader().live_values(raw, mask, &self.rules.ignored(&raw.site, raw.method.as_str(), &raw.path))
     }
 
     /// What reads labels of live requests.
@@ -449,7 +449,7 @@ impl Index {
             .then(|| self.path_masks.get(&(method.to_owned(), parts.path.split('/').count())))
             .flatten();
         let masks = std::iter::once(&[][..]).chain(shapes.into_iter().flatten().map(Vec::as_slice));
-        let path = self.rules.path(method, &parts.path);
+        let path = self.rules.path(site, method, &parts.path);
         masks.map(move |segments| self.rules.keys.line(site, method, &path, segments))
     }
 
@@ -480,9 +480,10 @@ impl Index {
         Some(Difference { place: "host".to_owned(), yours: name(&yours.site), fixture: name(&fixture.site), option })
     }
 
-    /// The documented operation of a method and raw path, if there is one.
-    pub(super) fn operation(&self, method: &str, path: &str) -> Option<Arc<str>> {
-        (self.rules.operation_of)(method, path)
+    /// The documented operation of a recorded request, if there is one.
+    pub(super) fn operation(&self, entry: u32) -> Option<Arc<str>> {
+        let (method, path) = self.asked_line(entry);
+        self.rules.operation(&Parts::site_of(&self.entry(entry).exchange.request.target), method, path)
     }
 
     /// The lines of a documented operation, then those of others, each in recorded order; with each, whether it is of
@@ -491,8 +492,7 @@ impl Index {
         let lines = self.by_operation.get_or_init(|| {
             let mut lines: AHashMap<Option<Arc<str>>, Vec<usize>> = AHashMap::new();
             for (place, line) in self.lines.iter().enumerate() {
-                let (method, path) = self.asked_line(line.entries[0]);
-                lines.entry(self.operation(method, path)).or_default().push(place);
+                lines.entry(self.operation(line.entries[0])).or_default().push(place);
             }
             lines
         });

@@ -52,7 +52,7 @@ fn nearest(index: &Index, parts: &Parts, raw: &Parts) -> Vec<Near> {
         let request = index.request(entry);
         let recorded = index.rules.parts_of(&request);
         let mask: Mask = index.mask_of(&request, &recorded);
-        let ignored = index.rules.ignored(recorded.method.as_str(), &recorded.path);
+        let ignored = index.rules.ignored(&recorded.site, recorded.method.as_str(), &recorded.path);
         let mut differences = differences::differences(parts, &recorded, &mask, &ignored);
         differences.extend(index.label_reader().differences((raw, parts), &recorded, &mask, &ignored));
         differences.splice(0..0, index.host_difference(parts, &recorded));
@@ -83,14 +83,14 @@ fn keep_what_never_decides(index: &Index, entry: u32, differences: &mut [Differe
     }
     let request = index.request(entry);
     let recorded = index.rules.parts_of(&request);
-    let (method, path) = (recorded.method.as_str(), &*recorded.path);
+    let method = recorded.method.as_str();
     let mask = index.mask_of(&request, &recorded);
     // With all of them left out, and with each one back in.
     let sets: Vec<IgnoreSet> = (0..=rules.len())
         .map(|back| {
             let others = rules.iter().enumerate().filter(|(at, _)| *at + 1 != back);
             let others: Vec<Ignore> = others.map(|(_, (_, rule))| rule.clone()).collect();
-            index.rules.ignored_with(method, path, &others)
+            index.rules.ignored_with(&recorded, &others)
         })
         .collect();
     let key = |set: &IgnoreSet, parts: &Parts| {
@@ -147,7 +147,7 @@ fn narrow(index: &Index, entry: u32, yours: &Parts, differences: &mut [Differenc
     let mut yours = yours.path.split('/');
     let segment = |text| if yours.next() == Some(text) { text } else { "*" };
     let both = path.split('/').map(segment).collect::<Vec<_>>().join("/");
-    let scope = Scope::of(index.operation(method, path).as_deref(), method, &both);
+    let scope = Scope::of(index.operation(entry).as_deref(), method, &both);
     for option in differences.iter_mut().filter_map(|one| one.option.as_mut()) {
         if let Some(rule) = option.strip_prefix("--ignore ") {
             *option = format!("--ignore {}", shell::word(&format!("{scope}={rule}")));
@@ -162,7 +162,7 @@ fn candidates(index: &Index, parts: &Parts) -> Vec<(Distance, u32)> {
     if !same.is_empty() {
         return same;
     }
-    let operation = index.operation(parts.method.as_str(), &parts.path);
+    let operation = index.rules.operation(&parts.site, parts.method.as_str(), &parts.path);
     let mut lines: Vec<_> = index
         .lines_near(operation.as_ref())
         .take(MAX_LINES)

@@ -17,11 +17,12 @@ use super::{
     labels::{Labels, Place},
     mask::{Key, Keys, Mask},
     serve::{self, Answer},
-    sites::{Names, host_of},
+    sites::{Names, host_of, upstream_at},
 };
 
-/// The documented operation of a method and raw path, if there is one.
-pub type OperationOf = Arc<dyn Fn(&str, &str) -> Option<Arc<str>> + Send + Sync>;
+/// The documented operation of a method and raw path, if there is one; the first of all is the name of the upstream, if
+/// it has one.
+pub type OperationOf = Arc<dyn Fn(Option<&str>, &str, &str) -> Option<Arc<str>> + Send + Sync>;
 
 /// What takes secrets out of a request.
 pub type RedactRequest = Arc<dyn Fn(&Request) -> Request + Send + Sync>;
@@ -85,18 +86,24 @@ impl Rules {
         Self { matching: rules, of_paths, names, operation_of, tenant, has_label, redact, redact_failure, keys }
     }
 
-    /// What is left out when requests of this method and path are compared.
-    pub(super) fn ignored(&self, method: &str, path: &str) -> IgnoreSet {
+    /// The documented operation of a request to this site.
+    pub(super) fn operation(&self, site: &str, method: &str, path: &str) -> Option<Arc<str>> {
+        (self.operation_of)(upstream_at(site), method, path)
+    }
+
+    /// What is left out when requests to this site of this method and path are compared.
+    pub(super) fn ignored(&self, site: &str, method: &str, path: &str) -> IgnoreSet {
         if self.matching.is_empty() {
             return IgnoreSet::default();
         }
-        self.matching.ignored((self.operation_of)(method, path).as_deref(), method, path)
+        self.matching.ignored(self.operation(site, method, path).as_deref(), method, path)
     }
 
-    /// The same with further rules.
-    pub(super) fn ignored_with(&self, method: &str, path: &str, further: &[Ignore]) -> IgnoreSet {
+    /// The same for requests like this one, with further rules.
+    pub(super) fn ignored_with(&self, parts: &Parts, further: &[Ignore]) -> IgnoreSet {
         let rules = self.matching.ignore.iter().chain(&self.matching.echo).chain(further);
-        IgnoreSet::of(rules, (self.operation_of)(method, path).as_deref(), method, path)
+        let (method, path) = (parts.method.as_str(), &*parts.path);
+        IgnoreSet::of(rules, self.operation(&parts.site, method, path).as_deref(), method, path)
     }
 
     /// The places that tell callers apart.
@@ -115,14 +122,14 @@ impl Rules {
             return false;
         }
         let (method, path) = (live.method.as_str(), live.target.path());
-        let operation = (self.operation_of)(method, path);
+        let operation = self.operation(&Parts::site_of(&live.target), method, path);
         let rules = self.matching.echo.iter().filter(|rule| rule.is_about(operation.as_deref(), method, path));
         echo::apply(rules, live, &recorded(), answer)
     }
 
     /// The path without what is left out of it.
-    pub(super) fn path<'a>(&self, method: &str, path: &'a str) -> Cow<'a, str> {
-        if self.of_paths { self.ignored(method, path).path(path) } else { path.into() }
+    pub(super) fn path<'a>(&self, site: &str, method: &str, path: &'a str) -> Cow<'a, str> {
+        if self.of_paths { self.ignored(site, method, path).path(path) } else { path.into() }
     }
 
     /// The request taken apart; its site is empty if it is the tenant's by name.
@@ -142,7 +149,7 @@ impl Rules {
         let parts = self.parts_of(request);
         let mask = Mask::of(request, &parts, &*self.has_label);
         let method = parts.method.as_str();
-        let ignored = self.ignored(method, &parts.path);
+        let ignored = self.ignored(&parts.site, method, &parts.path);
         let line = self.keys.line(&parts.site, method, &ignored.path(&parts.path), &mask.segments);
         let raw = (redact && !mask.is_exact()).then(|| self.parts_of(&exchange.request));
         let raw = (&exchange.request.headers, raw.as_ref().unwrap_or(&parts));

@@ -276,7 +276,7 @@ impl Replay {
         }
         let host = std::mem::take(&mut parts.site);
         let recorded = self.index.lines_of(&parts).any(|line| self.index.line(line).is_some());
-        if recorded || (self.index.rules.operation_of)(request.method.as_str(), request.target.path()).is_some() {
+        if recorded || self.index.rules.operation(&host, request.method.as_str(), request.target.path()).is_some() {
             let mut state = self.state();
             if state.likely_hosts.len() < MAX_HOSTS {
                 state.likely_hosts.insert(host);

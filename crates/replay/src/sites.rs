@@ -1,7 +1,7 @@
 //! Sites: what the tenant is called, and whose a host is. Every other upstream, and every other host that was recorded,
 //! is a site of its own.
 
-use contrail_exchange::{TENANT_NAME, Target, named_host};
+use contrail_exchange::{TENANT_NAME, Target, is_upstream_name, named_host};
 
 /// What the tenant is called beside `tenant.example`, as host and port.
 #[derive(Debug, Clone, Default)]
@@ -54,6 +54,11 @@ impl Names {
         let is_intercepted = || self.intercepted.iter().any(|name| name == site);
         self.upstream.as_deref() == Some(site) || !self.apart && is_intercepted()
     }
+}
+
+/// The name of the upstream that recordings call by this site, if it has one.
+pub(super) fn upstream_at(site: &str) -> Option<&str> {
+    site.strip_suffix(":443")?.strip_suffix(&*named_host("")).filter(|name| is_upstream_name(name))
 }
 
 /// Host and port of an origin.

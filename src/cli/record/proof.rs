@@ -172,7 +172,7 @@ pub(in crate::cli) fn replayed(har: &Path, name: &str, contract: &Arc<Contract>)
         rules: recording.head().rules.clone(),
         names: Names::default(),
         exhausted: None,
-        operation_of: Arc::new(move |method, path| routes.operation_id(method, path)),
+        operation_of: Arc::new(move |upstream, method, path| routes.operation_id_at(upstream, method, path)),
         tenant: Arc::clone(contract) as Arc<dyn TenantFacts>,
         has_label: Arc::new(label::has_label),
         redact: Arc::new(Request::clone), // it is the recording that is asked

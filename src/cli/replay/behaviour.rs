@@ -46,7 +46,9 @@ pub(super) fn of(
         }
         if !faults.is_empty() {
             let contract = Arc::clone(&contract);
-            let operation_of = Arc::new(move |method: &str, path: &str| contract.operation_id(method, path));
+            let operation_of = Arc::new(move |upstream: Option<&str>, method: &str, path: &str| {
+                contract.operation_id_at(upstream, method, path)
+            });
             answering = Arc::new(Faults::new(answering, faults.clone(), Arc::clone(replay), operation_of));
         }
         answering

@@ -32,7 +32,9 @@ impl Loader {
                 names,
                 exhausted: args.exhausted,
                 // Without terms nothing of this is used.
-                operation_of: Arc::new(move |method, path| routes.get().ok()?.contract.operation_id(method, path)),
+                operation_of: Arc::new(move |upstream, method, path| {
+                    routes.get().ok()?.contract.operation_id_at(upstream, method, path)
+                }),
                 tenant: Arc::clone(terms) as Arc<dyn TenantFacts>,
                 has_label: Arc::new(label::has_label),
                 redact: Arc::new(move |request| match plan.get() {

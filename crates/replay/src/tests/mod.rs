@@ -92,7 +92,7 @@ fn settings() -> Settings {
         rules: MatchRules::default(),
         names: Names::default(),
         exhausted: None,
-        operation_of: Arc::new(|_, path| path.starts_with("/actions").then(|| "testAction".into())),
+        operation_of: Arc::new(|_, _, path| path.starts_with("/actions").then(|| "testAction".into())),
         tenant: Contract::built_in(),
         has_label: Arc::new(|text| text.contains("LABEL")),
         redact: Arc::new(Request::clone),
