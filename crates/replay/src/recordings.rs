@@ -186,6 +186,7 @@ impl Replay {
             Some(answer) => answer,
             None => return Err(Box::new(self.unservable_miss(entry, &redact(request)))),
         };
+        let is_renewed = answer.ages && self.tokens.freshen(&mut answer, now);
         let is_echo = self.index.rules.echo(request, || self.index.request(entry), &mut answer);
         let mask = self.index.mask(bucket);
         let mut remarks = Vec::from_iter(remark);
@@ -199,7 +200,7 @@ impl Replay {
         Ok(Served {
             answer,
             recorded_time: self.index.entry(entry).exchange.timings.total(),
-            clean: self.index.held[entry as usize].by_contrail && !is_token_request && !is_echo,
+            clean: self.index.held[entry as usize].by_contrail && !is_token_request && !is_renewed && !is_echo,
             same_request: same_request.filter(|_| !is_token_request),
             remarks,
         })

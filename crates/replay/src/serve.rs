@@ -6,6 +6,7 @@ use bytes::Bytes;
 use contrail_exchange::{Exchange, Headers, Presence, Withheld, is_bodiless, is_hop_by_hop};
 use contrail_recording as recording;
 use http::{HeaderMap, HeaderValue, Method, header};
+use memchr::memmem;
 
 /// What goes to the client. Cheap to copy.
 #[derive(Debug, Clone)]
@@ -18,13 +19,16 @@ pub struct Answer {
     pub body: Option<Bytes>,
     /// Something in it may name an upstream, which the client calls otherwise.
     pub names_upstream: bool,
+    /// A token stands in its body, which a client may refuse when it is old.
+    pub ages: bool,
 }
 
 impl Answer {
     pub(super) fn new(status: u16, headers: Arc<HeaderMap>, body: Option<Bytes>) -> Self {
         let mut texts = headers.values().map(HeaderValue::as_bytes).chain(body.as_deref());
         let names_upstream = texts.any(recording::names_upstream);
-        Self { status, headers, body, names_upstream }
+        let ages = body.as_ref().is_some_and(|body| memmem::find(body, b"!token-").is_some());
+        Self { status, headers, body, names_upstream, ages }
     }
 
     /// The header fields as they go out, with a `Content-Length` that is right, where there is a body.
@@ -148,10 +152,10 @@ pub(super) fn answer(exchange: &Exchange) -> Option<Answer> {
         })
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect();
-    recording::to_distances(&mut headers, response, exchange.started);
+    let expiring = recording::to_distances(&mut headers, response, exchange.started);
     if !bodiless {
         headers.append(header::CONTENT_LENGTH, HeaderValue::from_static("0"));
     }
-    let body = (!bodiless).then(|| response.body.content.clone());
+    let body = (!bodiless).then(|| expiring.unwrap_or_else(|| response.body.content.clone()));
     Some(Answer::new(response.status, Arc::new(laid_out(&headers)), body))
 }

@@ -9,9 +9,10 @@ use std::{
 };
 
 use contrail_exchange::{
-    Request, TokenFacts,
+    Request, TokenFacts, label,
     token::{NoKey, Signer},
 };
+use contrail_recording as recording;
 use http::{HeaderMap, HeaderValue, header};
 use serde_json::{Map, Value};
 
@@ -34,6 +35,8 @@ pub(super) struct TokenEndpoint {
     facts: Option<Arc<TokenFacts>>,
     /// Tokens in use, and their facts; `None` of those that are no JWTs.
     used: HashMap<String, Option<Arc<TokenFacts>>>,
+    /// How many of them have the same owner and scopes. A fresh token would not tell them apart.
+    alike: HashMap<Identity, usize>,
 }
 
 /// Recorded token requests of one client.
@@ -64,6 +67,13 @@ enum Issues {
 /// Whose a token is: the client, and the user's digest; without one, it is the client's own.
 type Owner<'a> = (Option<&'a str>, Option<&'a str>);
 
+/// Owner and scopes of a token.
+type Identity = (Option<String>, Option<String>, Option<Vec<String>>);
+
+fn identity(facts: &TokenFacts) -> Identity {
+    (facts.client.clone(), facts.user.clone(), facts.scopes.clone())
+}
+
 fn owner(facts: &TokenFacts) -> Owner<'_> {
     (facts.client.as_deref(), facts.user.as_deref())
 }
@@ -79,7 +89,13 @@ pub(super) enum Reply {
 
 impl TokenEndpoint {
     pub(super) fn new() -> Result<Self, NoKey> {
-        Ok(Self { signer: Signer::generate()?, grants: HashMap::new(), facts: None, used: HashMap::new() })
+        Ok(Self {
+            signer: Signer::generate()?,
+            grants: HashMap::new(),
+            facts: None,
+            used: HashMap::new(),
+            alike: HashMap::new(),
+        })
     }
 
     /// Takes note of a recorded exchange.
@@ -101,6 +117,9 @@ impl TokenEndpoint {
 
     /// Everything was taken note of.
     pub(super) fn complete(&mut self) {
+        for facts in self.used.values().flatten() {
+            *self.alike.entry(identity(facts)).or_default() += 1;
+        }
         for grants in self.grants.values_mut().filter(|grants| grants.granted.is_some()) {
             let used: Vec<_> = grants.tokens.drain().filter_map(|token| self.used.get(&token)).collect();
             let owners: Option<BTreeSet<Owner<'_>>> = used.iter().map(|facts| facts.as_deref().map(owner)).collect();
@@ -129,10 +148,12 @@ impl TokenEndpoint {
         let template = grants.and_then(|grants| grants.granted.clone()).unwrap_or_default();
         let (scopes, remarks) = scopes(index, &asked, &template);
         let lifetime = template.get("expires_in").and_then(seconds).unwrap_or(LIFETIME);
-        let Some(token) = self.sign(&asked, (asked.client.as_deref(), user), Some(&scopes), lifetime, now) else {
+        let Some(token) =
+            self.sign(self.facts.as_deref(), &asked, (asked.client.as_deref(), user), Some(&scopes), lifetime, now)
+        else {
             return Reply::AsRecorded;
         };
-        let answer = respond(template, token, lifetime, &scopes);
+        let answer = respond(dated(template, now), token, lifetime, &scopes);
         let stands_for = match grants {
             Some(grants) => grants.entries.clone(),
             // A request without a client id stands for all of them, since its token carries all their scopes.
@@ -152,10 +173,48 @@ impl TokenEndpoint {
             let facts = self.used.get(template.get("access_token")?.as_str()?)?.as_ref()?;
             let scopes = facts.scopes.as_deref();
             let lifetime = template.get("expires_in").and_then(seconds).unwrap_or(LIFETIME);
-            let token = self.sign(&asked, owner(facts), scopes, lifetime, now)?;
-            Some(respond(template, token, lifetime, scopes.unwrap_or_default()))
+            let token = self.sign(self.facts.as_deref(), &asked, owner(facts), scopes, lifetime, now)?;
+            Some(respond(dated(template, now), token, lifetime, scopes.unwrap_or_default()))
         };
         renewed().unwrap_or(answer)
+    }
+
+    /// Makes the tokens in an answer's body as old as they were when they were recorded: expiries beside them lie in the
+    /// future again, and a JWT that recorded requests have gives way to one of the same facts. Whether something changed.
+    pub(super) fn freshen(&self, answer: &mut Answer, now: SystemTime) -> bool {
+        let Some(body) = &mut answer.body else { return false };
+        let dated = recording::expiries_from_distances(body, now);
+        let mut changed = dated.is_some();
+        if let Some(dated) = dated {
+            *body = dated.into();
+        }
+        let (mut out, mut copied) = (Vec::new(), 0);
+        for (at, _) in label::find(body) {
+            let is_whole = at.start > 0 && body[at.start - 1] == b'"' && body.get(at.end) == Some(&b'"');
+            let known = std::str::from_utf8(&body[at.clone()]).ok().filter(|_| is_whole);
+            let facts = known.and_then(|known| self.used.get(known)?.as_deref());
+            let facts = facts.filter(|facts| self.alike.get(&identity(facts)) == Some(&1));
+            if let Some(token) = facts.and_then(|facts| self.fresh(facts, now)) {
+                out.extend_from_slice(&body[copied..at.start]);
+                out.extend_from_slice(token.as_bytes());
+                copied = at.end;
+            }
+        }
+        if copied > 0 {
+            out.extend_from_slice(&body[copied..]);
+            *body = out.into();
+            changed = true;
+        }
+        changed
+    }
+
+    /// A token with these facts.
+    fn fresh(&self, facts: &TokenFacts, now: SystemTime) -> Option<String> {
+        let lifetime =
+            facts.lifetime.and_then(|lifetime| u64::try_from(lifetime).ok()).map_or(LIFETIME, Duration::from_secs);
+        let audience = facts.audience.first().cloned();
+        let asked = TokenRequest { audience, ..TokenRequest::default() };
+        self.sign(Some(facts), &asked, owner(facts), facts.scopes.as_deref(), lifetime, now)
     }
 
     /// The recorded token requests of all clients that were granted a token.
@@ -166,13 +225,13 @@ impl TokenEndpoint {
 
     fn sign(
         &self,
+        facts: Option<&TokenFacts>,
         asked: &TokenRequest,
         (client, user): Owner<'_>,
         scopes: Option<&[String]>,
         lifetime: Duration,
         now: SystemTime,
     ) -> Option<String> {
-        let facts = self.facts.as_ref();
         let iss = facts.and_then(|facts| facts.issuer.as_deref()).unwrap_or("https://tenant.example/");
         let recorded = || facts.and_then(|facts| facts.audience.first().map(String::as_str));
         let audience = asked.audience.as_deref().or_else(recorded);
@@ -237,6 +296,13 @@ fn scopes(index: &Index, asked: &TokenRequest, template: &Map<String, Value>) ->
         union(&sets)
     };
     (scopes.into_iter().collect(), remarks)
+}
+
+/// What was granted, with expiries that lie in the future again.
+fn dated(granted: Map<String, Value>, now: SystemTime) -> Map<String, Value> {
+    let text = Value::Object(granted.clone()).to_string().into();
+    let dated = recording::expiries_from_distances(&text, now);
+    dated.and_then(|dated| serde_json::from_slice(&dated).ok()).unwrap_or(granted)
 }
 
 fn respond(mut body: Map<String, Value>, token: String, lifetime: Duration, scopes: &[String]) -> Answer {

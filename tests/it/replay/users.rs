@@ -1,5 +1,9 @@
 //! Two users ask the same, and the replay has them in another order.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+
 use super::*;
 use crate::support::wire::Origin;
 
@@ -180,4 +184,52 @@ fn clients_whose_token_requests_differ_in_a_header_field_only_keep_their_tokens_
         assert_eq!(users.each_ref().map(|user| who(replay.address, user)), ["bob", "alice"], "{alice:?}");
         assert_eq!(replay.finish().status, 0);
     }
+}
+
+#[test]
+fn a_token_that_no_contract_names_is_as_old_in_a_replay_as_it_was_when_it_was_recorded() {
+    let (workspace, origin) = (Workspace::new(), Origin::start());
+    let now = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+    let encoded = |claims: Value| URL_SAFE_NO_PAD.encode(claims.to_string());
+    let (head, users) = (encoded(json!({"alg": "RS256"})), ["alice", "bob"]);
+    let tokens = users.map(|user| {
+        let claims =
+            json!({"iss": "https://vendor.test/", "azp": "app", "sub": user, "iat": now(), "exp": now() + 300});
+        format!("{head}.{}.c2lnbmF0dXJl", encoded(claims))
+    });
+    let answers = tokens.iter().map(|token| json!({"session": {"token": token, "expires_at": now() + 3600}}));
+    for body in answers.chain(users.map(|user| json!({"who": user}))).map(|body| body.to_string()) {
+        let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json";
+        origin.will_answer(format!("{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len()));
+    }
+    let session = |to: SocketAddr, user: &str| -> Value {
+        let body = format!(r#"{{"user":"{user}"}}"#);
+        wire::call(to, "POST", "/sessions", &[JSON], body.as_bytes()).json()["session"].clone()
+    };
+    let bearer = |session: &Value| ("Authorization", format!("Bearer {}", session["token"].as_str().unwrap()));
+    let upstream = format!("vendor=http://{}", origin.address);
+    let record = ["record", "--listen", "127.0.0.1:0", "--upstream", &upstream, "--contract", "none", "--out", "fx"];
+    let record = Running::start(workspace.path(), record);
+    let sessions = users.map(|user| session(record.address, user));
+    assert_eq!(sessions.each_ref().map(|session| who(record.address, &bearer(session))), users);
+    let ran = record.finish();
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let fixture = workspace.path().join("fx");
+    let bodies = fs::read_dir(&fixture).unwrap().map(|item| fs::read_to_string(item.unwrap().path()).unwrap());
+    assert_eq!(bodies.filter(|body| body.contains("\"expires_at\": 4102448400")).count(), 2, "an hour after 2100");
+    let replay = ["replay", "fx", "--listen", "127.0.0.1:0", "--contract", "none", "--deny", "unused"];
+    let replay = Running::start(workspace.path(), replay);
+    for user in ["bob", "alice"] {
+        let before = now();
+        let session = session(replay.address, user);
+        let expiry = session["expires_at"].as_u64().unwrap();
+        assert!((before + 3600..=now() + 3600).contains(&expiry), "{session}");
+        let claims = session["token"].as_str().unwrap().split('.').nth(1).expect("a JWT");
+        let claims: Value = serde_json::from_slice(&URL_SAFE_NO_PAD.decode(claims).unwrap()).unwrap();
+        assert!((before..=now()).contains(&claims["iat"].as_u64().unwrap()), "{claims}");
+        assert_eq!(claims["exp"].as_u64().unwrap() - claims["iat"].as_u64().unwrap(), 300);
+        assert_eq!((&claims["iss"], &claims["azp"]), (&json!("https://vendor.test/"), &json!("app")));
+        assert_eq!(who(replay.address, &bearer(&session)), user);
+    }
+    assert_eq!(replay.finish().status, 0);
 }
