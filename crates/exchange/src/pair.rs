@@ -122,6 +122,8 @@ pub struct Transport {
     pub client_left: bool,
     /// The response ended with trailer fields, which are not recorded.
     pub trailers: bool,
+    /// Milliseconds from the response's head to the end of each whole event of an event stream, where they are kept.
+    pub event_times: Option<Box<[u64]>>,
     /// The request was sent again on a fresh connection after a kept-alive one turned out closed.
     pub retried: bool,
     /// The `audience` that the client sent, where contrail rewrote it to the tenant's.

@@ -49,6 +49,8 @@ pub struct Settings {
     pub audience: Audience,
     /// Clients that call contrail get links to itself in place of links to the upstreams.
     pub rewrite_links: bool,
+    /// Notes when each event of an event stream comes.
+    pub event_times: bool,
     /// The tenant's token endpoints and audiences.
     pub tenant: Arc<dyn TenantFacts>,
     /// contrail's own listeners.
@@ -91,6 +93,7 @@ impl Default for Settings {
             permit_timeout: Duration::from_secs(10),
             audience: Audience::default(),
             rewrite_links: false,
+            event_times: false,
             tenant: Arc::new(UnknownTenant),
             own: OwnAddresses::default(),
             sessions: None,

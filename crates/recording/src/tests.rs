@@ -144,7 +144,7 @@ prop_compose! {
             started: at.map(|millis| SystemTime::UNIX_EPOCH + Duration::from_millis(millis)),
             timings: Timings { before: None, send: time, wait: None, receive: time },
             transport: Transport {
-                incomplete, client_left, trailers: retried, retried, original_audience: Some("https://x/\"".into()), answered_by_contrail: None, given,
+                incomplete, client_left, trailers: retried, event_times: retried.then(|| Box::from([0, 40])), retried, original_audience: Some("https://x/\"".into()), answered_by_contrail: None, given,
             },
         }
     }

@@ -1,10 +1,21 @@
 //! How long recorded answers take (`--latency`).
 
-use std::{fmt, str::FromStr, sync::Arc, time::Duration};
+use std::{
+    collections::VecDeque,
+    fmt,
+    pin::Pin,
+    str::FromStr,
+    sync::Arc,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
 
-use contrail_proxy::upstream::{self, AnswerFuture, Upstream, UpstreamKind};
+use bytes::Bytes;
+use contrail_exchange::media;
+use contrail_proxy::upstream::{self, AnswerFuture, BodyError, MessageBody, Upstream, UpstreamKind};
 use contrail_recording as recording;
-use tokio::time::{Instant, sleep_until};
+use http_body::{Body, Frame, SizeHint};
+use tokio::time::{Instant, Sleep, sleep_until};
 
 /// When a recorded answer comes.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -68,16 +79,22 @@ impl Upstream for Paced {
             let begun = Instant::now();
             let mut answer = self.inner.answer(request).await?;
             let Some(recorded) = answer.meta.recorded_time else { return Ok(answer) };
+            if let (Latency::Recorded(factor), Some(times)) = (self.latency, answer.meta.event_times.take()) {
+                let head = recorded.saturating_sub(Duration::from_millis(times.last().copied().unwrap_or_default()));
+                let head = begun + scaled(head, factor);
+                sleep_until(head).await;
+                answer.response = answer.response.map(|body| Events::body(body, head, factor, times));
+                return Ok(answer);
+            }
             let time = match self.latency {
                 Latency::None => {
                     recording::without_waits(answer.response.headers_mut());
                     return Ok(answer);
                 }
-                // Times of other tools' files may be any number.
-                Latency::Recorded(factor) => (recorded.as_secs_f64() * factor).min(3600.0),
-                Latency::Fixed(time) => time.as_secs_f64(),
+                Latency::Recorded(factor) => scaled(recorded, factor),
+                Latency::Fixed(time) => time,
             };
-            sleep_until(begun + Duration::from_secs_f64(time)).await;
+            sleep_until(begun + time).await;
             Ok(answer)
         })
     }
@@ -88,6 +105,75 @@ impl Upstream for Paced {
 
     fn kind(&self) -> UpstreamKind {
         self.inner.kind()
+    }
+}
+
+/// Times of other tools' files may be any number.
+fn scaled(time: Duration, factor: f64) -> Duration {
+    Duration::from_secs_f64((time.as_secs_f64() * factor).min(3600.0))
+}
+
+/// The body of an event stream, each event at its time.
+struct Events {
+    inner: MessageBody,
+    head: Instant,
+    factor: f64,
+    times: Box<[u64]>,
+    /// What is to come, and when; the first one's time runs.
+    rest: VecDeque<(Bytes, Instant)>,
+    pause: Pin<Box<Sleep>>,
+}
+
+impl Events {
+    fn body(inner: MessageBody, head: Instant, factor: f64, times: Box<[u64]>) -> MessageBody {
+        let pause = Box::pin(sleep_until(head));
+        MessageBody::stream(Self { inner, head, factor, times, rest: VecDeque::new(), pause })
+    }
+
+    /// Takes a body of one piece apart. What follows its last event comes with that.
+    fn divide(&mut self, mut data: Bytes) {
+        let ends: Vec<usize> = media::event_ends(&data).zip(&self.times).map(|(end, _)| end).collect();
+        let mut done = 0;
+        for (end, time) in ends.iter().zip(&self.times) {
+            let is_last = end == ends.last().unwrap_or(end);
+            let piece = if is_last { std::mem::take(&mut data) } else { data.split_to(end - done) };
+            done = *end;
+            self.rest.push_back((piece, self.head + scaled(Duration::from_millis(*time), self.factor)));
+        }
+        if !data.is_empty() {
+            self.rest.push_back((data, self.head));
+        }
+    }
+}
+
+impl Body for Events {
+    type Data = Bytes;
+    type Error = BodyError;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        if self.rest.is_empty() {
+            match ready!(Pin::new(&mut self.inner).poll_frame(cx)).map(|frame| frame.map(Frame::into_data)) {
+                Some(Ok(Ok(data))) => self.divide(data),
+                Some(Ok(Err(frame))) => return Poll::Ready(Some(Ok(frame))),
+                Some(Err(error)) => return Poll::Ready(Some(Err(error))),
+                None => return Poll::Ready(None),
+            }
+        }
+        let Some((_, at)) = self.rest.front() else { return Poll::Ready(None) };
+        let at = *at;
+        if self.pause.deadline() != at {
+            self.pause.as_mut().reset(at);
+        }
+        ready!(self.pause.as_mut().poll(cx));
+        Poll::Ready(self.rest.pop_front().map(|(data, _)| Ok(Frame::data(data))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.rest.is_empty() && self.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::default()
     }
 }
 

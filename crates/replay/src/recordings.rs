@@ -77,6 +77,8 @@ pub struct Served {
     pub answer: Answer,
     /// How long it took when it was recorded.
     pub recorded_time: Duration,
+    /// Milliseconds from its head to the end of each of its events, if it is an event stream that has them.
+    pub event_times: Option<Box<[u64]>>,
     /// The answer is from a recording of contrail's own, so there is no secret in it.
     pub clean: bool,
     /// Shared by requests of the same bytes.
@@ -136,7 +138,8 @@ impl Replay {
             for entry in stands_for {
                 state.sequence.mark(entry);
             }
-            return Ok(Served { answer, recorded_time: Duration::ZERO, clean: false, same_request: None, remarks });
+            let recorded_time = Duration::ZERO;
+            return Ok(Served { answer, recorded_time, event_times: None, clean: false, same_request: None, remarks });
         }
         let Candidates { bucket, mut live, exact, same_request, remark } = self.find(request, redact)?;
         let repeats = request.method.is_safe() || is_token_request;
@@ -200,6 +203,7 @@ impl Replay {
         Ok(Served {
             answer,
             recorded_time: self.index.entry(entry).exchange.timings.total(),
+            event_times: self.index.entry(entry).exchange.transport.event_times.clone(),
             clean: self.index.held[entry as usize].by_contrail && !is_token_request && !is_renewed && !is_echo,
             same_request: same_request.filter(|_| !is_token_request),
             remarks,

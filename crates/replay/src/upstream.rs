@@ -185,7 +185,7 @@ fn others(called: Option<&ClientOrigin>) -> impl Iterator<Item = (&str, ClientOr
 
 /// The answer as it goes out, the placeholders of upstreams replaced.
 fn recorded(served: Served, expansions: &[HostRename]) -> upstream::Answer {
-    let Served { mut answer, recorded_time, clean, same_request, remarks } = served;
+    let Served { mut answer, recorded_time, event_times, clean, same_request, remarks } = served;
     for expansion in expansions {
         if let Some(body) = &mut answer.body
             && let Cow::Owned(expanded) = expansion.apply(body)
@@ -215,6 +215,7 @@ fn recorded(served: Served, expansions: &[HostRename]) -> upstream::Answer {
         response_judged_elsewhere: true,
         response_redacted: clean,
         recorded_time: Some(recorded_time),
+        event_times,
         same_request,
         remarks,
         ..AnswerMeta::default()

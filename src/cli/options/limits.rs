@@ -104,6 +104,9 @@ pub struct ProxyArgs {
     /// See [`Settings::rewrite_links`].
     #[arg(skip)]
     pub rewrite_links: bool,
+    /// See [`Settings::event_times`].
+    #[arg(skip)]
+    pub event_times: bool,
     /// Hosts that the command reaches without contrail in a replay.
     #[arg(skip)]
     pub direct: Vec<String>,
@@ -163,6 +166,7 @@ impl ProxyArgs {
             },
             drain: self.drain,
             rewrite_links: self.rewrite_links,
+            event_times: self.event_times,
             sessions: self.sessions.clone(),
             upstreams,
             ..Settings::default()

@@ -200,8 +200,8 @@ fn serve(
         ..setup
     })?;
     let for_command = ready.for_command(&args.proxy, &builder.redactor);
-    let mut proxy =
-        ProxyArgs { for_command, page: page.cloned(), rewrite_links: args.filter.rewrite_links, ..args.proxy.clone() };
+    let (rewrite_links, event_times) = (args.filter.rewrite_links, args.kept.keep_timings);
+    let mut proxy = ProxyArgs { for_command, page: page.cloned(), rewrite_links, event_times, ..args.proxy.clone() };
     let serving = sessions.map(|sessions| sessions.begin(&mut proxy, &pipeline)).transpose()?;
     let introduce = || ready.introduce(&proxy, args.judge.format);
     let ran = proxy.run(

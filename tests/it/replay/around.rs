@@ -1,8 +1,16 @@
 //! What would pass around contrail in silence: a command without requests, hosts of `NO_PROXY`, absolute links.
 
-use std::{fs, net::TcpListener, process::Command, time::Instant};
+use std::{
+    fs,
+    io::{BufRead as _, BufReader, Write as _},
+    net::{SocketAddr, TcpListener, TcpStream},
+    process::Command,
+    sync::mpsc,
+    thread,
+    time::{Duration, Instant},
+};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{Workspace, ask, exchange, get, own, summary, text};
 use crate::support::{
@@ -263,4 +271,61 @@ fn an_answer_takes_the_recorded_time_the_given_one_or_none_and_then_asks_for_no_
         &ran.stderr,
         "contrail: --latency recorded: these recordings hold no times; record or import them with --keep-timings",
     );
+}
+
+#[test]
+fn the_events_of_a_stream_come_in_the_recorded_rhythm_where_times_are_kept() {
+    const PAUSE: Duration = Duration::from_millis(250);
+    let workspace = Workspace::new();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let upstream = format!("http://{}", listener.local_addr().unwrap());
+    let (read, was_read) = mpsc::channel();
+    let origin = thread::spawn(move || {
+        for _ in 0..2 {
+            let (mut stream, _) = listener.accept().unwrap();
+            let head = BufReader::new(stream.try_clone().unwrap()).lines();
+            head.take_while(|line| line.as_ref().is_ok_and(|line| !line.is_empty())).for_each(drop);
+            let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n";
+            stream.write_all(format!("{head}data: 1\n\n").as_bytes()).unwrap();
+            was_read.recv().unwrap();
+            thread::sleep(PAUSE);
+            stream.write_all(b"data: 2\n\ndata: 3\n\n").unwrap();
+        }
+    });
+    // How long after the first event the second one came.
+    let rhythm = |address: SocketAddr, first: &dyn Fn()| {
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream.write_all(b"GET /events HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
+        let mut lines = BufReader::new(stream).lines().map(Result::unwrap);
+        lines.find(|line| line == "data: 1").unwrap();
+        let begun = Instant::now();
+        first();
+        lines.find(|line| line == "data: 2").unwrap();
+        let took = begun.elapsed();
+        lines.find(|line| line == "data: 3").unwrap();
+        took
+    };
+    for (kept, out) in [(&["--keep-timings"][..], "kept.har"), (&[], "plain.har")] {
+        let record = ["record", "--upstream", &upstream, "--listen", "127.0.0.1:0", "--contract", "none", "--out", out];
+        let running = Running::start(workspace.path(), record.iter().chain(kept));
+        rhythm(running.address, &|| read.send(()).unwrap());
+        let ran = running.finish();
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+    }
+    origin.join().unwrap();
+    let plain = fs::read_to_string(workspace.path().join("plain.har")).unwrap();
+    assert!(!plain.contains("eventTimes"), "{plain}");
+    let kept: Value = serde_json::from_slice(&fs::read(workspace.path().join("kept.har")).unwrap()).unwrap();
+    let times: Vec<u64> = serde_json::from_value(kept["log"]["entries"][0]["_contrail"]["eventTimes"].clone()).unwrap();
+    assert_eq!(times.len(), 3, "{times:?}");
+    assert!(times[1] >= times[0] + 250 && times[1] == times[2], "{times:?}");
+    let replayed = |latency: &str| {
+        let running = workspace.replay(&["kept.har", "--contract", "none", "--latency", latency]);
+        let took = rhythm(running.address, &|| ());
+        assert_eq!(running.finish().status, 0);
+        took
+    };
+    assert!(replayed("recorded") >= Duration::from_millis(200));
+    assert!(replayed("2x") >= Duration::from_millis(450));
+    assert!(replayed("none") < Duration::from_millis(200));
 }

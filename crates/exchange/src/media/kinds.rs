@@ -22,15 +22,29 @@ pub fn is_sequence(essence: &str) -> bool {
 /// The media type of server-sent events.
 pub const EVENT_STREAM: &str = "text/event-stream";
 
+/// Where each whole event of a stream of server-sent events ends.
+pub fn event_ends(content: &[u8]) -> impl Iterator<Item = usize> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let rest = &content[at..];
+        let found = EVENT_ENDS.iter().filter_map(|end| Some((memchr::memmem::find(rest, end)?, end.len())));
+        let (found, length) = found.min_by_key(|(found, _)| *found)?;
+        at += found + length;
+        Some(at)
+    })
+}
+
+/// An event ends with an empty line, and a line with CR LF, CR or LF (WHATWG HTML, section 9.2.5).
+const EVENT_ENDS: [&[u8]; 4] = [b"\n\n", b"\r\r", b"\r\n\r\n", b"\n\r"];
+
 /// Where the last whole item of a sequence of this type ends; `None` if the type is no sequence.
 pub fn whole_items(essence: &str, content: &[u8]) -> Option<usize> {
     if !is_sequence(essence) {
         return None;
     }
     if essence == EVENT_STREAM {
-        // An event ends with an empty line, and a line with CR LF, CR or LF (WHATWG HTML, section 9.2.5).
-        let ends = ["\n\n", "\r\r", "\r\n\r\n", "\n\r"];
-        let end = ends.iter().filter_map(|end| Some(memchr::memmem::rfind(content, end.as_bytes())? + end.len())).max();
+        let ends = EVENT_ENDS.iter();
+        let end = ends.filter_map(|end| Some(memchr::memmem::rfind(content, end)? + end.len())).max();
         return Some(end.unwrap_or(0));
     }
     let lines = memchr::memrchr(b'\n', content).map_or(0, |at| at + 1);
@@ -99,6 +113,14 @@ mod tests {
             );
         }
         assert_eq!(whole_items("application/json", b"{}\n"), None);
+    }
+
+    #[test]
+    fn each_event_of_a_stream_ends_with_its_empty_line() {
+        let ends = |content: &str| event_ends(content.as_bytes()).collect::<Vec<_>>();
+        assert_eq!(ends("data: 1\n\nid: 2\ndata: 2\n\ndata"), [9, 24]);
+        assert_eq!(ends("data: 1\r\n\r\ndata: 2\r\rdata: 3\r\n"), [11, 20]);
+        assert_eq!(ends(""), [0; 0]);
     }
 
     #[test]

@@ -12,8 +12,8 @@ mod parameters;
 
 pub use form::{Field, decoded, fields};
 pub use kinds::{
-    EVENT_STREAM, FORM, JSON, MULTIPART_FORM, essence, has_json_suffix, is_json, is_sequence, is_text, means_json,
-    whole_items,
+    EVENT_STREAM, FORM, JSON, MULTIPART_FORM, essence, event_ends, has_json_suffix, is_json, is_sequence, is_text,
+    means_json, whole_items,
 };
 pub use multipart::{LineEnds, Part, multipart, part_fields};
 pub use parameters::{cookies, every_parameter, joined, list, parameter, parameters};

@@ -10,6 +10,7 @@ use contrail_exchange::{Body, Exchange, Headers, Request, Response, Timings, Tra
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::{
+    event_times::EventTimes,
     links::Links,
     request_body::{SharedRequest, lock},
 };
@@ -49,6 +50,8 @@ pub(crate) struct InProgress {
     pub(crate) session_in_path: Option<Arc<str>>,
     /// Its response has trailer fields.
     trailers: bool,
+    /// When the pieces of its event stream came.
+    event_times: Option<Box<EventTimes>>,
     /// Its place among the requests that are with the upstream.
     pub(crate) permit: Option<OwnedSemaphorePermit>,
 }
@@ -80,6 +83,7 @@ impl InProgress {
             links: None,
             session_in_path: None,
             trailers: false,
+            event_times: None,
             permit: None,
         }
     }
@@ -111,7 +115,11 @@ impl InProgress {
 
     /// Notes the response's head.
     pub(crate) fn head(&mut self, status: u16, version: http::Version, headers: &http::HeaderMap) {
-        self.head_at = Some(Instant::now());
+        let now = Instant::now();
+        self.head_at = Some(now);
+        if self.proxy.settings.event_times {
+            self.event_times = EventTimes::of(now, headers).map(Box::new);
+        }
         let unseen = self.meta.response_redacted && !self.proxy.observer.shows_recorded();
         let headers = if unseen { Headers::new() } else { Headers::from(headers) };
         if let Some(begun) = &mut self.begun {
@@ -121,6 +129,9 @@ impl InProgress {
 
     pub(crate) fn push(&mut self, data: &Bytes) {
         self.copy.push(data);
+        if let Some(times) = &mut self.event_times {
+            times.note(self.copy.total());
+        }
     }
 
     /// Its response ends with trailer fields.
@@ -171,6 +182,7 @@ impl InProgress {
             if self.client_left {
                 response.left();
             }
+            exchange.transport.event_times = self.event_times.take().and_then(|times| times.of_events(&response.body));
         }
         let sent_at = sent_at.unwrap_or(self.clock);
         let mut meta = std::mem::take(&mut self.meta);
@@ -193,6 +205,7 @@ impl InProgress {
             incomplete,
             client_left: self.client_left || broke_off,
             trailers: self.trailers,
+            event_times: exchange.transport.event_times.take(),
             retried: meta.retried,
             original_audience: self.original_audience.take(),
             answered_by_contrail: meta.answered_by_contrail.map(str::to_owned),

@@ -4,6 +4,7 @@ pub(super) mod acceptable;
 mod audience;
 pub(super) mod destination;
 pub(super) mod endings;
+mod event_times;
 mod hold;
 pub mod hop;
 mod in_progress;

@@ -111,6 +111,8 @@ pub struct AnswerMeta {
     pub response_judged_elsewhere: bool,
     /// How long the answer took when it was recorded, if it is a recorded one.
     pub recorded_time: Option<Duration>,
+    /// Milliseconds from its head to the end of each of its events, if it is a recorded event stream that has them.
+    pub event_times: Option<Box<[u64]>>,
     /// The response is one of contrail's own recordings, from which secrets are gone: nothing is to be looked for in
     /// it.
     pub response_redacted: bool,

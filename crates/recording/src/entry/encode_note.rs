@@ -5,7 +5,7 @@ use std::sync::Arc;
 use contrail_exchange::{
     Body, ByToken, Credential, Exchange, Presence, SignatureCheck, TokenFacts, TokenTime,
     finding::{Blame, Finding, Unchecked, Verdict},
-    json::write::{Object, comma, raw},
+    json::write::{Object, comma, number, raw},
 };
 
 use crate::{Attested, LaidOut, VERSION};
@@ -125,6 +125,14 @@ pub(super) fn note(
     own.some_number("given", transport.given.filter(|_| run));
     own.flag("clientLeft", transport.client_left);
     own.flag("trailers", transport.trailers);
+    if let Some(times) = &transport.event_times {
+        let out = own.value("eventTimes");
+        for (at, time) in times.iter().enumerate() {
+            raw(out, if at == 0 { "[" } else { "," });
+            number(*time, out);
+        }
+        raw(out, "]");
+    }
     if let Style::Fixture { request, response, laid_out, .. } = style {
         let sides = [("request", request, laid_out.request), ("response", response, laid_out.response)];
         if laid_out != LaidOut::default() {
