@@ -49,19 +49,22 @@ fn unreserved(high: u8, low: u8) -> Option<u8> {
 
 /// A raw text whose unreserved characters are not percent-encoded.
 pub(super) fn plain(text: &str) -> Cow<'_, str> {
+    if memchr::memchr(b'%', text.as_bytes()).is_none() {
+        return Cow::Borrowed(text);
+    }
     let mut pieces = text.split('%');
-    let mut out = Cow::Borrowed(pieces.next().unwrap_or_default());
+    let mut out = pieces.next().unwrap_or_default().to_owned();
     for piece in pieces {
         let byte = match *piece.as_bytes() {
             [high, low, ..] => unreserved(high, low),
             _ => None,
         };
         match byte {
-            Some(byte) => out.to_mut().extend([char::from(byte).encode_utf8(&mut [0; 4]), &piece[2..]]),
-            None => out.to_mut().extend(["%", piece]),
+            Some(byte) => out.extend([char::from(byte).encode_utf8(&mut [0; 4]), &piece[2..]]),
+            None => out.extend(["%", piece]),
         }
     }
-    out
+    Cow::Owned(out)
 }
 
 /// What follows a [plain] text at the beginning of a raw one.
