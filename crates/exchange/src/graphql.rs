@@ -1,6 +1,8 @@
 //! GraphQL requests (`{"query": "query Name { … }"}`): as much of the language as comparing and naming them takes.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::LazyLock};
+
+use memchr::memmem::Finder;
 
 use crate::{
     Request,
@@ -107,9 +109,9 @@ pub fn normal(body: &Document) -> Option<Document> {
 /// The name of the operation that a GraphQL request asks for: the one that it states, else that of the only one.
 #[must_use]
 pub fn operation_name(request: &Request) -> Option<String> {
-    let content = &request.body.content;
-    memchr::memmem::find(content, b"\"query\"")?;
-    let body = Document::parse(content.clone()).ok()?;
+    static QUERY: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"query\""));
+    QUERY.find(&request.body.content)?;
+    let body = request.body.document().ok()?;
     let query = body.root().get("query")?.as_str()?;
     let tokens = tokens(&query)?;
     let stated = body.root().get("operationName").and_then(Node::as_str);
