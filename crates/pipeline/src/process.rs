@@ -89,8 +89,8 @@ fn names_upstream(exchange: &Exchange) -> bool {
         }
     };
     let links = [header::LOCATION, header::LINK, header::CONTENT_LOCATION];
-    links.iter().flat_map(|name| response.headers.get_all(name.as_str())).any(|value| names(value.as_ref()))
-        || names(&response.body.content)
+    let mut headers = response.headers.iter().filter(|(name, _)| links.contains(name));
+    headers.any(|(_, value)| names(value.as_ref())) || names(&response.body.content)
 }
 
 /// The word for a verdict.
