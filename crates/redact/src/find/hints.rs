@@ -34,7 +34,7 @@ fn spelled(hint: &str) -> Vec<String> {
 
 /// Rare parts that several patterns share, and that hint at nothing by themselves: what they are a part of is looked
 /// for where they stand.
-const SHARED: &[&str] = &["key", "verifier", "middle", "national"];
+const SHARED: &[&str] = &["key", "verifier", "middle", "national", "card"];
 
 /// The words that hint at something: every rule's own, and every part of a header field's name that means a secret.
 fn words() -> Vec<Word> {

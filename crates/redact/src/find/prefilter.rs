@@ -178,8 +178,15 @@ const PAIRS: usize = 1 << 16;
 /// Bytes that are looked at together.
 const BLOCK: usize = 32;
 
-/// A block and the pair after it.
-type Block = [u8; BLOCK + 2];
+/// How far a text was looked at.
+#[derive(Default)]
+struct Cursor {
+    at: usize,
+    /// The groups that have the last pair as a first one.
+    first: Groups,
+    /// What the last fourth place matched.
+    run: Groups,
+}
 
 impl Prefilter {
     /// A filter for these words, and for codings.
@@ -204,8 +211,8 @@ impl Prefilter {
         // A stem joins the group in which a first and a second pair come together by accident least often with it.
         let mut common: [Common; WORDS] = std::array::from_fn(|_| Common::default());
         for held in held {
-            let grown = |group: &usize| common[*group].grown(held.window);
-            let group = (0..WORDS).min_by(|one, two| grown(one).total_cmp(&grown(two))).unwrap_or(0);
+            let grown = common.iter().map(|common| common.grown(held.window)).enumerate();
+            let group = grown.min_by(|(_, one), (_, two)| one.total_cmp(two)).map_or(0, |(group, _)| group);
             common[group].with(held.window);
             filter.hold(held.window, 1 << group);
             filter.groups[group].push(held);
@@ -238,64 +245,80 @@ impl Prefilter {
         mut found: impl FnMut(Range<usize>, Suspect<'f>) -> ControlFlow<B>,
     ) -> ControlFlow<B> {
         looked(text.len());
-        let (mut start, mut last, mut seen) = (0, 0, 0);
-        while let Some(matched) = self.next(text, &mut start, &mut last) {
-            self.look_closer(matched, block(text, start, &mut [0; BLOCK + 2]), text, start, &mut seen, &mut found)?;
-            start += BLOCK;
+        let (mut cursor, mut seen) = (Cursor::default(), 0);
+        while let Some(matched) = self.next(text, &mut cursor) {
+            self.look_closer(matched, text, cursor.at - BLOCK, &mut seen, &mut found)?;
         }
         ControlFlow::Continue(())
     }
 
-    /// What the next block matches that matches anything, with `start` moved there; `None` at the end of the text.
-    fn next(&self, text: &[u8], start: &mut usize, last: &mut Groups) -> Option<Groups> {
-        while *start < text.len() {
-            let matched = self.matched(block(text, *start, &mut [0; BLOCK + 2]), last);
+    /// What the next block matches that matches anything, with the cursor behind it; `None` at the end of the text, which
+    /// is looked at with nothing after it.
+    #[inline(never)]
+    fn next(&self, text: &[u8], cursor: &mut Cursor) -> Option<Groups> {
+        let (mut at, mut first, mut run, mut end) = (cursor.at, cursor.first, cursor.run, [0; BLOCK]);
+        while at < text.len() + 2 {
+            let rest = text.get(at..).unwrap_or_default();
+            let block = rest.first_chunk().unwrap_or_else(|| {
+                end[..rest.len()].copy_from_slice(rest);
+                &end
+            });
+            let matched;
+            (matched, first, run) = self.matched(block, first, run);
+            at += BLOCK;
             if matched != 0 {
+                *cursor = Cursor { at, first, run };
                 return Some(matched);
             }
-            *start += BLOCK;
         }
         None
     }
 
     /// The groups of which a block may hold a word, and those of runs that two fourth places match, the one at an even
-    /// and the other at an odd one; `last` is what the last of the block before matched.
+    /// and the other at an odd one; then what its last pair is the first of, and what its last fourth place matches.
+    /// `first` and `run` are those of the block before.
     #[inline]
-    fn matched(&self, block: &Block, last: &mut Groups) -> Groups {
-        let (pairs, [first, second]) = (pairs(block), &self.tables);
-        let groups = |at: usize| first[pairs[at]] & second[pairs[at + 1]];
-        let (mut between, mut even, mut odd, mut at) = (0, 0, *last & RUNS, 0);
-        while at + 4 < pairs.len() {
-            *last = groups(at + 2);
-            (even, odd) = (even | groups(at), odd | *last);
-            between |= groups(at + 1) | groups(at + 3);
-            at += 4;
+    fn matched(&self, block: &[u8; BLOCK], mut first: Groups, mut run: Groups) -> (Groups, Groups, Groups) {
+        let [firsts, seconds] = &self.tables;
+        let (mut between, mut even, mut odd) = (0, 0, run & RUNS);
+        for [a, b, c, d, e, f, g, h] in block.as_chunks().0 {
+            let [one, two, three, four] = [[*a, *b], [*c, *d], [*e, *f], [*g, *h]].map(pair);
+            between |= first & seconds[one] | firsts[two] & seconds[three];
+            even |= firsts[one] & seconds[two];
+            run = firsts[three] & seconds[four];
+            odd |= run;
+            first = firsts[four];
         }
-        (between | even | odd) & !RUNS | even & odd & RUNS
+        ((between | even | odd) & !RUNS | even & odd & RUNS, first, run)
     }
 
     #[inline(never)]
     fn look_closer<'f, B>(
         &'f self,
         matched: Groups,
-        block: &Block,
         text: &[u8],
         start: usize,
         seen: &mut usize,
         found: &mut impl FnMut(Range<usize>, Suspect<'f>) -> ControlFlow<B>,
     ) -> ControlFlow<B> {
-        if matched & RUNS != 0 && *seen < start + block.len() {
-            let near = start.saturating_sub(4)..start + block.len();
-            *seen = runs::around(text, near, *seen, |run| found(run, Suspect::Run))?;
+        let (is_last, end) = (start + BLOCK >= text.len() + 2, text.len().min(start + BLOCK));
+        if matched & RUNS != 0 && *seen < end {
+            *seen = runs::around(text, start.saturating_sub(4)..end, *seen, |run| found(run, Suspect::Run))?;
         }
         if matched & !RUNS == 0 {
             return ControlFlow::Continue(());
         }
-        for (nth, two) in pairs(block).windows(2).enumerate() {
-            let matched = self.tables[0][two[0]] & self.tables[1][two[1]] & !RUNS;
+        // The pair before the block may be the first one.
+        let start = start.saturating_sub(2);
+        let (pairs, rest) = text[start..end].as_chunks();
+        let behind = [rest.first().map(|byte| [*byte, 0]), is_last.then_some([0, 0])];
+        let (mut first, mut before) = (0, 0);
+        for (nth, two) in pairs.iter().copied().chain(behind.into_iter().flatten()).map(pair).enumerate() {
+            let matched = first & self.tables[1][two] & !RUNS;
             if matched != 0 {
-                self.compare(matched, fold(two[0] | two[1] << 16), text, start + 2 * nth, found)?;
+                self.compare(matched, fold(before | two << 16), text, start + 2 * nth - 2, found)?;
             }
+            (first, before) = (self.tables[0][two], two);
         }
         ControlFlow::Continue(())
     }
@@ -331,27 +354,10 @@ impl Prefilter {
     }
 }
 
-/// The block of a text that begins here; of its end a copy, with nothing after it.
+/// The place of a pair in the tables.
 #[inline]
-fn block<'t>(text: &'t [u8], start: usize, end: &'t mut Block) -> &'t Block {
-    let rest = &text[start..];
-    rest.first_chunk().unwrap_or_else(|| {
-        end[..rest.len()].copy_from_slice(rest);
-        end
-    })
-}
-
-/// The pairs of a block and the one after it, read two at a time.
-#[inline]
-fn pairs(block: &Block) -> [usize; BLOCK / 2 + 1] {
-    let read = |at: usize| u32::from_le_bytes([block[at], block[at + 1], block[at + 2], block[at + 3]]);
-    let mut pairs = [usize::from(u16::from_le_bytes([block[BLOCK], block[BLOCK + 1]])); BLOCK / 2 + 1];
-    for (at, two) in pairs.chunks_exact_mut(2).enumerate() {
-        let bits = read(4 * at);
-        two[0] = (bits & 0xffff) as usize;
-        two[1] = (bits >> 16) as usize;
-    }
-    pairs
+fn pair(bytes: [u8; 2]) -> usize {
+    u16::from_le_bytes(bytes).into()
 }
 
 /// The words that contain no other one, each with those that contain it.
@@ -465,7 +471,15 @@ fn rarest(word: &Word, parity: isize) -> (isize, Window) {
     let starts = (-parity..length).step_by(2).map(|from| (from, window(from)));
     // The byte after the word may be missing, but no pair of them.
     let whole = starts.filter(|(from, _)| from + 4 <= length + 1 || *from <= 0);
-    whole.min_by(|(_, one), (_, two)| frequency(one).total_cmp(&frequency(two))).unwrap_or((-parity, window(-parity)))
+    let often = |window: &Window| if is_of_common_word(*window) { 1.0 } else { frequency(window) };
+    whole.min_by(|(_, one), (_, two)| often(one).total_cmp(&often(two))).unwrap_or((-parity, window(-parity)))
+}
+
+/// Whether these bytes stand in a word that is common in APIs, though each of them is rare.
+fn is_of_common_word(window: Window) -> bool {
+    const WORDS: [&[u8]; 4] = [b"number", b"authentication", b"configuration", b"connection"];
+    let is = |found: &[u8]| window.iter().zip(found).all(|(byte, found)| byte.is_none_or(|byte| byte == *found));
+    WORDS.iter().any(|word| word.windows(window.len()).any(is))
 }
 
 /// Roughly how often such bytes are matched, one after the other, in JSON and in English.
