@@ -210,11 +210,13 @@ impl Replay {
         })
     }
 
-    /// Where in a request a label stands; `None` if none does. Binary bodies have none.
+    /// Where in a request a label or a token of replay's stands; `None` if none does. Binary bodies have none.
     pub(super) fn label_in(&self, request: &Request) -> Option<String> {
         let has_label = self.index.label_reader().has_label;
-        let holds =
-            |text: &str| has_label(text) || has_label(&percent_encoding::percent_decode_str(text).decode_utf8_lossy());
+        let holds = |text: &str| {
+            let decoded = percent_encoding::percent_decode_str(text).decode_utf8_lossy();
+            has_label(text) || has_label(&decoded) || self.tokens.is_in(text)
+        };
         if holds(&request.target.path_and_query) {
             return Some("target".to_owned());
         }

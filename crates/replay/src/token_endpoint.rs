@@ -25,10 +25,15 @@ use super::{
 /// Lifetime of a token where none was recorded.
 const LIFETIME: Duration = Duration::from_hours(24);
 
+/// The `kid` of its tokens.
+const KEY_ID: &str = "contrail-replay";
+
 /// Issues tokens as the recording's tenant did.
 #[derive(Debug)]
 pub(super) struct TokenEndpoint {
     signer: Signer,
+    /// How each token of it begins.
+    own: String,
     /// Recorded token requests by client id.
     grants: HashMap<Option<String>, Grants>,
     /// Issuer and audience of the first token in the recording.
@@ -89,13 +94,14 @@ pub(super) enum Reply {
 
 impl TokenEndpoint {
     pub(super) fn new() -> Result<Self, NoKey> {
-        Ok(Self {
-            signer: Signer::generate()?,
-            grants: HashMap::new(),
-            facts: None,
-            used: HashMap::new(),
-            alike: HashMap::new(),
-        })
+        let signer = Signer::generate()?;
+        let own = signer.sign(KEY_ID, &Value::Null)?.split_inclusive('.').next().unwrap_or_default().to_owned();
+        Ok(Self { signer, own, grants: HashMap::new(), facts: None, used: HashMap::new(), alike: HashMap::new() })
+    }
+
+    /// Whether a token of this endpoint stands in a text.
+    pub(super) fn is_in(&self, text: &str) -> bool {
+        text.contains(&self.own)
     }
 
     /// Takes note of a recorded exchange.
@@ -249,7 +255,7 @@ impl TokenEndpoint {
         claims.insert("iat".to_owned(), issued.into());
         claims.insert("exp".to_owned(), issued.saturating_add(lifetime.as_secs()).into());
         claims.extend(scopes.map(|scopes| ("scope".to_owned(), scopes.join(" ").into())));
-        self.signer.sign("contrail-replay", &Value::Object(claims)).ok()
+        self.signer.sign(KEY_ID, &Value::Object(claims)).ok()
     }
 }
 

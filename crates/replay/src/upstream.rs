@@ -145,7 +145,7 @@ impl ReplayUpstream {
         self.replay.known_token(request)
     }
 
-    /// Where in a request a label stands; `None` if none does.
+    /// Where in a request a label or a token of replay's stands; `None` if none does.
     pub(super) fn label_in(&self, request: &Request) -> Option<String> {
         self.replay.label_in(request)
     }

@@ -304,7 +304,10 @@ fn what_replay_served_in_place_of_a_secret_is_never_sent_to_the_tenant() {
         let missed = call(replay.address, method, target, fields, body.as_bytes());
         assert_eq!(missed.status(), 421, "{place}");
         let detail = missed.json()["detail"].to_string();
-        assert!(detail.contains(&format!("is not sent to the upstream: in its {place} stands a label")), "{detail}");
+        assert!(
+            detail.contains(&format!("is not sent to the upstream: in its {place} stands what replay served")),
+            "{detail}"
+        );
         assert_eq!(call(tenant.address, "GET", "/", &[], b"").status(), 401, "the tenant was not asked");
     }
     tenant.will_answer(ok(r#"{"new":true}"#));
@@ -314,6 +317,35 @@ fn what_replay_served_in_place_of_a_secret_is_never_sent_to_the_tenant() {
     let har = fs::read_to_string(folder.path().join("rec.har")).unwrap();
     let har: serde_json::Value = serde_json::from_str(&har).unwrap();
     assert_eq!(har["log"]["entries"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn a_token_that_replay_made_is_never_sent_to_the_tenant() {
+    let folder = tempfile::tempdir().unwrap();
+    let tenant = Origin::start();
+    let upstream = format!("http://{}", tenant.address);
+    let options = ["--upstream", &upstream, "--listen", "127.0.0.1:0", "--contract", "none"];
+    let recording = Running::start(folder.path(), [&["record", "--out", "rec.har"], &options[..]].concat());
+    // {"alg":"RS256"} and {"azp":"app","sub":"alice"}
+    let body = r#"{"token":"eyJhbGciOiJSUzI1NiJ9.eyJhenAiOiJhcHAiLCJzdWIiOiJhbGljZSJ9.c2lnbmF0dXJl"}"#;
+    let length = body.len();
+    tenant.will_answer(format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
+    ));
+    tenant.will_answer("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nme");
+    let login = |to| format!("Bearer {}", call(to, "POST", "/login", &[], b"").json()["token"].as_str().unwrap());
+    let bearer = login(recording.address);
+    assert_eq!(call(recording.address, "GET", "/me", &[("Authorization", &bearer)], b"").status(), 200);
+    assert_eq!(recording.finish().status, 0);
+    let replay =
+        Running::start(folder.path(), [&["replay", "rec.har", "--record-missing", "--force"], &options[..]].concat());
+    let fresh = login(replay.address);
+    assert!(fresh != bearer && fresh.matches('.').count() == 2, "{fresh}");
+    assert_eq!(call(replay.address, "GET", "/me", &[("Authorization", &fresh)], b"").body, b"me");
+    tenant.will_answer("HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n");
+    assert_eq!(call(replay.address, "GET", "/new", &[("Authorization", &fresh)], b"").status(), 421);
+    assert_eq!(call(tenant.address, "GET", "/", &[], b"").status(), 401, "the tenant was not asked");
+    replay.finish();
 }
 
 #[test]

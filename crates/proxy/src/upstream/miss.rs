@@ -19,7 +19,7 @@ pub enum Reason {
     Empty,
     /// No recorded request is the same.
     Unknown,
-    /// No recorded request is the same, and an upstream cannot be asked: it has a label in place of a secret.
+    /// No recorded request is the same, and an upstream cannot be asked: it has a label or a token of replay's in place of a secret.
     Labelled {
         /// Where in the request.
         place: String,
@@ -106,7 +106,7 @@ impl Miss {
                 }
             }
             Reason::Labelled { place } => format!(
-                "`{asked}` was not recorded, and is not sent to the upstream: in its {place} stands a label, which \
+                "`{asked}` was not recorded, and is not sent to the upstream: in its {place} stands what \
                  replay served in place of a secret. Record it with `contrail record --append`."
             ),
             Reason::Exhausted { last, recorded } => format!(
