@@ -496,6 +496,8 @@ declare namespace Api {
     lacks: string[];
     unneeded: string[];
     restsOn: { called: number; documented: number };
+    callsWithoutDocumentedScope: number;
+    callsWithUnreadScopes?: number;
     scopes: { scope: string; claimed: object | null }[];
     query?: string | null;
   }

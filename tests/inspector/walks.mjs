@@ -87,6 +87,22 @@ export const tests = {
     await bench.clean(page);
   },
 
+  "what Callers says of scopes ends with what is not known, and what was never touched stands under its field": async (bench) => {
+    const [page] = await open(bench);
+    await go(page, "#/callers");
+    assert.match(await text(page, "#view"), /required scope is not documented; an unneeded scope may be needed there/);
+    await go(page, "#/operations");
+    await page.getByRole("button", { name: "Only never touched" }).click();
+    const never = page.locator(".operation-row", { hasText: "never called" });
+    assert.equal(await page.locator(".operation-row").first().innerText(), await never.first().innerText());
+    const row = page.locator(".operation-row", { hasText: "getRateLimitPolicy" });
+    await row.locator("summary").click();
+    const value = row.locator("li.never", { hasText: "value" }).first();
+    await value.waitFor();
+    assert.equal(await value.evaluate((li) => Number(li.style.getPropertyValue("--depth")) - Number(li.previousElementSibling.style.getPropertyValue("--depth"))), 1);
+    await bench.clean(page);
+  },
+
   "the token leaves the address bar, a reload keeps it, and a second tab is given it": async (bench) => {
     const [page, server] = await open(bench);
     assert.doesNotMatch(page.url(), /k=/);

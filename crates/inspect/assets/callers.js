@@ -67,7 +67,7 @@ function cell(caller, scope) {
 
 /** @param {Api.CallerTotals} caller */
 function callerBox(caller) {
-  const { restsOn } = caller;
+  const { restsOn, callsWithoutDocumentedScope: hidden, callsWithUnreadScopes: unread } = caller;
   return el(
     "section.box.calls",
     {},
@@ -81,6 +81,8 @@ function callerBox(caller) {
     caller.needed.length > 0 ? scopesOf("The least set of scopes", caller.needed) : null,
     caller.unneeded.length > 0 ? scopesOf("Held and never needed", caller.unneeded) : null,
     caller.lacks.length > 0 ? scopesOf("Needed and lacking", caller.lacks) : null,
+    hidden > 0 ? el("p.pad", {}, `${counted(hidden, "call")} went to operations whose required scope is not documented; an unneeded scope may be needed there.`) : null,
+    unread ? el("p.pad", {}, `${counted(unread, "call")} had a token whose claims name no scopes: which it holds is unchecked.`) : null,
     table(
       `Calls of ${caller.caller}`,
       ["Operation", "Calls", "Accepted", "Refused", "429", "Other", "Violating", "Too early"],

@@ -140,8 +140,7 @@ export class Detail {
   #draw(exchange) {
     const { row } = exchange;
     document.title = [row.method, row.status, row.operation].filter(Boolean).join(" ") + " · contrail";
-    const when = instant(row.started);
-    const facts = [`no. ${number(row.n)}`, when, this.page.hasSources() ? row.source : null, `to ${exchange.origin}`].filter(Boolean).join(" · ");
+    const facts = [`no. ${number(row.n)}`, instant(row.started, true), this.page.hasSources() ? row.source : null, `to ${exchange.origin}`].filter(Boolean).join(" · ");
     const actions = el(
       "div.actions",
       { role: "group", "aria-label": "Actions" },
@@ -164,7 +163,7 @@ export class Detail {
           ? el("a", { href: link("exchanges", "", { q: term("op", row.operation) }), title: "all its exchanges" }, row.operation)
           : el("span.gap", {}, "undocumented"),
         [row.state, ...row.marks].map((mark) => (mark ? el("i.mark", {}, mark) : null)),
-        el("span.dim.recorded", { title: instant(row.started, true) }, facts),
+        el("span.dim.recorded", {}, facts),
       ),
       el("p.sentence", {}, ...prose(exchange.sentence), exchange.end ? ` ${capital(exchange.end)}.` : null),
       actions,
@@ -584,7 +583,7 @@ function passageBox(passage) {
 const SCOPES = {
   needed: ["✓", "needed and held"],
   lacking: ["✕", "needed and lacking"],
-  held: ["", "held, not needed"],
+  held: ["", "held"],
   undeclared: ["◇", "not declared by the document"],
 };
 

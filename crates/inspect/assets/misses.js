@@ -20,38 +20,20 @@ export async function show(at, signal) {
         : `${counted(misses.rows.length + misses.further, "request")} that no recording answers.`,
     ),
     misses.rows.map((miss) => missOf(miss)),
-    misses.denied.length > 0
-      ? box(
-          [el("strong", {}, "Denied hosts"), el("span.dim", {}, "requests to them were refused")],
-          el(
-            "ul.plain.pad",
-            {},
-            misses.denied.map((one) =>
-              el("li", {}, recorded(one.host), ` ${counted(one.count, "request")} `, el("span.dim", {}, ...prose(one.reason))),
-            ),
-          ),
-        )
-      : null,
-    misses.unused.length > 0
-      ? box(
-          [el("strong", {}, "Unused recordings"), el("span.dim", {}, "no request matched them")],
-          el("ul.plain.pad", {}, misses.unused.map((one) => el("li", {}, recorded(one.entry), " ", recorded(one.request)))),
-        )
-      : null,
-    misses.stale.length > 0
-      ? box(
-          [el("strong", {}, "Stale recordings"), el("span.dim", {}, "they do not fit the contract any more")],
-          el(
-            "ul.plain.pad",
-            {},
-            misses.stale.map((one) =>
-              el("li", {}, recorded(one.entry), " ", recorded(one.request), " ", el("span.dim", {}, ...prose(one.why))),
-            ),
-          ),
-        )
-      : null,
+    listed("Denied hosts", "requests to them were refused", misses.denied, (one) => [recorded(one.host), ` ${counted(one.count, "request")} `, dim(one.reason)]),
+    listed("Unused recordings", "no request matched them", misses.unused, (one) => [recorded(one.entry), " ", recorded(one.request)]),
+    listed("Stale recordings", "they do not fit the contract any more", misses.stale, (one) => [recorded(one.entry), " ", recorded(one.request), " ", dim(one.why)]),
   );
 }
+
+/** @param {string} text */
+const dim = (text) => el("span.dim", {}, ...prose(text));
+
+/** @template T @param {string} title @param {string} why @param {T[]} rows @param {(row: T) => (Node | string)[]} line */
+const listed = (title, why, rows, line) =>
+  rows.length > 0
+    ? box([el("strong", {}, title), dim(why)], el("ul.plain.pad", {}, rows.map((row) => el("li", {}, ...line(row)))))
+    : null;
 
 /** @param {Api.Miss} miss */
 function missOf(miss) {
@@ -63,47 +45,42 @@ function missOf(miss) {
       {},
       badge("miss"),
       el("strong", {}, recorded(miss.request)),
-      el("span.dim", {}, counted(miss.count, "time")),
+      dim(counted(miss.count, "time")),
       miss.operation ? el("a", { href: link("exchanges", "", { q: `verdict:miss ${term("op", miss.operation)}` }) }, miss.operation) : null,
     ),
     el("p.pad", {}, el("strong", {}, miss.reason), miss.detail ? ": " : null, ...prose(miss.detail)),
     miss.nearest.map((nearest) => nearestOf(nearest, miss.request)),
     miss.option
-      ? el("div.pad.option", {}, el("span", {}, "It would match with "), option(miss.option))
+      ? el("div.pad.option", {}, "It would match with ", recorded(miss.option), " ", copyButton(miss.option, "the option"))
       : null,
   );
 }
 
 /** @param {Api.Nearest} nearest @param {string} request */
 function nearestOf(nearest, request) {
-  const hasOptions = nearest.differences.some((one) => one.option);
   return el(
     "div.nearest",
     {},
     el(
       "p.pad",
       {},
-      el("span.dim", {}, "nearest "),
+      dim("nearest "),
       recorded(nearest.entry),
       " ",
       recorded(nearest.request),
       ` ${nearest.status} `,
-      el("span.dim", {}, `(${counted(nearest.differences.length, "difference")})`),
+      dim(`(${counted(nearest.differences.length, "difference")})`),
     ),
     table(
       `Differences of ${request} from ${nearest.entry}`,
-      ["Place", "Your request", "Recording", ...(hasOptions ? ["Then it would match"] : [])],
+      ["Place", "Your request", "Recording"],
       nearest.differences.map((one) =>
         tableRow(
           prose(one.place),
           el("td", {}, one.yours === null ? el("i.dim", {}, "absent") : recorded(one.yours)),
           el("td", {}, one.fixture === null ? el("i.dim", {}, "absent") : recorded(one.fixture)),
-          ...(hasOptions ? [el("td.option", {}, option(one.option))] : []),
         ),
       ),
     ),
   );
 }
-
-/** An option with its button. @param {string | null} text */
-const option = (text) => (text ? [recorded(text), " ", copyButton(text, "the option")] : null);

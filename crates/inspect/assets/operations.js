@@ -29,6 +29,7 @@ export async function show(at, signal, again) {
     const map = await api.get("operations", { search, never, gaps }, signal);
     // An answer that is late must not be drawn over what the person typed since.
     if (asked !== search) return draw();
+    if (never) map.operations.sort((a, b) => Number(a.exchanges > 0) - Number(b.exchanges > 0));
     const timed = map.operations.some(({ p95 }) => p95 !== null);
     const most = Math.max(1, ...map.operations.map((one) => one.exchanges));
     /** @param {Api.Operation[]} some */
@@ -111,7 +112,14 @@ function operation(one, most, timed, signal) {
     try {
       /** @type {{ rows: Api.OperationPart[] }} */
       const { rows } = await api.get("operations/parts", { name: one.name }, signal);
-      fill(parts, rows.filter(isWanted).map((row) => partRow(row)));
+      // What was never touched stands under its field.
+      let depth = 0;
+      const wanted = rows.reverse().filter((row) => {
+        const is = isWanted(row) || (!gaps && row.depth < depth);
+        if (is) depth = row.depth;
+        return is;
+      });
+      fill(parts, wanted.reverse().map(partRow));
     } catch (error) {
       asked = false;
       if (!api.isSilent(error)) fill(parts, el("li.note", {}, api.sentenceOf(error)));
@@ -167,7 +175,7 @@ function operation(one, most, timed, signal) {
 }
 
 /** @param {Api.OperationPart} row */
-const isWanted = (row) => (!never || row.times === 0 || row.kind === "statuses") && (!gaps || row.kind === "gap");
+const isWanted = (row) => (!never || row.times === 0) && (!gaps || row.kind === "gap");
 
 /** @param {Api.OperationPart} row */
 function partRow(row) {
