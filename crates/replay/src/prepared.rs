@@ -176,7 +176,7 @@ impl Rules {
         // Another tool's words for it may hold secrets.
         let clean_failure = failure.filter(|_| entry.note.is_none()).map(|failure| (self.redact_failure)(failure));
         let unfit = serve::unfit(exchange, clean_failure.as_deref().or(failure), entry.note.is_some());
-        let answer = if unfit.is_none() { serve::answer(exchange) } else { None };
+        let answer = unfit.is_none().then(|| serve::answer(exchange));
         let upstream = entry.note.as_ref().and_then(|note| tenant_of(note.upstream.as_deref()?)).and_then(host_of);
         // Another tool's file does not tell which of its hosts is the tenant.
         let is_tenant = parts.site.is_empty() || entry.note.is_none() || upstream.as_ref() == Some(&parts.site);

@@ -8,10 +8,13 @@ use contrail_recording as recording;
 use http::{HeaderMap, HeaderValue, Method, header};
 use memchr::memmem;
 
+/// The status of an answer that never comes.
+pub(super) const SILENCE: u16 = 0;
+
 /// What goes to the client. Cheap to copy.
 #[derive(Debug, Clone)]
 pub struct Answer {
-    /// The status.
+    /// The status; [`SILENCE`]: none is given.
     pub status: u16,
     /// Header fields in recorded order, repeats apart. Where there is a body, a place for its length.
     pub headers: Arc<HeaderMap>,
@@ -60,7 +63,10 @@ pub(super) fn unfit(exchange: &Exchange, failure: Option<&str>, is_own: bool) ->
     if let Some(why) = failure {
         return Some(format!("the recorded exchange is incomplete: {why}"));
     }
-    let Some(response) = &exchange.response else { return Some("no answer was recorded".to_owned()) };
+    let Some(response) = &exchange.response else {
+        let is_silence = is_own && exchange.transport.client_left;
+        return (!is_silence).then(|| "no answer was recorded".to_owned());
+    };
     if response.status == 101 {
         return Some("the recorded answer switched the protocol, and what followed was not recorded".to_owned());
     }
@@ -128,9 +134,9 @@ pub(super) fn advice(exchange: &Exchange) -> &'static str {
 /// The answer that a recorded exchange gives.
 ///
 /// Hop-by-hop fields and the content coding are gone (bodies are kept decoded, where they can be), `Content-Length` is
-/// fresh.
-pub(super) fn answer(exchange: &Exchange) -> Option<Answer> {
-    let response = exchange.response.as_ref()?;
+/// fresh. A client that gave up before there was an answer gets none again.
+pub(super) fn answer(exchange: &Exchange) -> Answer {
+    let Some(response) = &exchange.response else { return Answer::new(SILENCE, Arc::default(), None) };
     let named: Vec<String> = response
         .headers
         .get_all("connection")
@@ -157,5 +163,5 @@ pub(super) fn answer(exchange: &Exchange) -> Option<Answer> {
         headers.append(header::CONTENT_LENGTH, HeaderValue::from_static("0"));
     }
     let body = (!bodiless).then(|| expiring.unwrap_or_else(|| response.body.content.clone()));
-    Some(Answer::new(response.status, Arc::new(laid_out(&headers)), body))
+    Answer::new(response.status, Arc::new(laid_out(&headers)), body)
 }

@@ -5,13 +5,13 @@ use std::{borrow::Cow, fmt, sync::Arc, time::SystemTime};
 use bytes::Bytes;
 use contrail_exchange::{Body, Credential, DecodeLimits, Headers, Request, TENANT_NAME, Target, token::TokenCache};
 use contrail_proxy::upstream::{
-    self, AnswerMeta, ClientOrigin, Denied, MISS, MessageBody, Miss, Problem, Response, Upstream,
+    self, AnswerMeta, ClientOrigin, Denied, MISS, MessageBody, Miss, NoAnswer, Problem, Response, Upstream,
 };
 use contrail_recording::{self as recording, HostRename};
 use contrail_redact::Redactor;
 use http::{HeaderValue, StatusCode, header};
 
-use super::{Replay, Served};
+use super::{Replay, Served, serve::SILENCE};
 
 /// The value of `Contrail-Answer` for a request to a host that is not known as the tenant's.
 pub(super) const DENIED: &str = "host-denied";
@@ -193,6 +193,7 @@ fn recorded(served: Served, expansions: &[HostRename]) -> upstream::Answer {
             *body = expanded.into();
         }
     }
+    let no_answer = (answer.status == SILENCE).then_some(NoAnswer::Silence);
     let mut headers = answer.fields();
     for expansion in expansions {
         for value in headers.values_mut() {
@@ -218,6 +219,7 @@ fn recorded(served: Served, expansions: &[HostRename]) -> upstream::Answer {
         event_times,
         same_request,
         remarks,
+        no_answer,
         ..AnswerMeta::default()
     };
     upstream::Answer { response, meta }

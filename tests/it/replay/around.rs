@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    io::{BufRead as _, BufReader, Write as _},
+    io::{BufRead as _, BufReader, Read as _, Write as _},
     net::{SocketAddr, TcpListener, TcpStream},
     process::Command,
     sync::mpsc,
@@ -328,4 +328,40 @@ fn the_events_of_a_stream_come_in_the_recorded_rhythm_where_times_are_kept() {
     assert!(replayed("recorded") >= Duration::from_millis(200));
     assert!(replayed("2x") >= Duration::from_millis(450));
     assert!(replayed("none") < Duration::from_millis(200));
+}
+
+#[test]
+fn a_request_that_its_client_gave_up_gets_no_answer_again() {
+    let workspace = Workspace::new();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let upstream = format!("http://{}", listener.local_addr().unwrap());
+    let begin = |address: SocketAddr| {
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream.write_all(b"GET /slow HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+        stream
+    };
+    let record = ["record", "--upstream", &upstream, "--listen", "127.0.0.1:0", "--contract", "none"];
+    let running = Running::start(workspace.path(), record.iter().chain(&["--out", "left.har"]));
+    // A recording without any answer is none.
+    let mut answered = begin(running.address);
+    let (mut origin, _) = listener.accept().unwrap();
+    BufReader::new(&origin).lines().find(|line| line.as_ref().unwrap().is_empty()).unwrap().unwrap();
+    origin.write_all(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n").unwrap();
+    answered.read_exact(&mut [0]).unwrap();
+    drop((answered, origin));
+    let client = begin(running.address);
+    let origin = listener.accept().unwrap();
+    drop(client);
+    let ran = running.finish();
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    drop(origin);
+    let running = workspace.replay(&["left.har", "--contract", "none", "--format", "json"]);
+    begin(running.address).read_exact(&mut [0]).unwrap();
+    let mut silent = begin(running.address);
+    silent.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
+    assert_ne!(silent.read(&mut [0]).map_err(|error| error.kind()), Ok(0), "the connection ended");
+    drop(silent);
+    let ran = running.finish();
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    assert_eq!(summary(&ran)["misses"], json!(0));
 }
