@@ -274,6 +274,13 @@ impl LabelAssignments {
     /// Maximum live values that are remembered.
     const MAX: usize = 65_536;
 
+    /// The token in this recorded request's `Authorization` is that of a caller who is known otherwise: no opaque one of
+    /// this run is taken for it.
+    pub(super) fn keep_credential(&mut self, keys: &Keys, recorded: &Labels) {
+        let place = keys.hash(&Place::Header(header::AUTHORIZATION.as_str()));
+        self.labels.extend(recorded.at(place).map(|label| (place, label)));
+    }
+
     /// Which of these sets of labels the request may have; none where they do not count. With `further` it is one
     /// more than before, if there is one that no value was taken for.
     pub(super) fn choose(&mut self, table: &LabelTable, sets: &[u32], live: &[LiveValue], further: bool) -> Vec<u32> {

@@ -147,9 +147,10 @@ impl Replay {
         let mut state = self.state();
         let known = || self.index.callers.known(&request.credential);
         let caller = state.caller_cache.of(&request.credential, known);
+        let mut is_read = false;
         if self.index.labels.differ {
             // What tells callers apart is known of them, but for a user who was not recorded.
-            let is_read = match &request.credential {
+            is_read = match &request.credential {
                 Credential::Token(facts) => facts.user.is_none() || caller.is_some_and(|caller| caller.user != 0),
                 Credential::OtherScheme { user, .. } => user.is_some(),
                 _ => false,
@@ -184,6 +185,10 @@ impl Replay {
             }
             Choice::Unservable(entry) => return Err(Box::new(self.unservable_miss(entry, &redact(request)))),
         };
+        if is_read && caller.is_some() {
+            let recorded = self.index.labels.get(self.index.variant(entry).labels);
+            state_of.taken.keep_credential(&self.index.rules.keys, recorded);
+        }
         let mut answer = match self.index.answer(entry) {
             Some(answer) if is_token_request => self.tokens.renew(request, answer, now),
             Some(answer) => answer,

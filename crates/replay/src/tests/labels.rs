@@ -116,6 +116,24 @@ fn users_of_one_client_are_callers_and_a_new_one_gets_what_no_other_has() {
 }
 
 #[test]
+fn an_opaque_token_is_not_taken_for_the_jwt_of_a_caller_that_is_known() {
+    let jwt = |token: &str| by(me("authorization", &format!("Bearer {token}")), "app", &[]);
+    let opaque = |token: &str| Request {
+        credential: Credential::Malformed("no JWT".to_owned()),
+        ..me("authorization", &format!("Bearer {token}"))
+    };
+    let recorded = || [says(jwt("LABEL-1"), "in"), says(opaque("LABEL-2"), "out"), says(jwt("LABEL-1"), "in")];
+    let replay = self::replay(recorded());
+    for (request, who) in [(jwt("a"), "in"), (opaque("b"), "out"), (jwt("a"), "in"), (opaque("b"), "out")] {
+        assert_eq!(body(&replay, &request), who);
+    }
+    let replay = self::replay(recorded());
+    for (token, who) in [("placeholder", "in"), ("b", "out"), ("placeholder", "in")] {
+        assert_eq!(body(&replay, &opaque(token)), who, "a token of this run in place of the JWT");
+    }
+}
+
+#[test]
 fn what_another_tool_recorded_in_clear_is_compared_as_it_stands_there() {
     let me = |value: &str| me("authorization", value);
     let settings = Settings {
