@@ -205,6 +205,10 @@ impl Replay {
             let reasons: Vec<String> = reasons.into_iter().flatten().collect();
             remarks.push(format!("matches {} although {}", self.index.name(entry), reasons.join(", and ")));
         }
+        if answer.status == serve::SILENCE {
+            let name = self.index.name(entry);
+            remarks.push(format!("{name} has no answer: its client gave up"));
+        }
         Ok(Served {
             answer,
             recorded_time: self.index.entry(entry).exchange.timings.total(),
@@ -501,6 +505,14 @@ impl Replay {
             }
         }
         reasons
+    }
+
+    /// Recorded requests that get no answer, since their client gave up: the name of the entry, and the request.
+    #[must_use]
+    pub fn silent(&self) -> Vec<(String, String)> {
+        let entries =
+            (0_u32..).zip(&self.index.held).filter(|(_, held)| held.status == serve::SILENCE && !held.is_unfit());
+        entries.map(|(entry, _)| (self.index.name(entry), self.index.asked(entry).to_owned())).collect()
     }
 
     fn unservable_miss(&self, entry: u32, redacted: &Request) -> Miss {

@@ -44,6 +44,15 @@ pub(super) fn ready(format: Format, replay: &Replay, sessions: Option<&Sessions>
         let _ = writeln!(text, "{} cannot be served: {}", exchanges(entries.len()), visible(&why));
         list(&mut text, entries.iter().map(|(entry, request)| format!("{entry}: {request}")));
     }
+    let silent = replay.silent();
+    if !silent.is_empty() {
+        let _ = writeln!(
+            text,
+            "{} of a client that gave up: no answer until the client leaves",
+            plural(silent.len(), "request")
+        );
+        list(&mut text, silent.iter().map(|(entry, request)| format!("{entry}: {request}")));
+    }
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }
 
