@@ -39,7 +39,13 @@ pub struct Args {
 impl Args {
     /// How it listens, and who answers.
     pub(super) fn network(&self) -> Network<'_> {
-        Network { proxy: &self.proxy, upstream: &self.upstream, trail: Some(&self.trail), sessions: None }
+        Network {
+            proxy: &self.proxy,
+            upstream: &self.upstream,
+            contract: Some(&self.judge.contract),
+            trail: Some(&self.trail),
+            sessions: None,
+        }
     }
 }
 

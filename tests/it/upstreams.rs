@@ -391,6 +391,7 @@ fn a_name_that_is_wrong_or_comes_twice_is_refused_in_one_sentence() {
             "record --out fx --upstream https://a.test --upstream tenant=https://b.test",
             "watch --upstream a=https://a.test --upstream b=https://A.test:443/",
             "watch --upstream a=https://a.test --upstream-ca b=ca.pem",
+            "watch --upstream a=https://a.test --contract b=api.yaml",
             "record --out fx --upstream a=https://a.test --keep-host",
         ],
     );

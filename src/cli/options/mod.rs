@@ -77,6 +77,8 @@ impl SecretArgs {
 pub(in crate::cli) struct Network<'a> {
     pub(in crate::cli) proxy: &'a ProxyArgs,
     pub(in crate::cli) upstream: &'a UpstreamArgs,
+    /// In `replay` the fixture names the upstreams.
+    pub(in crate::cli) contract: Option<&'a ContractArgs>,
     pub(in crate::cli) trail: Option<&'a TrailArgs>,
     pub(in crate::cli) sessions: Option<&'a SessionArgs>,
 }
@@ -88,6 +90,7 @@ impl Network<'_> {
         let listeners = self.proxy.listeners.misplaced(around_command, typed);
         listeners
             .or_else(|| self.upstream.lacking(typed))
+            .or_else(|| self.upstream.nobodys("contract", &self.contract?.contract))
             .or_else(|| self.trail.and_then(|trail| trail.lacking(typed)))
             .or_else(|| self.proxy.telemetry.lacking(typed))
             .or_else(|| self.sessions.and_then(|sessions| sessions.misplaced(typed)))

@@ -172,12 +172,17 @@ impl UpstreamArgs {
                 return Some(format!("--upstream: two upstreams have the origin {origin}; name each origin once"));
             }
         }
+        self.nobodys("upstream-ca", &self.upstream_ca)
+    }
+
+    /// What is wrong with an option whose files (`NAME=FILE`) are for upstreams, if one is for none.
+    pub(in crate::cli) fn nobodys(&self, option: &str, files: &[PathBuf]) -> Option<String> {
         let is_nobodys = |file: &&PathBuf| {
             let (of, _) = upstream_of(file);
             of.is_some() && !self.upstream.iter().any(|named| named.name.as_deref() == of)
         };
-        let file = self.upstream_ca.iter().find(is_nobodys)?;
-        Some(format!("--upstream-ca {}: there is no upstream of this name", file.display()))
+        let file = files.iter().find(is_nobodys)?;
+        Some(format!("--{option} {}: there is no upstream of this name", file.display()))
     }
 
     /// What is wrong with an option that was `typed` and lacks another one, or with a certificate without its key.

@@ -59,6 +59,7 @@ impl Args {
         Network {
             proxy: &self.proxy,
             upstream: &self.upstream,
+            contract: Some(&self.judge.contract),
             trail: Some(&self.trail),
             sessions: Some(&self.sessions),
         }

@@ -86,7 +86,13 @@ impl Args {
 
     /// How it listens, and who answers what was not recorded.
     pub(in crate::cli) fn network(&self) -> Network<'_> {
-        Network { proxy: &self.proxy, upstream: &self.missing.upstream, trail: None, sessions: Some(&self.sessions) }
+        Network {
+            proxy: &self.proxy,
+            upstream: &self.missing.upstream,
+            contract: None,
+            trail: None,
+            sessions: Some(&self.sessions),
+        }
     }
 
     /// What is wrong with an option that lacks another one, or that was `typed` and would break what replay promises.
