@@ -24,13 +24,11 @@ pub const EVENT_STREAM: &str = "text/event-stream";
 
 /// Where each whole event of a stream of server-sent events ends.
 pub fn event_ends(content: &[u8]) -> impl Iterator<Item = usize> {
-    let mut at = 0;
-    std::iter::from_fn(move || {
-        let rest = &content[at..];
-        let found = EVENT_ENDS.iter().filter_map(|end| Some((memchr::memmem::find(rest, end)?, end.len())));
-        let (found, length) = found.min_by_key(|(found, _)| *found)?;
-        at += found + length;
-        Some(at)
+    let mut from = 0;
+    memchr::memchr2_iter(b'\n', b'\r', content).filter_map(move |at| {
+        let end = EVENT_ENDS.iter().find(|end| at >= from && content[at..].starts_with(end))?;
+        from = at + end.len();
+        Some(from)
     })
 }
 
