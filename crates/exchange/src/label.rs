@@ -226,16 +226,21 @@ pub fn unnumbered(text: &str) -> String {
 
 /// Rewrites the numbers of all labels; `None` where there is none to rewrite.
 pub fn relabel(text: &[u8], mut number: impl FnMut(u32) -> u32) -> Option<Vec<u8>> {
+    replace(text, |_, label| {
+        let new = number(label.number);
+        (new != label.number).then(|| label.renumbered(new))
+    })
+}
+
+/// Puts what `new` gives of a label's place in the place of it; `None` where it gives nothing.
+pub fn replace(text: &[u8], mut new: impl FnMut(Range<usize>, &Label) -> Option<String>) -> Option<Vec<u8>> {
     let mut out: Option<Vec<u8>> = None;
     let mut copied = 0;
     for (range, label) in find(text) {
-        let new = number(label.number);
-        if new == label.number {
-            continue;
-        }
+        let Some(new) = new(range.clone(), &label) else { continue };
         let out = out.get_or_insert_with(|| Vec::with_capacity(text.len() + 8));
         out.extend_from_slice(&text[copied..range.start]);
-        out.extend_from_slice(label.renumbered(new).as_bytes());
+        out.extend_from_slice(new.as_bytes());
         copied = range.end;
     }
     out.map(|mut out| {

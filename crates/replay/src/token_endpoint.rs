@@ -194,21 +194,14 @@ impl TokenEndpoint {
         if let Some(dated) = dated {
             *body = dated.into();
         }
-        let (mut out, mut copied) = (Vec::new(), 0);
-        for (at, _) in label::find(body) {
+        let renewed = label::replace(body, |at, _| {
             let is_whole = at.start > 0 && body[at.start - 1] == b'"' && body.get(at.end) == Some(&b'"');
-            let known = std::str::from_utf8(&body[at.clone()]).ok().filter(|_| is_whole);
-            let facts = known.and_then(|known| self.used.get(known)?.as_deref());
-            let facts = facts.filter(|facts| self.alike.get(&identity(facts)) == Some(&1));
-            if let Some(token) = facts.and_then(|facts| self.fresh(facts, now)) {
-                out.extend_from_slice(&body[copied..at.start]);
-                out.extend_from_slice(token.as_bytes());
-                copied = at.end;
-            }
-        }
-        if copied > 0 {
-            out.extend_from_slice(&body[copied..]);
-            *body = out.into();
+            let known = std::str::from_utf8(&body[at]).ok().filter(|_| is_whole)?;
+            let facts = self.used.get(known)?.as_deref()?;
+            (self.alike.get(&identity(facts)) == Some(&1)).then(|| self.fresh(facts, now))?
+        });
+        if let Some(renewed) = renewed {
+            *body = renewed.into();
             changed = true;
         }
         changed
