@@ -32,7 +32,9 @@ pub use fixture::git::{write_git_files, write_git_files_for_all};
 pub use fixture::host::{HostRename, TENANT_ORIGIN, names_upstream};
 pub use fixture::identity::{Identity, same_answer};
 pub use fixture::ignore::{BadIgnore, CallerRule, Ignore, IgnoreSet, Ignored, MatchRules, Scope};
-pub use fixture::instants::{date, expiries_from_distances, from_distances, to_distances, wait_until, without_waits};
+pub use fixture::instants::{
+    date, expiries_from_distances, from_distances, holds_token, to_distances, wait_until, without_waits,
+};
 pub use fixture::merge::{Merged, merge};
 pub use fixture::names::is_body_file;
 pub use fixture::normalize::{is_per_run, rename_request, without_run};

@@ -6,7 +6,6 @@ use bytes::Bytes;
 use contrail_exchange::{Exchange, Headers, Presence, Withheld, is_bodiless, is_hop_by_hop};
 use contrail_recording as recording;
 use http::{HeaderMap, HeaderValue, Method, header};
-use memchr::memmem;
 
 /// The status of an answer that never comes.
 pub(super) const SILENCE: u16 = 0;
@@ -30,7 +29,7 @@ impl Answer {
     pub(super) fn new(status: u16, headers: Arc<HeaderMap>, body: Option<Bytes>) -> Self {
         let mut texts = headers.values().map(HeaderValue::as_bytes).chain(body.as_deref());
         let names_upstream = texts.any(recording::names_upstream);
-        let ages = body.as_ref().is_some_and(|body| memmem::find(body, b"!token-").is_some());
+        let ages = body.as_deref().is_some_and(recording::holds_token);
         Self { status, headers, body, names_upstream, ages }
     }
 
