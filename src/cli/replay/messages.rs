@@ -40,18 +40,16 @@ pub(super) fn ready(format: Format, replay: &Replay, sessions: Option<&Sessions>
         return; // the summary has what cannot be served
     }
     let mut text = String::new();
-    for (why, entries) in replay.unfit() {
-        let _ = writeln!(text, "{} cannot be served: {}", exchanges(entries.len()), visible(&why));
+    let unfit = replay.unfit().into_iter();
+    let unfit = unfit
+        .map(|(why, entries)| (format!("{} cannot be served: {}", exchanges(entries.len()), visible(&why)), entries));
+    let silent = Some(replay.silent()).filter(|entries| !entries.is_empty()).map(|entries| {
+        let requests = plural(entries.len(), "request");
+        (format!("{requests} of a client that gave up: no answer until the client leaves"), entries)
+    });
+    for (line, entries) in unfit.chain(silent) {
+        let _ = writeln!(text, "{line}");
         list(&mut text, entries.iter().map(|(entry, request)| format!("{entry}: {request}")));
-    }
-    let silent = replay.silent();
-    if !silent.is_empty() {
-        let _ = writeln!(
-            text,
-            "{} of a client that gave up: no answer until the client leaves",
-            plural(silent.len(), "request")
-        );
-        list(&mut text, silent.iter().map(|(entry, request)| format!("{entry}: {request}")));
     }
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }
