@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeMap,
     fs,
-    io::{BufReader, Write as _},
+    io::{BufReader, Read as _, Write as _},
     net::{SocketAddr, TcpListener, TcpStream},
     path::Path,
     sync::{
@@ -11,6 +11,7 @@ use std::{
         atomic::{AtomicUsize, Ordering},
     },
     thread,
+    time::Duration,
 };
 
 use serde_json::Value;
@@ -33,6 +34,10 @@ fn vendor() -> SocketAddr {
                 while let Ok(request) = wire::read(&mut BufReader::new(&stream), false, false) {
                     let path = request.start.split(' ').nth(1).unwrap_or_default();
                     let saw = request.header("contrail-session").is_some() || path.contains('~');
+                    if path == "/never" {
+                        let _ = stream.read(&mut [0]);
+                        return;
+                    }
                     let body = format!("{{\"n\":{},\"saw\":{saw}}}", count.fetch_add(1, Ordering::SeqCst));
                     let moved = if path == "/moved" { "Location: /next\r\n" } else { "" };
                     let head = format!("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n{moved}");
@@ -309,7 +314,7 @@ fn each_session_is_added_to_or_replaced_by_itself_and_a_killed_run_loses_none() 
     );
     let (_, contrail) = record(&["--append", "--format", "json"], &["a", "c"]);
     let ran = contrail.finish();
-    assert_eq!((ran.status, entries("a"), entries("c")), (0, 2, 1), "{}", ran.stderr);
+    assert_eq!((ran.status, entries("a"), entries("c")), (0, 1, 1), "{}", ran.stderr);
     assert_eq!(json(&ran, "summary")["sessions"], 2);
     assert_eq!(json(&ran, "recorded_session"), "c");
     record(&["--overwrite"], &["a"]).1.finish();
@@ -319,8 +324,32 @@ fn each_session_is_added_to_or_replaced_by_itself_and_a_killed_run_loses_none() 
     drop(record(&["--append"], &["a", "d"]).1);
     let (_, contrail) = record(&["--append"], &["e"]);
     let ran = contrail.finish();
-    assert_eq!((ran.status, entries("a"), entries("d"), entries("e")), (0, 2, 1, 1), "{}", ran.stderr);
+    assert_eq!((ran.status, entries("a"), entries("d"), entries("e")), (0, 1, 1, 1), "{}", ran.stderr);
     assert!(!folder.path().join("fx.journal").exists() && !folder.path().join("fx/a.journal").exists());
+}
+
+#[test]
+fn a_session_whose_client_gave_up_is_recorded_beside_one_that_was_answered() {
+    let folder = tempfile::tempdir().unwrap();
+    let vendor = vendor();
+    let gives_up = |contrail: &Contrail| {
+        let mut client = TcpStream::connect(contrail.reverse).unwrap();
+        client.write_all(b"GET /~slow/never HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+        client.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
+        assert_ne!(client.read(&mut [0]).map_err(|error| error.kind()), Ok(0), "the connection ended");
+    };
+    for (answered, status) in [(false, 2), (true, 0)] {
+        let contrail = Contrail::start(folder.path(), &["record", "--sessions", "fx", "--append"], vendor);
+        gives_up(&contrail);
+        if answered {
+            contrail.client("quick", Way::Header).ask("GET", "/count", "");
+        }
+        let ran = contrail.finish();
+        assert_eq!((ran.status, folder.path().join("fx/slow").exists()), (status, answered), "{}", ran.stderr);
+    }
+    let contrail = Contrail::start(folder.path(), &["replay", "--sessions", "fx"], vendor);
+    gives_up(&contrail);
+    assert_eq!(contrail.finish().status, 0);
 }
 
 #[test]

@@ -1,39 +1,13 @@
 //! Header fields that decide between recorded requests of one identity: never whether one matches, but which comes first.
 
 use contrail_exchange::{Headers, Request, Response, is_hop_by_hop, media};
-use contrail_recording::is_per_run;
+use contrail_recording::{is_of_client, is_per_run};
 use http::HeaderName;
 
 use super::mask::Keys;
 
 /// Fields of a request as hashes of names and values, in order.
 pub(super) type Fields = Box<[(u32, u32)]>;
-
-/// Fields in which a client differs from another, or a connection from another, while the answers are the same.
-const OF_THE_CLIENT: &[&str] = &[
-    "accept-encoding",
-    "authorization",
-    "cache-control",
-    "content-length",
-    "cookie",
-    "dnt",
-    "expect",
-    "forwarded",
-    "from",
-    "host",
-    "origin",
-    "pragma",
-    "priority",
-    "referer",
-    "save-data",
-    "upgrade-insecure-requests",
-    "user-agent",
-    "via",
-    "x-forwarded-for",
-    "x-forwarded-host",
-    "x-forwarded-proto",
-    "x-real-ip",
-];
 
 /// Those of a recorded request on which its answer may depend: all but what differs between clients, connections and
 /// runs, and what the answer names in `Vary` (RFC 9110, section 12.5.5), less what is `left_out`. Labels and conditions are compared
@@ -51,8 +25,7 @@ pub(super) fn recorded(
         let text = name.as_str();
         let is_noise =
             is_hop_by_hop(name) || is_per_run(name) || text.starts_with("if-") || text == "range" || left_out(name);
-        let is_of_client = OF_THE_CLIENT.contains(&text) || text.starts_with("sec-");
-        !is_noise && (!is_of_client || varies(name))
+        !is_noise && (!is_of_client(name) || varies(name))
     })
 }
 

@@ -49,7 +49,7 @@ pub struct Args {
     /// Path of the fixture: a folder with one file per body, or a single file if the name ends in .har
     #[arg(long, value_name = "PATH")]
     out: PathBuf,
-    /// Add to the existing fixture
+    /// Add to the existing fixture; a new answer to a request that it holds replaces the old one
     #[arg(long, conflicts_with = "overwrite")]
     append: bool,
     /// Replace the existing fixture
@@ -248,7 +248,7 @@ impl Import<'_> {
             rules: Some(&rules),
             origin: Some(self.origin),
             converted: self.from_cassettes.then_some(&fixture.converted),
-            renews: Some(if args.overwrite { Renew::Everything } else { Renew::Nothing }),
+            renews: Some(if args.overwrite { Renew::Everything } else { Renew::Requests }),
             progress: Some(&progress),
             ..FoldOptions::new(&redactor, &today)
         };

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use contrail_recording::{self as recording, FixturePath, Renew};
+use contrail_recording::{self as recording, FixturePath, Renew, Scope};
 
 use crate::cli::{
     Failure,
@@ -19,17 +19,17 @@ pub struct Args {
     /// Path of the fixture: a folder with one file per body, or a single file if the name ends in .har
     #[arg(long, value_name = "PATH", required_unless_present = "sessions")]
     pub(super) out: Option<PathBuf>,
-    /// Add to the existing fixture
+    /// Add to the existing fixture; a new answer to a request that it holds replaces the old one
     #[arg(long, conflicts_with = "overwrite")]
     pub(super) append: bool,
     /// Replace the existing fixture once the recording is complete; keep it if CMD fails or contrail is stopped while
     /// CMD runs
     #[arg(long)]
     pub(super) overwrite: bool,
-    /// Replace the recordings of this operation and keep the rest of the existing fixture; replace none if CMD fails or
-    /// contrail is stopped while CMD runs; repeatable
-    #[arg(long, value_name = "OPERATION", conflicts_with_all = ["append", "overwrite"])]
-    pub(super) replace: Vec<String>,
+    /// Replace the recordings of this operation, or of `METHOD /path/*`, and keep the rest of the existing fixture;
+    /// replace none if CMD fails or contrail is stopped while CMD runs; repeatable
+    #[arg(long, value_name = "OPERATION", value_parser = scope, conflicts_with_all = ["append", "overwrite"])]
+    pub(super) replace: Vec<Scope>,
     #[command(flatten)]
     pub(super) kept: KeepArgs,
     #[command(flatten)]
@@ -78,12 +78,21 @@ pub(super) fn not_in_fixture(args: &Args) -> Result<(), Failure> {
     Ok(())
 }
 
+fn scope(text: &str) -> Result<Scope, String> {
+    text.parse().map_err(|()| "write an operation of the contract, or `METHOD /path/*`".to_owned())
+}
+
+/// Whether it replaces entries that it does not record again.
+pub(super) fn replaces(args: &Args) -> bool {
+    args.overwrite || !args.replace.is_empty()
+}
+
 /// What the recording replaces.
 pub(super) fn renewal(args: &Args) -> Renew<'_> {
     match args.replace.as_slice() {
         _ if args.overwrite => Renew::Everything,
-        [] => Renew::Nothing,
-        list => Renew::Operations(list),
+        [] => Renew::Requests,
+        list => Renew::Of(list),
     }
 }
 
@@ -91,7 +100,7 @@ pub(super) fn renewal(args: &Args) -> Renew<'_> {
 pub(super) fn exists(args: &Args) -> Result<bool, Failure> {
     let place = FixturePath::prepare(args.out())?;
     let there = place.is_taken();
-    if !there || args.append || args.overwrite || !args.replace.is_empty() {
+    if !there || args.append || replaces(args) {
         kinds::replaces("--out", place.har(), FileKind::Recording)?;
         return Ok(there);
     }

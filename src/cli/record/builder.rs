@@ -51,6 +51,8 @@ pub(in crate::cli) struct FixtureBuilder {
     pub(in crate::cli) redactor: Arc<Redactor>,
     /// How exchanges are judged.
     pub(in crate::cli) options: CheckOptions,
+    /// Whether requests that clients gave up are enough for a fixture.
+    pub(in crate::cli) silence: bool,
 }
 
 /// The recording's journal, and what a killed run left in it.
@@ -194,7 +196,7 @@ impl FixtureBuilder {
             Some(renewal) if existed || older.is_some() => {
                 return Err(self.unfinished(renewal, &opened.journal, leftover.entries));
             }
-            _ => Renew::Nothing,
+            _ => Renew::Requests,
         };
         opened.recovered = self.recover(&mut opened.journal, leftover.entries, existed, renew)?;
         if let Some(older) = older.filter(|_| opened.recovered && renew == Renew::Everything) {
@@ -205,7 +207,7 @@ impl FixtureBuilder {
 
     /// Why nothing is recorded beside what a killed run was to replace.
     pub(super) fn unfinished(&self, renewal: &Renewal, journal: &Journal, entries: usize) -> Failure {
-        let option = if renewal.operations.is_some() { "--replace" } else { "--overwrite" };
+        let option = if renewal.scopes.is_some() { "--replace" } else { "--overwrite" };
         let files: Vec<String> = journal.segments().iter().map(|path| quoted(path)).collect();
         format!(
             "{} holds {} of a killed `record {option}`, an incomplete replacement for entries of {}; record with --overwrite \
@@ -288,7 +290,7 @@ impl FixtureBuilder {
         renew: Renew<'_>,
         prove: Option<&Prove<'_>>,
     ) -> Result<Folded, WriteError> {
-        let new = if let Renew::Operations(list) = renew { Take::Only(list.to_vec()) } else { Take::All };
+        let new = if let Renew::Of(list) = renew { Take::Only(list.to_vec()) } else { Take::All };
         let mut from = Vec::new();
         if earlier {
             from.push(FoldSource { paths: vec![self.har()?], take: Take::All });
@@ -305,6 +307,7 @@ impl FixtureBuilder {
             unproven: prove.is_none(),
             journal: Some(journal),
             renews: Some(renew),
+            silence: self.silence,
             prove,
             progress: Some(&progress),
             ..FoldOptions::new(&self.redactor, &today)
@@ -345,6 +348,7 @@ impl FixtureBuilder {
             ("answers of contrail's own left out", folded.own_answers),
             ("entries of other operations left out", folded.not_taken),
             ("old entries replaced", folded.replaced),
+            ("old entries recorded again without a change", folded.equal),
             ("old entries that stay, because the tenant did not answer", folded.stayed),
             ("entries that are not whole", folded.incomplete),
             (

@@ -4,12 +4,12 @@ use std::{collections::BTreeMap, path::Path, sync::PoisonError};
 
 use contrail_exchange::plural::plural;
 use contrail_pipeline::{self as pipeline, SharedJournal};
-use contrail_recording::{Folded, Journal, Renew, SetAside, is_single_file};
+use contrail_recording::{Folded, Journal, SetAside, is_single_file};
 use contrail_report::{Proof, Reason};
 use serde_json::Value;
 
 use super::{
-    args::{Args, renewal},
+    args::{Args, renewal, replaces},
     builder::{FixtureBuilder, FoldError, Proven, filled, remove},
     leftovers::Leftovers,
 };
@@ -117,7 +117,7 @@ impl Ending<'_> {
     /// Folds the journal, proves the fixture, and removes the journal. `trail` are the lines about the trail.
     pub(super) fn end(&self, journal: SharedJournal, trail: summary::Rows) -> End {
         let args = self.args;
-        if renewal(args) != Renew::Nothing
+        if replaces(args)
             && self.before.fixture
             && self.outcome.counts.exchanges > 0
             && let Some(ended) = self.ran.cut_short()

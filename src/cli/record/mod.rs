@@ -21,7 +21,7 @@ use args::{exists, not_in_fixture, renewal};
 pub(super) use builder::{FixtureBuilder, FoldError, Opened, remove};
 use contrail_inspect::Facts;
 use contrail_pipeline as pipeline;
-use contrail_recording::{Journal, JournalContext, WriteError};
+use contrail_recording::{Journal, JournalContext, Scope, WriteError};
 pub(super) use end::stoppable;
 use end::{Before, End, Ending};
 pub(super) use proof::replayed;
@@ -66,7 +66,8 @@ fn record(args: &Args) -> Result<Outcome, Failure> {
     let monitoring = Monitoring::of(&args.proxy, &args.upstream)?;
     let bound = args.proxy.inspect.bind()?;
     let contract = args.judge.contract.load_to_serve()?;
-    known_operations(&contract, "--replace", &args.replace)?;
+    let operations = args.replace.iter().filter_map(Scope::operation);
+    known_operations(&contract, "--replace", operations)?;
     known_operations(&contract, "--only", &args.filter.only)?;
     args.matching.check(&contract)?;
     not_in_fixture(args)?;
@@ -88,6 +89,7 @@ fn record(args: &Args) -> Result<Outcome, Failure> {
         contract,
         redactor,
         options: args.judge.options(setup.options.clone()),
+        silence: false,
     };
     let facts = Facts {
         mode: "record",

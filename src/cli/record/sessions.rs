@@ -26,7 +26,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
-    args::{Args, renewal},
+    args::{Args, renewal, replaces},
     builder::{FixtureBuilder, Opened, remove},
     end::{Before, End, Ending},
 };
@@ -89,7 +89,7 @@ impl Sessions {
         }
         FixturePath::writable(&folder.join(UNNAMED))?;
         recording::make_folder(folder)?;
-        let is_named = args.append || renewal(args) != Renew::Nothing;
+        let is_named = args.append || replaces(args);
         if !is_named && let Some(first) = recorded(folder).first() {
             return Err(format!(
                 "{} holds recorded sessions ({first}, for one); --append adds to them, --overwrite replaces those that are \
@@ -122,7 +122,7 @@ impl Sessions {
             if let Some(renewal) = &leftover.renewal {
                 return Err(builder.unfinished(renewal, &journal, leftover.entries));
             }
-            self.split(&path, context, Renew::Nothing, false)?;
+            self.split(&path, context, Renew::Requests, false)?;
             journal.discard()?;
         }
         for journal in journals(&self.folder)? {
@@ -247,7 +247,11 @@ impl Sessions {
     }
 
     fn fold(&self, ending: &Ending<'_>, name: &str, context: &JournalContext) -> Result<End, Failure> {
-        let builder = FixtureBuilder { out: place(&self.folder, name), ..ending.builder.clone() };
+        // A session may be that of a test whose client gives up; the tenant is there if it answered another.
+        let counts = &ending.outcome.counts;
+        let own: u64 = counts.answered.values().sum();
+        let silence = counts.exchanges > own + counts.without_answer;
+        let builder = FixtureBuilder { out: place(&self.folder, name), silence, ..ending.builder.clone() };
         let before = Before { fixture: FixturePath::prepare(&builder.out)?.is_taken(), ..Before::default() };
         let (journal, _) = Journal::open(&Journal::path_for(&builder.out), context.clone())?;
         let ending = Ending { builder: &builder, before: &before, ..*ending };

@@ -76,6 +76,7 @@ impl Missing {
             contract: Arc::clone(&terms.contract),
             redactor: Arc::clone(&terms.redactor),
             options: options.clone(),
+            silence: false,
         };
         let context = JournalContext { upstream: ready.origin.as_str().into(), contract: terms.contract.hash().into() };
         let path = Journal::path_for(fixture);

@@ -19,7 +19,7 @@ use contrail_exchange::{
     finding::{Finding, Rule, Verdict},
 };
 use contrail_recording::{
-    self as recording, Check, FoldOptions, FoldSource, Folded, Journal, JournalContext, Keep, Take, TrailOptions,
+    self as recording, Check, FoldOptions, FoldSource, Folded, Journal, JournalContext, Keep, Renew, Take, TrailOptions,
 };
 use contrail_redact::{JudgedExchange, Plan, Redactor};
 use http::{HeaderName, HeaderValue, Method, Version};
@@ -333,19 +333,71 @@ fn appending_puts_further_occurrences_after_the_old_ones() {
 }
 
 #[test]
-fn one_operation_can_be_recorded_anew() {
-    let workspace = Workspace::new();
-    let old = workspace.journal("1.journal", &[get("/a", 200, "1", 1), post("/b", "{}", 200, "2", 2)]);
-    let new = workspace.journal("2.journal", &[get("/a", 404, "3", 3), post("/b", "{}", 500, "4", 4)]);
-    workspace.fold(&[&old], "x.har");
-    let named = vec!["testAction".to_owned()];
-    let from = [
-        FoldSource { paths: vec![workspace.path("x.har")], take: Take::Except(named.clone()) },
-        FoldSource { paths: vec![new], take: Take::Only(named) },
-    ];
-    let folded = recording::fold(&from, &workspace.path("x.har"), &workspace.options()).unwrap();
-    assert_eq!(lines(&workspace.path("x.har")), ["/a 200", "/b 500"]);
-    assert_eq!(folded.not_taken, 2);
+fn one_operation_or_one_line_can_be_recorded_anew() {
+    for scope in ["testAction", "POST /b", "POST /*"] {
+        let workspace = Workspace::new();
+        let old = workspace.journal("1.journal", &[get("/a", 200, "1", 1), post("/b", "{}", 200, "2", 2)]);
+        let new = workspace.journal("2.journal", &[get("/a", 404, "3", 3), post("/b", "{}", 500, "4", 4)]);
+        workspace.fold(&[&old], "x.har");
+        let scopes = [scope.parse().unwrap()];
+        let from = [
+            FoldSource { paths: vec![workspace.path("x.har")], take: Take::All },
+            FoldSource { paths: vec![new], take: Take::Only(scopes.to_vec()) },
+        ];
+        let options = FoldOptions { renews: Some(Renew::Of(&scopes)), ..workspace.options() };
+        let folded = recording::fold(&from, &workspace.path("x.har"), &options).unwrap();
+        assert_eq!(lines(&workspace.path("x.har")), ["/a 200", "/b 500"], "{scope}");
+        assert_eq!((folded.not_taken, folded.replaced), (1, 1));
+    }
+}
+
+#[test]
+fn what_is_recorded_again_takes_the_place_of_the_old_answers_one_for_one() {
+    let with = |name: &'static str, value: &'static str, mut exchange: Exchange| {
+        let (name, value) = (HeaderName::from_static(name), HeaderValue::from_static(value));
+        exchange.request.headers.append(name, value);
+        exchange
+    };
+    let silent = |mut exchange: Exchange| {
+        exchange.response = None;
+        exchange
+    };
+    let bodies = |har: &Path| -> Vec<String> {
+        let exchanges = recording::open(har).unwrap().map(|entry| entry.unwrap().exchange);
+        exchanges
+            .map(|exchange| {
+                let body = exchange.response.map_or_else(|| "-".into(), |response| response.body.content);
+                format!("{} {}", exchange.request.target.path(), String::from_utf8_lossy(&body))
+            })
+            .collect()
+    };
+    let answers = |path: &str, bodies: &[&str]| -> Vec<Exchange> {
+        (1..).zip(bodies).map(|(second, body)| get(path, 200, body, second)).collect()
+    };
+    let csv = |body: &str| with("accept", "text/csv", get("/a", 200, body, 1));
+    let json = |body: &str| with("accept", "application/json", get("/a", 200, body, 1));
+    for (old, new, expected, equal, replaced) in [
+        // Equal ones stay, further ones follow.
+        (answers("/a", &["1", "2"]), answers("/a", &["1", "2"]), &["/a 1", "/a 2"][..], 2, 0),
+        (answers("/a", &["1"]), answers("/a", &["1", "2"]), &["/a 1", "/a 2"], 1, 0),
+        // Changed ones replace those at their place; what the new recording lacks stays.
+        (answers("/a", &["1", "2", "3"]), answers("/a", &["1", "4"]), &["/a 1", "/a 4", "/a 3"], 1, 1),
+        (answers("/b", &["1"]), answers("/a", &["2"]), &["/a 2", "/b 1"], 0, 0),
+        // Header fields that may decide the answer tell requests apart, a client's name does not.
+        (vec![csv("1"), json("2")], vec![json("3")], &["/a 1", "/a 3"], 0, 1),
+        (vec![with("user-agent", "a/1", get("/a", 200, "1", 1))], answers("/a", &["2"]), &["/a 2"], 0, 1),
+        // A silence gives way to an answer, and never takes the place of one.
+        (vec![silent(get("/a", 200, "", 1))], answers("/a", &["2"]), &["/a 2"], 0, 1),
+        (answers("/a", &["1"]), vec![silent(get("/a", 200, "", 1)), get("/b", 200, "2", 2)], &["/a 1", "/b 2"], 0, 0),
+    ] {
+        let workspace = Workspace::new();
+        let (old, new) = (workspace.journal("1.journal", &old), workspace.journal("2.journal", &new));
+        workspace.fold(&[&old], "x.har");
+        let options = FoldOptions { renews: Some(Renew::Requests), ..workspace.options() };
+        let folded = workspace.fold_with(&[&workspace.path("x.har"), &new], "x.har", &options);
+        assert_eq!(bodies(&workspace.path("x.har")), expected);
+        assert_eq!((folded.equal, folded.replaced), (equal, replaced), "{expected:?}");
+    }
 }
 
 #[test]

@@ -114,9 +114,11 @@ fn append_adds_overwrite_replaces_and_replace_renews_one_operation() {
     let workspace = Workspace::new();
     record(&workspace, &[], &[TEMPLATES]);
     record(&workspace, &["--append"], &[TEMPLATES, GROUPS]);
-    assert_eq!(operations(&workspace), [TEMPLATES, TEMPLATES, GROUPS]);
+    assert_eq!(operations(&workspace), [TEMPLATES, GROUPS]);
     record(&workspace, &["--replace", "getConnectionProfileTemplates"], &[TEMPLATES, GROUPS]);
     assert_eq!(operations(&workspace), [TEMPLATES, GROUPS]);
+    record(&workspace, &["--contract", "none", "--replace", "GET /api/v2/connections/*"], &[TEMPLATES, GROUPS, GROUPS]);
+    assert_eq!(operations(&workspace), [TEMPLATES, GROUPS, GROUPS]);
     record(&workspace, &["--overwrite"], &[GROUPS]);
     assert_eq!(operations(&workspace), [GROUPS]);
 }

@@ -107,7 +107,7 @@ fn kills(kind: &[&str], old: SocketAddr, new: SocketAddr) {
         };
         let mut new_state = match kind {
             ["record-missing"] => [old_state.clone(), said(30..45, "new")].concat(),
-            ["--append"] => [old_state.clone(), said(after.clone(), "new")].concat(),
+            ["--append"] => [said(0..15, "old"), said(after.clone(), "new")].concat(),
             _ => said(after.clone(), "new"),
         };
         new_state.sort();

@@ -21,15 +21,15 @@ use super::{
     pending,
 };
 use crate::{
-    Renew, WriteError,
+    Renew, Scope, WriteError,
     disk::{failed_to, file_digest},
 };
 
 /// Which entries of a fixture a killed recording was to replace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Renewal {
-    /// Those of these operations; `None` for all.
-    pub operations: Option<Vec<String>>,
+    /// Those of these; `None` for all.
+    pub scopes: Option<Vec<Scope>>,
     /// The recording was whole: it was killed while it was folded.
     pub ended: bool,
 }
@@ -38,7 +38,7 @@ impl Renewal {
     /// The same, as a fold takes it.
     #[must_use]
     pub fn renew(&self) -> Renew<'_> {
-        self.operations.as_deref().map_or(Renew::Everything, Renew::Operations)
+        self.scopes.as_deref().map_or(Renew::Everything, Renew::Of)
     }
 }
 
@@ -102,7 +102,7 @@ struct Fold {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(untagged)]
 enum Renews {
-    Operations(Vec<String>),
+    Scopes(Vec<String>),
     /// `everything`.
     Word(String),
 }
@@ -110,8 +110,8 @@ enum Renews {
 /// The line of a recording that replaces entries; `None` for one that only adds.
 pub(crate) fn renews(renew: Renew<'_>) -> io::Result<Option<Vec<u8>>> {
     let renews = match renew {
-        Renew::Nothing => return Ok(None),
-        Renew::Operations(list) => Renews::Operations(list.to_vec()),
+        Renew::Nothing | Renew::Requests => return Ok(None),
+        Renew::Of(list) => Renews::Scopes(list.iter().map(ToString::to_string).collect()),
         Renew::Everything => Renews::Word("everything".to_owned()),
     };
     line(Fold { renews: Some(renews), ..Fold::default() }).map(Some)
@@ -160,8 +160,9 @@ impl Account {
             account.last = fold.map(|line| line.fold);
             let Some(fold) = &mut account.last else { continue };
             if let Some(renews) = fold.renews.take() {
-                let operations = if let Renews::Operations(list) = renews { Some(list) } else { None };
-                account.renewal = Some(Renewal { operations, ended: false });
+                let scopes = if let Renews::Scopes(list) = renews { Some(list) } else { None };
+                let scopes = scopes.map(|list| list.iter().filter_map(|scope| scope.parse().ok()).collect());
+                account.renewal = Some(Renewal { scopes, ended: false });
             }
             if let Some(renewal) = account.renewal.as_mut().filter(|_| fold.ended) {
                 renewal.ended = true;
