@@ -237,7 +237,10 @@ impl TokenEndpoint {
         let issued = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
         let mut claims = Map::new();
         claims.insert("iss".to_owned(), iss.into());
-        claims.extend(client.map(|client| ("azp".to_owned(), client.into())));
+        // OpenID Connect's name for the client, and that of RFC 9068.
+        for name in ["azp", "client_id"] {
+            claims.extend(client.map(|client| (name.to_owned(), client.into())));
+        }
         if let Some(user) = user {
             claims.insert("sub".to_owned(), user.into());
         } else {

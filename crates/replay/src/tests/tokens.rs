@@ -37,7 +37,7 @@ fn a_token_carries_the_scopes_recorded_for_the_requests_client_and_a_fresh_lifet
     assert_eq!(answer["expires_in"], 7200);
     assert_eq!(answer["extra"], 1);
     assert_eq!(claims["scope"], "read:x read:y");
-    assert_eq!(claims["azp"], "a");
+    assert_eq!((&claims["azp"], &claims["client_id"]), (&"a".into(), &"a".into()));
     assert_eq!(claims["exp"].as_u64().unwrap() - claims["iat"].as_u64().unwrap(), 7200);
     assert_eq!(claims["iat"], 1_800_000_001_u64);
     assert!(remarks.is_empty(), "{remarks:?}");
