@@ -29,3 +29,4 @@ mod shapes;
 pub(super) mod steps;
 mod tags;
 pub(super) mod walk;
+mod windows;
