@@ -2,6 +2,8 @@
 
 use std::{ops::Range, sync::Arc};
 
+use contrail_exchange::json::Node;
+
 use super::view::View;
 
 /// Which secret; none is ever given to another one.
@@ -71,6 +73,21 @@ pub(crate) fn put(marks: &mut [Mark], place: Option<&str>) {
     for mark in marks {
         mark.place.clone_from(&place);
     }
+}
+
+/// Puts the marks of a JSON string's text where the string stands.
+pub(crate) fn put_in(node: Node<'_>, marks: Vec<Mark>, place: Option<&dyn Fn() -> String>, out: &mut Vec<Mark>) {
+    if marks.is_empty() {
+        return;
+    }
+    let inside = node.span().start + 1..node.span().end - 1;
+    let view =
+        if node.plain_text().is_none() { View::unescape(&node.document().source()[inside.clone()]) } else { None };
+    let place: Option<Arc<str>> = place.map(|place| place().into());
+    out.extend(marks.into_iter().map(|mark| {
+        let mark = mark.within(inside.start, view.as_ref());
+        Mark { whole: mark.range == inside, place: place.clone(), ..mark }
+    }));
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! `queryString` or `params`; a body as `text` beside `mimeType`. Members of other names are read as text, since
 //! `_contrail.token` and its like hold public facts.
 
-use std::{cell::LazyCell, collections::HashSet, ops::Range, sync::Arc};
+use std::{cell::LazyCell, collections::HashSet, ops::Range};
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use bytes::Bytes;
@@ -24,8 +24,7 @@ use crate::{
     },
     kind::Kind,
     known::index::Index,
-    mark::Mark,
-    view::View,
+    mark::{self, Mark},
 };
 
 /// What the values of an object are, by the name of the list that it stands in.
@@ -101,7 +100,7 @@ impl Redactor {
                 match (&pair, &media) {
                     (Some((pairs, held, _)), _) if text == "value" => {
                         let found = self.detect_pair(*pairs, held, value.as_str().unwrap_or_default().as_bytes());
-                        put_in(value, found, &place, &mut marks);
+                        mark::put_in(value, found, Some(&place), &mut marks);
                     }
                     (_, Some(media)) if text == "text" && !value.as_str().unwrap_or_default().is_empty() => {
                         let encoded = is_base64(node);
@@ -110,14 +109,15 @@ impl Redactor {
                     }
                     _ if matches!(&**text, "url" | "redirectURL") => {
                         let address = value.as_str().unwrap_or_default();
-                        put_in(value, self.detect_pair(Pairs::Addresses, text, address.as_bytes()), &place, &mut marks);
+                        let found = self.detect_pair(Pairs::Addresses, text, address.as_bytes());
+                        mark::put_in(value, found, Some(&place), &mut marks);
                     }
                     _ if names::is_listed_value(text)
                         && let Some(kind) = *listed =>
                     {
                         let secret = value.as_str().unwrap_or_default();
                         self.detect_text(secret.as_bytes(), 1, &mut Vec::new());
-                        put_in(value, self.all_of(secret.as_bytes(), kind), &place, &mut marks);
+                        mark::put_in(value, self.all_of(secret.as_bytes(), kind), Some(&place), &mut marks);
                     }
                     _ => self.detect_string(value, MAX_CODINGS, &mut marks, Some(&place)),
                 }
@@ -239,7 +239,7 @@ impl Redactor {
                 self.detect_body(parsed, &body, &mut marks);
                 // A malformed body's labels may need quotes.
                 if in_place && !parsed.is_malformed() {
-                    put_in(value, marks, place, out);
+                    mark::put_in(value, marks, Some(place), out);
                     return None;
                 }
             }
@@ -247,19 +247,6 @@ impl Redactor {
         let range = value.span().start + 1..value.span().end - 1;
         Some(Coded { range, place: place(), body, encoded: !in_place, parsed: parsed.ok() })
     }
-}
-
-/// Puts the marks of a string's text where the string stands.
-fn put_in(value: Node<'_>, marks: Vec<Mark>, place: &dyn Fn() -> String, out: &mut Vec<Mark>) {
-    if marks.is_empty() {
-        return;
-    }
-    let raw = value.raw().as_bytes();
-    let view = View::unescape(&raw[1..raw.len() - 1]);
-    let place: Arc<str> = place().into();
-    let start = value.span().start + 1;
-    let placed = |mark: Mark| Mark { place: Some(Arc::clone(&place)), ..mark.within(start, view.as_ref()) };
-    out.extend(marks.into_iter().map(placed));
 }
 
 /// The header that declares a media type; none where the type cannot be a header.

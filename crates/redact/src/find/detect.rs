@@ -1,7 +1,7 @@
 //! Recognising secrets: by the field that they stand in, by their shape, by the rules that `--redact` adds. What is
 //! recognised is remembered, so that it is found again by value.
 
-use std::{borrow::Cow, cell::LazyCell, ops::Range, sync::Arc};
+use std::{borrow::Cow, cell::LazyCell, ops::Range};
 
 use contrail_exchange::json::{Document, Kind as JsonKind, Node, Suspects};
 
@@ -16,7 +16,7 @@ use crate::{
     Redactor,
     kind::{self, Kind},
     label,
-    mark::{Id, Mark},
+    mark::{self, Id, Mark},
     runs,
     view::View,
 };
@@ -170,20 +170,10 @@ impl Redactor {
         out: &mut Vec<Mark>,
         place: Option<&dyn Fn() -> String>,
     ) {
-        let range = node.span().start + 1..node.span().end - 1;
-        let inner = &node.document().source()[range.clone()];
+        let text = node.as_str().unwrap_or_default();
         let mut marks = Vec::new();
-        let view = if node.plain_text().is_none() { View::unescape(inner) } else { None };
-        let text = view.as_ref().map_or(inner, |view| &view.text);
-        self.detect_text(text, depth.saturating_sub(1), &mut marks);
-        if marks.is_empty() {
-            return;
-        }
-        let place: Option<Arc<str>> = place.map(|place| place().into());
-        out.extend(marks.into_iter().map(|mark| {
-            let mark = mark.within(range.start, view.as_ref());
-            Mark { whole: mark.range == range, place: place.clone(), ..mark }
-        }));
+        self.detect_text(text.as_bytes(), depth.saturating_sub(1), &mut marks);
+        mark::put_in(node, marks, place, out);
     }
 }
 

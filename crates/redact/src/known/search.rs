@@ -1,7 +1,5 @@
 //! Finding known secrets again by value, in whatever coding.
 
-use std::{cell::LazyCell, ops::Range, sync::Arc};
-
 use contrail_exchange::json::{Document, Kind as JsonKind, Node};
 
 use super::index::{Form, Index, KnownMatch};
@@ -9,11 +7,10 @@ use crate::{
     Bounds, Hit, Redactor,
     find::{
         hints,
-        steps::looked,
         walk::{self, Places},
     },
     kind::{self, MatchScope},
-    mark::Mark,
+    mark::{self, Mark},
     runs,
     view::View,
 };
@@ -135,42 +132,10 @@ impl Redactor {
 }
 
 fn mark_known_string(index: &Index, node: Node<'_>, place: Option<&dyn Fn() -> String>, out: &mut Vec<Mark>) {
-    let raw = node.raw().as_bytes();
-    let inner = &raw[1..raw.len() - 1];
-    if !is_worth(index, inner) {
-        return;
+    let raw = node.raw_bytes();
+    if is_worth(index, &raw[1..raw.len() - 1]) {
+        let mut found = Vec::new();
+        find(index, node.as_str().unwrap_or_default().as_bytes(), place.is_none(), &mut found);
+        mark::put_in(node, found, place, out);
     }
-    let mut found = Vec::new();
-    // The text itself first; what its escapes stand for comes from the view.
-    find(index, inner, place.is_none(), &mut found);
-    let escapes = LazyCell::new(|| escapes(inner));
-    found.retain(|mark| !cuts(&escapes, mark.range.start) && !cuts(&escapes, mark.range.end));
-    if found.is_empty() {
-        return;
-    }
-    let place: Option<Arc<str>> = place.map(|place| place().into());
-    out.extend(found.into_iter().map(|mark| Mark {
-        whole: mark.range == (0..inner.len()),
-        place: place.clone(),
-        ..mark.within(node.span().start + 1, None)
-    }));
-}
-
-/// The escapes in a JSON string's inner text.
-fn escapes(inner: &[u8]) -> Vec<Range<usize>> {
-    looked(inner.len());
-    let mut found = Vec::new();
-    let mut at = 0;
-    while let Some(start) = memchr::memchr(b'\\', inner.get(at..).unwrap_or_default()) {
-        let start = at + start;
-        at = start + if inner.get(start + 1) == Some(&b'u') { 6 } else { 2 };
-        found.push(start..at);
-    }
-    found
-}
-
-/// Whether a range that begins or ends here cuts an escape in two (base64 in the escape's own letters).
-fn cuts(escapes: &[Range<usize>], edge: usize) -> bool {
-    let before = escapes.partition_point(|escape| escape.start < edge);
-    before.checked_sub(1).is_some_and(|last| edge < escapes[last].end)
 }
