@@ -43,6 +43,7 @@ pub use apply::{
 };
 pub use bounds::Shapes;
 pub use counters::{Counters, Hit};
+pub use find::steps::thoroughly;
 pub use judged::{JudgedExchange, Redacted, Touched};
 pub use plan::{Plan, PlanError};
 pub use redactor::Redactor;

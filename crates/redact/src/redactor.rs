@@ -10,6 +10,7 @@ use http::HeaderValue;
 
 use super::{
     Counters, Plan, Shapes,
+    find::steps::is_thorough,
     kind::{self, Kind, MatchScope},
     known::{index::Index, memory::Memory},
     mark::Id,
@@ -20,8 +21,6 @@ pub struct Redactor {
     pub(super) plan: Plan,
     pub(super) shapes: Option<Arc<dyn Shapes>>,
     pub(super) memory: Mutex<Memory>,
-    /// See [`Redactor::thorough`].
-    pub(super) thorough: bool,
     /// Tokens whose facts hold no known secret, with the index that was searched.
     pub(super) clean: Mutex<ByToken<u64>>,
     /// The redacted forms of the most recent `Authorization` values.
@@ -44,29 +43,13 @@ impl Redactor {
     /// A memory without secrets.
     #[must_use]
     pub fn new(plan: Plan) -> Self {
-        Self {
-            plan,
-            shapes: None,
-            memory: Mutex::default(),
-            thorough: false,
-            clean: Mutex::default(),
-            authorizations: Mutex::default(),
-        }
+        Self { plan, shapes: None, memory: Mutex::default(), clean: Mutex::default(), authorizations: Mutex::default() }
     }
 
     /// The same with bounds for labels in bodies.
     #[must_use]
     pub fn with_shapes(mut self, shapes: Arc<dyn Shapes>) -> Self {
         self.shapes = Some(shapes);
-        self
-    }
-
-    /// The same without the quick looks that spare most texts from being read: what it gives is the same, and takes its
-    /// time. For tests that compare the two; to be called before anything is redacted.
-    #[must_use]
-    pub fn thorough(mut self) -> Self {
-        self.thorough = true;
-        self.memory = Mutex::new(Memory::thorough());
         self
     }
 
@@ -110,7 +93,7 @@ impl Redactor {
 
     /// The redacted form of an `Authorization` value that was seen before and is one secret behind its scheme.
     pub(super) fn known_authorization(&self, value: &HeaderValue) -> Option<HeaderValue> {
-        if self.thorough {
+        if is_thorough() {
             return None;
         }
         let (label, secret) = self.authorizations().get(value.as_bytes()).cloned()?;

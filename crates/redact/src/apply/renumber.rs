@@ -31,12 +31,7 @@ pub struct Renumbering {
 }
 
 impl Renumbering {
-    /// What follows comes from another recording: its labels are not those of the one before.
-    pub fn next_source(&mut self) {
-        self.source += 1;
-    }
-
-    /// What follows comes from the recording of this number (whatever came before); for sources that interleave.
+    /// What follows comes from the recording of this number: its labels are not those of another.
     pub fn in_source(&mut self, source: u32) {
         self.source = source;
     }

@@ -10,6 +10,7 @@ use super::{
     names::{self, FieldContext, JWK_PRIVATE, LISTED_VALUES, OAUTH, is_listed_name, is_listed_value},
     prefilter::Hints,
     shapes,
+    steps::is_thorough,
     walk::{Places, Token, Walk},
 };
 use crate::{
@@ -37,7 +38,7 @@ impl Redactor {
 
     /// What a text may hold; `None` where it is not worth reading.
     pub(crate) fn hints(&self, text: &[u8]) -> Option<Hints> {
-        if self.thorough {
+        if is_thorough() {
             return Some(Hints::ALL);
         }
         hints::hints(text).or_else(|| self.plan.is_extended().then_some(Hints::NONE))
@@ -45,7 +46,7 @@ impl Redactor {
 
     /// Reads a text that has no known structure. Ranges are those of `text`.
     pub(crate) fn detect_text(&self, text: &[u8], depth: usize, out: &mut Vec<Mark>) {
-        if text.len() < 3 || hints::is_short_word(text) && !self.thorough && !self.plan.is_extended() {
+        if text.len() < 3 || hints::is_short_word(text) && !self.plan.is_extended() {
             return;
         }
         let Some(hints) = self.hints(text) else { return };
@@ -137,7 +138,7 @@ impl Redactor {
         out: &mut Vec<Mark>,
     ) -> bool {
         let source = document.source();
-        let mut suspects = if self.thorough || self.plan.is_extended() {
+        let mut suspects = if is_thorough() || self.plan.is_extended() {
             hints::Places { listed: None, hide: true }
         } else {
             hints::suspects(source, |word| is_plain_value(source, word))

@@ -11,6 +11,7 @@ use super::{
     names::{NAMES, Names, PEOPLE},
     prefilter::{Hints, Prefilter, Suspect, Word},
     shapes,
+    steps::is_thorough,
 };
 
 /// What belongs to no name: private members of a key stand beside `kty`, an escaped name may be any name, and what is
@@ -129,6 +130,7 @@ pub(crate) fn may_hide(text: &[u8]) -> bool {
 /// Whether a text is a word that is shorter than any key: it is no secret by its shape, and names nothing beside it.
 pub(crate) fn is_short_word(text: &[u8]) -> bool {
     text.len() < formats::SHORTEST
+        && !is_thorough()
         && text.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
 }
 

@@ -12,7 +12,6 @@ mod assigned;
 mod body;
 mod coded;
 pub(super) mod detect;
-mod emit;
 pub(super) mod fields;
 pub(super) mod formats;
 pub(super) mod grammar;

@@ -1,6 +1,12 @@
 //! Secrets in a text by the name before them, in whatever notation.
 
-use super::{assigned, emit::Emit, paths, tags};
+use std::ops::Range;
+
+use super::{assigned, paths, tags};
+use crate::kind::Kind;
+
+/// Takes a secret's place, and what its name states about it.
+pub(super) type Emit<'e> = dyn FnMut(Range<usize>, Kind) + 'e;
 
 /// Secrets by the name before them: `name=value`, `"name": "value"`, `<name>value</name>`, `/name/value`, and more.
 pub(crate) fn find(text: &[u8], emit: &mut Emit<'_>) {
@@ -16,8 +22,8 @@ pub(crate) fn find(text: &[u8], emit: &mut Emit<'_>) {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::steps::holds_linear, *};
-    use crate::find::hints::hints;
+    use super::*;
+    use crate::{find::hints::hints, tests::steps::holds_linear};
 
     fn fields(text: &str) -> Vec<String> {
         let mut out = Vec::new();

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use ahash::AHashMap;
 
 use super::{
-    emit::Emit,
+    named::Emit,
     names::{self, Counts, FieldContext},
     steps::looked,
 };
@@ -92,10 +92,11 @@ fn is_uuid(segment: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::steps::holds_linear, *};
+    use super::*;
+    use crate::tests::steps::holds_linear;
 
     fn found(text: &str) -> Vec<&str> {
-        super::super::emit::found(text, find)
+        crate::tests::steps::found(text, find)
     }
 
     #[test]

@@ -161,7 +161,7 @@ fn is_phone(text: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::find::{hints::hints, steps::holds_linear};
+    use crate::{find::hints::hints, tests::steps::holds_linear};
     use base64::{Engine as _, prelude::BASE64_STANDARD};
 
     fn all(text: &str) -> Vec<(String, Kind)> {

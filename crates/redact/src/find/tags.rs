@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use super::{
-    emit::Emit,
     header_names,
+    named::Emit,
     names::{self, FieldContext},
     steps::looked,
 };
@@ -141,7 +141,8 @@ fn find_named(text: &[u8], contents: &mut Contents<'_>, emit: &mut Emit<'_>) {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::steps::holds_linear, *};
+    use super::*;
+    use crate::tests::steps::{found, holds_linear};
 
     #[test]
     fn the_content_of_an_element_is_a_secret_whatever_its_length_and_what_is_in_it() {
@@ -162,7 +163,7 @@ mod tests {
                 "hunter2",
             ),
         ] {
-            assert!(super::super::emit::found(&text, find).contains(&expected), "{text}");
+            assert!(found(&text, find).contains(&expected), "{text}");
         }
     }
 

@@ -15,7 +15,7 @@ use contrail_exchange::hex::hex;
 
 use super::ngram_filter::{self, NgramFilter};
 use crate::{
-    find::steps::looked,
+    find::steps::{is_thorough, looked},
     kind::{self, MatchScope},
     label,
     mark::Id,
@@ -76,8 +76,6 @@ pub(crate) struct Index {
     pub(crate) escaped: bool,
     /// Grows with every change.
     pub(crate) generation: u64,
-    /// Every text is searched at every place, even where the filter rules it out.
-    thorough: bool,
 }
 
 /// Adds what finds this text of a secret; nothing for one that is replaced in its own field only.
@@ -123,11 +121,6 @@ fn base64_cores(text: &[u8]) -> Vec<Vec<u8>> {
 }
 
 impl Index {
-    /// An empty one that does without its filter.
-    pub(crate) fn thorough() -> Self {
-        Self { thorough: true, ..Self::default() }
-    }
-
     /// The same with these needles.
     pub(crate) fn with(&self, mut needles: Vec<Needle>) -> Self {
         let mut filter = self.filter.clone();
@@ -143,14 +136,14 @@ impl Index {
         }
         needles.sort_by(|one, other| one.text.cmp(&other.text));
         levels.push(needles.into());
-        Self { filter, levels, blanks, escaped, generation: self.generation + 1, thorough: self.thorough }
+        Self { filter, levels, blanks, escaped, generation: self.generation + 1 }
     }
 
     /// The same without the needles of other secrets than these.
     pub(crate) fn only(&self, keep: impl Fn(Id) -> bool) -> Self {
         let held = self.levels.iter().flat_map(|level| &**level);
         let needles: Vec<Needle> = held.filter(|needle| keep(needle.secret)).cloned().collect();
-        let empty = Self { generation: self.generation, thorough: self.thorough, ..Self::default() };
+        let empty = Self { generation: self.generation, ..Self::default() };
         if needles.is_empty() { Self { generation: self.generation + 1, ..empty } } else { empty.with(needles) }
     }
 
@@ -166,7 +159,7 @@ impl Index {
 
     /// Whether anything in the text may be a secret; no false "no" for text without codings.
     pub(crate) fn touches(&self, text: &[u8]) -> bool {
-        self.thorough || self.filter.touches(text)
+        is_thorough() || self.filter.touches(text)
     }
 
     /// Every secret in the text as it stands (no coding undone); in a path, words are not replaced.
@@ -181,11 +174,12 @@ impl Index {
             return;
         }
         let mut labels: Option<Vec<Range<usize>>> = None;
+        let is_thorough = is_thorough();
         let mut left = COMPARED_ANYWAY + COMPARED * text.len();
         // Where what was found last ends: what begins inside of it is no cut secret.
         let (mut until, mut grown_until) = (0, 0);
         for at in 0..text.len() {
-            if !self.thorough && !self.filter.begins(&text[at..]) {
+            if !is_thorough && !self.filter.begins(&text[at..]) {
                 continue;
             }
             let mut matches: Vec<(&Needle, usize)> =

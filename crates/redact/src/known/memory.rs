@@ -61,11 +61,6 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// A memory whose index does without its filter.
-    pub(crate) fn thorough() -> Self {
-        Self { index: Arc::new(Index::thorough()), ..Self::default() }
-    }
-
     /// Knows no more than so many secrets from here on.
     pub(crate) fn bound(&mut self, most: usize) {
         (self.most, self.full) = (Some(most), Some(most));

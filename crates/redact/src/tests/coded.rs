@@ -3,7 +3,10 @@
 use base64::{Engine as _, prelude::*};
 use contrail_exchange::hex::hex;
 
-use super::{super::find::steps::holds_linear, *};
+use super::{
+    steps::{count, holds_linear},
+    *,
+};
 
 fn masked(text: &str) -> String {
     Redactor::default().text(text).into_inner()
@@ -120,7 +123,7 @@ fn ten_thousand_long_secrets_that_begin_alike_are_found_and_cost_no_more_than_ot
     let steps = |length: usize| {
         let text = format!("{} {} end", alike.repeat(length / 4000), secret(7777));
         let mut kept = String::new();
-        let steps = super::super::find::steps::count(|| kept = redactor.text(&text).into_inner());
+        let steps = count(|| kept = redactor.text(&text).into_inner());
         assert!(kept.len() < 100, "{}", kept.len());
         steps
     };

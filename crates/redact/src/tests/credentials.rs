@@ -215,7 +215,7 @@ fn a_querys_only_field_is_known_by_its_name_in_any_spelling() {
                 (redacted.exchange.request.target.to_string(), redactor.counters())
             };
             let redactor = || Redactor::new(Plan::new(&rules).unwrap());
-            let (quick, thorough) = (redact(redactor()), redact(redactor().thorough()));
+            let (quick, thorough) = (redact(redactor()), thoroughly(|| redact(redactor())));
             assert_eq!(quick, thorough, "{name}={value}");
             assert!(!value.starts_with('a') || quick.0.contains('!'), "{}", quick.0);
         }

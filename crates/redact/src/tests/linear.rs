@@ -3,7 +3,7 @@
 use contrail_exchange::finding::{Finding, Rule, Verdict};
 use proptest::prelude::*;
 
-use super::{super::find::steps::count, *};
+use super::{steps::count, *};
 
 /// What the detectors look for, and what ends it.
 const ATOMS: &[&str] = &[

@@ -9,6 +9,7 @@ mod notations;
 mod page;
 mod properties;
 mod readings;
+pub(crate) mod steps;
 
 use std::sync::Arc;
 
@@ -292,7 +293,7 @@ fn labels_are_renumbered_in_the_order_of_their_first_occurrence() {
     assert_eq!(&*second.exchange.request.target.path_and_query, "/x?q=!token-1!");
     assert_eq!(second.exchange.request.body.content, r#"{"token":"!token-3!","pin":2}"#);
     assert_eq!(first.exchange.request.body.content, r#"{"token":"!token-1!","pin":2}"#);
-    renumbering.next_source();
+    renumbering.in_source(1);
     renumbering.renumber(&mut first);
     assert_eq!(first.exchange.request.body.content, r#"{"token":"!token-5!","pin":4}"#);
 }

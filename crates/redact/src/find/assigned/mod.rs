@@ -10,8 +10,8 @@ use std::{cell::Cell, ops::Range};
 
 use self::value::Value;
 use super::{
-    emit::Emit,
     header_names,
+    named::Emit,
     names::{self, FieldContext, is_listed_name, is_listed_value},
     steps::looked,
 };

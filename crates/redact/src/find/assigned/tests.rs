@@ -1,7 +1,7 @@
 use super::*;
 
 fn found(text: &str) -> Vec<&str> {
-    crate::find::emit::found(text, |text, emit| {
+    crate::tests::steps::found(text, |text, emit| {
         find(text, emit);
         find_curl(text, emit);
     })
