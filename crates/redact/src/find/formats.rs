@@ -91,18 +91,18 @@ impl Format {
     }
 }
 
-static ALL: LazyLock<Option<Regex>> = LazyLock::new(|| {
+pub(super) static ALL: LazyLock<Regex> = LazyLock::new(|| {
     let pattern = |format: &Format| {
         let begin = if format.is_led() { r"\b" } else { "" };
         format!("{begin}(?:{})", format.expression)
     };
-    Regex::new(&format!("(?-u){}", FORMATS.iter().map(pattern).collect::<Vec<_>>().join("|"))).ok()
+    Regex::new(&format!("(?-u){}", FORMATS.iter().map(pattern).collect::<Vec<_>>().join("|")))
+        .expect("a test compiles it")
 });
 
 /// The keys in a text.
 pub(super) fn find(text: &[u8], mut emit: impl FnMut(Range<usize>)) {
-    let Some(all) = &*ALL else { return };
-    for hit in all.captures_iter(text) {
+    for hit in ALL.captures_iter(text) {
         if let Some(key) = hit.iter().flatten().nth(1).or_else(|| hit.get(0)) {
             emit(key.range());
         }

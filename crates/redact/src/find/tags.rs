@@ -42,7 +42,7 @@ impl Contents<'_> {
     fn after(&mut self, at: usize) -> Option<(Range<usize>, bool)> {
         const CDATA: &[u8] = b"<![CDATA[";
         let text = self.text;
-        let start = at + BETWEEN.as_ref()?.find(&text[at..])?.end();
+        let start = at + BETWEEN.find(&text[at..])?.end();
         looked(start - at);
         if !text[start..].starts_with(CDATA) {
             let length = memchr::memchr(b'<', &text[start..])?;
@@ -60,9 +60,8 @@ impl Contents<'_> {
 
 /// `<name>value</name>`.
 fn find_elements(text: &[u8], contents: &mut Contents<'_>, emit: &mut Emit<'_>) {
-    let Some(element) = &*ELEMENT else { return };
     let mut from = 0;
-    while let Some(hit) = element.captures_at(text, from) {
+    while let Some(hit) = ELEMENT.captures_at(text, from) {
         let (Some(tag), Some(name)) = (hit.get(0), hit.get(1)) else { break };
         looked(tag.end() - from);
         // What is inside of it may be an element, too.
@@ -92,7 +91,6 @@ const NAMED: &[&str] = &[
 /// `<property name="password">…</property>`, `<Attribute Name="password"><AttributeValue>…`,
 /// `<key>password</key><string>…</string>`, `<name>password</name><value>…</value>`.
 fn find_named(text: &[u8], contents: &mut Contents<'_>, emit: &mut Emit<'_>) {
-    let (Some(tag), Some(attribute), Some(entry)) = (&*TAG, &*ATTRIBUTE, &*ENTRY) else { return };
     let mut found = |name: &[u8], range: Range<usize>| {
         let (name, value) = (std::str::from_utf8(name.trim_ascii()).unwrap_or_default(), &text[range.clone()]);
         let kind = header_names::by_listed_name(name).or_else(|| names::by_name(name, FieldContext::Parameter));
@@ -103,10 +101,10 @@ fn find_named(text: &[u8], contents: &mut Contents<'_>, emit: &mut Emit<'_>) {
             emit(range, kind);
         }
     };
-    for hit in tag.captures_iter(text) {
+    for hit in TAG.captures_iter(text) {
         let (Some(all), Some(tag), Some(attributes)) = (hit.get(0), hit.get(1), hit.get(2)) else { continue };
         let (mut names, mut value) = (Vec::new(), None);
-        for hit in attribute.captures_iter(attributes.as_bytes()) {
+        for hit in ATTRIBUTE.captures_iter(attributes.as_bytes()) {
             let held = hit.get(2).or_else(|| hit.get(3)).or_else(|| hit.get(4));
             let (Some(name), Some(held)) = (hit.get(1), held) else { continue };
             match &*name.as_bytes().to_ascii_lowercase() {
@@ -129,7 +127,7 @@ fn find_named(text: &[u8], contents: &mut Contents<'_>, emit: &mut Emit<'_>) {
             }
         }
     }
-    for hit in entry.captures_iter(text) {
+    for hit in ENTRY.captures_iter(text) {
         let (Some(all), Some(name)) = (hit.get(0), hit.get(1)) else { continue };
         let value = contents.after(all.end()).map(|(range, _)| range);
         // Something is between the two tags.
