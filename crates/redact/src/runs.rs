@@ -144,10 +144,15 @@ pub(crate) fn around<B>(
 
 /// Whether all the letters that stand together may be base64 or hex of a text.
 fn may_hold(run: &[u8]) -> bool {
+    patterns(run).next().is_some()
+}
+
+/// Where letters end that may stand for nine visible bytes, with the [positions](POSITIONS) that the last one has.
+fn patterns(run: &[u8]) -> impl Iterator<Item = (usize, u32)> {
     let mut state = 0;
-    run.iter().any(|letter| {
+    run.iter().enumerate().filter_map(move |(at, letter)| {
         state = (state << 1 | FIRST) & POSITIONS[usize::from(*letter)];
-        state & LAST != 0
+        (state & LAST != 0).then_some((at, state))
     })
 }
 
@@ -225,7 +230,8 @@ pub(crate) fn stands(byte: u8, position: u32) -> bool {
 
 /// The first positions of the two patterns that [`POSITIONS`] has one after the other, and the last ones.
 const FIRST: u32 = 1 | 1 << 9;
-const LAST: u32 = 1 << 8 | 1 << 24;
+const LAST_OF_BASE64: u32 = 1 << 8;
+const LAST: u32 = LAST_OF_BASE64 | 1 << 24;
 
 /// At which positions of a pattern each letter may stand: two groups of base64 that stand for visible bytes (but for
 /// the last two bits of the third) with the first letter of another, as nine visible bytes have them; then eight pairs
@@ -253,27 +259,11 @@ const POSITIONS: [u32; 256] = {
 
 /// How many letters to skip so that the rest is base64 of a text.
 fn alignments(letters: &[u8]) -> impl Iterator<Item = usize> {
-    let groups = visible_groups(letters);
-    (0..4).filter(move |first| groups >> first & 1 == 1)
-}
-
-/// For each of the four ways to begin whether two groups of four letters in a row stand for six visible bytes, as any
-/// nine visible bytes have them.
-fn visible_groups(letters: &[u8]) -> u8 {
-    // High bits of three bytes, and what carries into them from a visible one.
-    const HIGH: u32 = 0x80_8080;
-    const BELOW_BLANK: u32 = 0x60_6060;
     looked(letters.len());
-    let (mut group, mut history, mut found) = (0_u32, 0_u32, 0_u8);
-    for (at, letter) in letters.iter().enumerate() {
-        group = (group << 6 | u32::from(SEXTETS[usize::from(*letter)])) & 0xff_ffff;
-        let is_visible = group & HIGH == 0 && (group + BELOW_BLANK) & HIGH == HIGH;
-        history = history << 1 | u32::from(is_visible && at >= 3);
-        if history & 0b1_0001 == 0b1_0001 {
-            found |= 1 << ((at + 1) % 4);
-        }
-    }
-    found
+    // The letters of a pattern are two groups of four and one more.
+    let ends = patterns(letters).filter(|(_, state)| state & LAST_OF_BASE64 != 0);
+    let found = ends.fold(0, |found, (at, _)| found | 1 << (at % 4));
+    (0..4).filter(move |first| found >> first & 1 == 1)
 }
 
 /// Undoes base64 of either alphabet, with padding or without.

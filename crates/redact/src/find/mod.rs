@@ -10,7 +10,6 @@ macro_rules! expression {
 
 mod assigned;
 mod body;
-mod coded;
 pub(super) mod detect;
 pub(super) mod fields;
 pub(super) mod formats;
@@ -18,7 +17,7 @@ pub(super) mod grammar;
 mod header;
 pub(super) mod header_names;
 pub(super) mod hints;
-mod lines;
+mod inside;
 mod multipart;
 mod named;
 pub(super) mod names;

@@ -1,9 +1,9 @@
-//! JSON inside a text: all of it, or a line of it.
+//! Texts inside of a text: JSON, as all of it or a line of it; base64 and hex.
 
 use contrail_exchange::json::Document;
 
-use super::walk::Places;
-use crate::{Redactor, mark::Mark};
+use super::{fields::fields, grammar::looks_like_form, walk::Places};
+use crate::{Redactor, mark::Mark, runs};
 
 /// What begins a line of an event's data (HTML, section 9.2.6).
 const DATA: &[u8] = b"data:";
@@ -12,6 +12,21 @@ const DATA: &[u8] = b"data:";
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 impl Redactor {
+    /// Text in base64 or hex with a secret in it: all of the run is one place. It is a JSON document, a form, or any
+    /// other.
+    pub(super) fn detect_runs(&self, text: &[u8], depth: usize, out: &mut Vec<Mark>) {
+        runs::decode(text, |found| {
+            let (plain, mut inner) = (&found.plain, Vec::new());
+            let is_json = self.detect_document(plain, 0, depth, &mut inner);
+            if !is_json && looks_like_form(plain) {
+                self.detect_fields(plain, &fields(plain), false, &mut inner);
+            } else if !is_json {
+                self.detect_text(plain, depth - 1, &mut inner);
+            }
+            out.extend(inner.into_iter().map(|mark| Mark::part(found.source(text, &mark.range), mark.secret)));
+        });
+    }
+
     /// JSON inside a text: the whole of it, or line by line (newline-delimited JSON, event streams). Whether all of
     /// the text was read as JSON.
     pub(super) fn detect_lines(&self, text: &[u8], depth: usize, out: &mut Vec<Mark>) -> bool {
