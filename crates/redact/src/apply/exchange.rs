@@ -9,10 +9,7 @@ use contrail_exchange::{
 };
 
 use super::redaction::Redaction;
-use crate::{JudgedExchange, Redacted, Redactor, known::search, label};
-
-/// How many codings of a text for people are undone one inside the other.
-const MAX_TEXT_CODINGS: usize = 2;
+use crate::{JudgedExchange, Redacted, Redactor, find::detect::MAX_CODINGS, label};
 
 impl Redactor {
     /// Takes the secrets out of an exchange and of its verdict. Idempotent: labels are recognised.
@@ -24,7 +21,7 @@ impl Redactor {
         let transport = &mut exchange.transport;
         if let Some(failure) = &transport.incomplete {
             // Its secrets may be in the messages, too.
-            self.detect_text(failure.as_bytes(), MAX_TEXT_CODINGS, &mut Vec::new());
+            self.detect_text(failure.as_bytes(), MAX_CODINGS - 1, &mut Vec::new());
         }
         work.messages(&mut exchange.request, exchange.response.as_mut());
         if let Some(failure) = &mut transport.incomplete {
@@ -60,13 +57,8 @@ impl Redactor {
     /// URL).
     #[must_use]
     pub fn text(&self, text: &str) -> Redacted<String> {
-        let work = Redaction::new(self, None);
-        let mut marks = Vec::new();
-        self.detect_text(text.as_bytes(), MAX_TEXT_CODINGS, &mut marks);
-        let index = self.memory().index();
-        search::find(&index, text.as_bytes(), false, &mut marks);
-        let new = work.replaced(text.as_bytes(), marks, None);
-        Redacted(new.map_or_else(|| text.to_owned(), |new| String::from_utf8_lossy(&new).into_owned()))
+        let new = Redaction::new(self, None).stated(text, false);
+        Redacted(new.unwrap_or_else(|| text.to_owned()))
     }
 
     /// The same for a producer's text about an exchange that failed: of any length, and cut for reading once
@@ -86,9 +78,8 @@ impl Redactor {
     /// The same for a JSON pointer: each name on the way is a text of its own.
     #[must_use]
     pub fn pointer(&self, pointer: &str) -> Redacted<String> {
-        let index = self.memory().index();
         let mut text = pointer.to_owned();
-        Redaction::new(self, None).derived(&index, &mut text);
+        Redaction::new(self, None).derived(&mut text);
         Redacted(text)
     }
 

@@ -19,7 +19,7 @@ pub(super) fn labelled(parsed: &Parsed, content: &[u8], places: &mut Vec<Arc<str
     if !label::holds(content) {
         return;
     }
-    match parsed.grammar() {
+    match &parsed.grammar {
         Grammar::Json(document) => walk::visit(document, &Places::of_body(&[]), |node, place| {
             if node.kind() == JsonKind::String && label::holds(node.raw().as_bytes()) {
                 places.extend(place.map(|place| place().into()));

@@ -37,13 +37,13 @@ impl Redaction<'_> {
     /// Redacts both messages; afterwards the index holds every secret of them.
     pub(crate) fn messages(&mut self, request: &mut Request, response: Option<&mut Response>) {
         let method = self.detect_method(&request.method);
-        let (path, query) = self.detect_target(&request.target);
+        let target = self.detect_target(&request.target);
         let first = self.read(&request.headers, &request.body, false);
         let second = response.as_ref().map(|response| self.read(&response.headers, &response.body, true));
         self.detect_credential(&request.credential);
         let index = self.redactor.memory().index();
         self.write_method(&index, &mut request.method, method);
-        self.write_target(&index, &mut request.target, path, query);
+        self.write_target(&index, &mut request.target, target);
         self.write(&index, &mut request.headers, &mut request.body, first, false);
         self.write_credential(&index, &mut request.credential);
         if let (Some(response), Some(second)) = (response, second) {
@@ -96,7 +96,7 @@ impl Redaction<'_> {
             }
         }
         let Some(parsed) = &reading.parsed else { return };
-        body.malformed |= parsed.is_malformed();
+        body.malformed |= parsed.malformed;
         if reading.body.is_empty() && !reading.hides && !search::is_worth_uncoded(index, &body.content) {
             return;
         }
@@ -118,7 +118,7 @@ impl Redaction<'_> {
         let document = document.and_then(Result::ok);
         let mut known: HashSet<String> = body.redacted.iter().cloned().collect();
         for place in places {
-            let place = self.place_in(index, document.as_ref(), &place);
+            let place = self.place_in(document.as_ref(), &place);
             if known.insert(place.clone()) {
                 body.redacted.push(place);
             }

@@ -238,7 +238,7 @@ impl Redactor {
                 let mut marks = Vec::new();
                 self.detect_body(parsed, &body, &mut marks);
                 // A malformed body's labels may need quotes.
-                if in_place && !parsed.is_malformed() {
+                if in_place && !parsed.malformed {
                     mark::put_in(value, marks, Some(place), out);
                     return None;
                 }

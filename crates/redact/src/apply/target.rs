@@ -32,54 +32,39 @@ impl Redaction<'_> {
         }
     }
 
-    pub(super) fn detect_target(&self, target: &Target) -> (Vec<Mark>, Vec<Mark>) {
-        let (mut path, mut query) = (Vec::new(), Vec::new());
-        self.redactor.detect_text(target.path().as_bytes(), 2, &mut path);
-        if let Some(text) = target.query() {
-            let fields = fields::fields(text.as_bytes());
-            self.redactor.detect_fields(text.as_bytes(), &fields, false, &mut query);
+    pub(super) fn detect_target(&self, target: &Target) -> Vec<Mark> {
+        let mut marks = Vec::new();
+        self.redactor.detect_text(target.path().as_bytes(), 2, &mut marks);
+        if let Some(query) = target.query().map(str::as_bytes) {
+            let mut inner = Vec::new();
+            self.redactor.detect_fields(query, &fields::fields(query), false, &mut inner);
+            marks.extend(inner.into_iter().map(|mark| mark.within(target.path().len() + 1, None)));
         }
-        (path, query)
+        marks
     }
 
-    pub(super) fn write_target(
-        &mut self,
-        index: &Index,
-        target: &mut Target,
-        mut path: Vec<Mark>,
-        mut query: Vec<Mark>,
-    ) {
+    pub(super) fn write_target(&mut self, index: &Index, target: &mut Target, mut marks: Vec<Mark>) {
         let text = target.path_and_query.as_bytes();
         let blanks = index.blanks && memchr::memchr(b'+', text).is_some();
-        if path.is_empty() && query.is_empty() && !blanks && !search::is_worth(index, text) {
-            self.write_authority(index, target);
-            return;
+        if !marks.is_empty() || blanks || search::is_worth(index, text) {
+            search::find(index, target.path().as_bytes(), true, &mut marks);
+            if let Some(query) = target.query().map(str::as_bytes) {
+                let mut inner = Vec::new();
+                mark_known_fields(index, query, &fields::fields(query), &mut inner);
+                marks.extend(inner.into_iter().map(|mark| mark.within(target.path().len() + 1, None)));
+            }
+            self.remember(&marks, text, false);
+            if let Some(new) = self.replaced(text, marks, None) {
+                let mut new = lossy(&new);
+                // A secret may begin with the path's slash (a cookie that says where to return to); without it, what
+                // follows would be a part of the host.
+                if text.starts_with(b"/") && !new.starts_with('/') {
+                    new.insert(0, '/');
+                }
+                target.path_and_query = new.into();
+                self.touched.elsewhere = true;
+            }
         }
-        let raw = target.path();
-        search::find(index, raw.as_bytes(), true, &mut path);
-        let mut changed = self.replaced(raw.as_bytes(), path, None);
-        let mut text = changed.take().map_or_else(|| raw.to_owned(), |bytes| lossy(&bytes));
-        // A secret may begin with the path's slash (a cookie that says where to return to); without it, what follows
-        // would be a part of the host.
-        if raw.starts_with('/') && !text.starts_with('/') {
-            text.insert(0, '/');
-        }
-        if let Some(raw) = target.query() {
-            let fields = fields::fields(raw.as_bytes());
-            mark_known_fields(index, raw.as_bytes(), &fields, &mut query);
-            self.remember(&query, raw.as_bytes(), false);
-            let new = self.replaced(raw.as_bytes(), query, None);
-            text.push('?');
-            text.push_str(&new.map_or_else(|| raw.to_owned(), |bytes| lossy(&bytes)));
-        }
-        if *text != *target.path_and_query {
-            target.path_and_query = text.into();
-            self.touched.elsewhere = true;
-        }
-        self.write_authority(index, target);
-    }
-
-    fn write_authority(&mut self, index: &Index, target: &mut Target) {
         let mut authority = Vec::new();
         search::find(index, target.authority.as_bytes(), false, &mut authority);
         if let Some(new) = self.replaced(target.authority.as_bytes(), authority, None) {

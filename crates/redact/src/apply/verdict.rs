@@ -18,8 +18,8 @@ use crate::{
 
 impl Redaction<'_> {
     /// A place of a body as the redacted body has it: the names that lead there are redacted as they are there.
-    pub(super) fn place_in(&self, index: &Index, document: Option<&json::Document>, place: &str) -> String {
-        let Some(mut place) = self.pointer(index, place) else { return place.to_owned() };
+    pub(super) fn place_in(&self, document: Option<&json::Document>, place: &str) -> String {
+        let Some(mut place) = self.pointer(place) else { return place.to_owned() };
         // Beside another name of the same beginning a label may read otherwise; then more of the body counts as
         // redacted.
         while document.is_some_and(|document| document.pointer(&place).is_none()) {
@@ -29,33 +29,35 @@ impl Redaction<'_> {
     }
 
     /// A JSON pointer whose names are redacted; `None` if nothing changes.
-    fn pointer(&self, index: &Index, pointer: &str) -> Option<String> {
+    fn pointer(&self, pointer: &str) -> Option<String> {
         let mut changed = false;
         let mut out = String::new();
         for token in pointer.strip_prefix('/')?.split('/') {
             let name = json::unescape_pointer(token);
-            let new = self.stated(index, &name, true);
+            let new = self.stated(&name, true);
             changed |= new.is_some();
             json::push_pointer(&mut out, new.as_deref().unwrap_or(&name));
         }
         // A secret with a `/` of its own in it may go from one name to the next.
-        changed |= self.rewrite(index, &mut out);
+        let index = self.redactor.memory().index();
+        changed |= self.rewrite(&index, &mut out);
         changed.then_some(out)
     }
 
     /// A name out of a message, or another text of it that stands by itself, without its secrets; `None` if it has
     /// none.
-    fn stated(&self, index: &Index, text: &str, is_name: bool) -> Option<String> {
+    pub(super) fn stated(&self, text: &str, is_name: bool) -> Option<String> {
         let text = text.as_bytes();
         let mut marks = Vec::new();
         self.redactor.detect_text(text, MAX_CODINGS - 1, &mut marks);
-        search::find(index, text, is_name, &mut marks);
+        let index = self.redactor.memory().index();
+        search::find(&index, text, is_name, &mut marks);
         self.replaced(text, marks, None).map(|new| lossy(&new))
     }
 
     /// Replaces secrets in a place of a message: where a finding is.
-    pub(crate) fn derived(&self, index: &Index, text: &mut String) -> bool {
-        let new = if text.starts_with('/') { self.pointer(index, text) } else { self.stated(index, text, true) };
+    pub(crate) fn derived(&self, text: &mut String) -> bool {
+        let new = if text.starts_with('/') { self.pointer(text) } else { self.stated(text, true) };
         new.map(|new| *text = new).is_some()
     }
 
@@ -79,7 +81,7 @@ impl Redaction<'_> {
         }
         let index = self.redactor.memory().index();
         for reason in &mut verdict.reasons {
-            self.derived(&index, &mut reason.at);
+            self.derived(&mut reason.at);
             if let std::borrow::Cow::Owned(text) = &mut reason.reason {
                 self.rewrite(&index, text);
             }
@@ -115,9 +117,9 @@ impl Redaction<'_> {
                     }
                 }
             }
-            changed |= self.derived(&index, &mut finding.at);
+            changed |= self.derived(&mut finding.at);
             if let Some(seen) = &mut finding.seen {
-                changed |= self.stated(&index, seen, false).map(|new| *seen = new).is_some();
+                changed |= self.stated(seen, false).map(|new| *seen = new).is_some();
             }
             if let std::borrow::Cow::Owned(expected) = &mut finding.expected {
                 changed |= self.rewrite(&index, expected);

@@ -16,10 +16,10 @@ use crate::Redactor;
 /// A body as its type declares it, and as its bytes look.
 #[derive(Debug)]
 pub(crate) struct Parsed {
-    pub(super) grammar: Grammar,
+    pub(crate) grammar: Grammar,
     pub(super) beside: Vec<Grammar>,
     /// It is not what its type declares.
-    pub(super) malformed: bool,
+    pub(crate) malformed: bool,
 }
 
 /// What a body is made of.
@@ -53,18 +53,9 @@ impl Parsed {
         matches!(self.grammar, Grammar::Json(_))
     }
 
-    /// Whether it is not what its type declares.
-    pub(crate) fn is_malformed(&self) -> bool {
-        self.malformed
-    }
-
     /// Whether it is a form that looks like something else, so that an `&` or a `=` may cut a secret in two.
     pub(crate) fn is_cut_form(&self) -> bool {
         matches!(self.grammar, Grammar::Form(_)) && !self.beside.is_empty()
-    }
-
-    pub(crate) fn grammar(&self) -> &Grammar {
-        &self.grammar
     }
 
     pub(crate) fn grammars(&self) -> impl Iterator<Item = &Grammar> {
