@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     Bounds, Redacted, Redactor,
-    find::{detect::MAX_CODINGS, grammar::Unparsable, walk::Places},
+    find::{detect::MAX_CODINGS, walk::Places},
     known::search,
     mark::{self, Mark},
 };
@@ -51,15 +51,12 @@ impl Redactor {
     pub fn body_file(&self, media: &str, content: &Bytes) -> Cleaned {
         let headers = content_type(media);
         let body = Body::whole(content.clone());
-        let parsed = match self.parse_body(&headers, &body) {
-            Ok(parsed) => parsed,
-            Err(Unparsable(parsed)) => {
-                self.detect_body(&parsed, &body, &mut Vec::new());
-                return Cleaned { content: Redacted(Vec::new()), sightings: Vec::new(), withheld: 1 };
-            }
-        };
+        let parsed = self.parse_body(&headers, &body);
         let mut marks = Vec::new();
         self.detect_body(&parsed, &body, &mut marks);
+        if parsed.unparsable {
+            return Cleaned { content: Redacted(Vec::new()), sightings: Vec::new(), withheld: 1 };
+        }
         let index = self.memory().index();
         self.mark_known_body(&index, &parsed, content, &mut marks);
         self.cleaned(content, marks, Vec::new(), 0)

@@ -8,7 +8,7 @@ use http::{HeaderValue, header};
 
 use super::{head::Head, labelled::labelled, redaction::Redaction};
 use crate::{
-    find::grammar::{Parsed, Unparsable},
+    find::grammar::Parsed,
     known::{index::Index, search},
     mark::Mark,
 };
@@ -62,19 +62,13 @@ impl Redaction<'_> {
         if body.content.is_empty() {
             return reading;
         }
-        let parsed = match self.redactor.parse_body(headers, body) {
-            Ok(parsed) => parsed,
-            Err(Unparsable(parsed)) => {
-                reading.fate = Fate::Unparsable;
-                parsed
-            }
-        };
+        let parsed = self.redactor.parse_body(headers, body);
         // Where nothing of it is kept, what it shows may come again elsewhere.
-        match body.presence {
-            Presence::Whole => {}
-            Presence::Truncated { .. } => reading.fate = Fate::Cut,
-            Presence::Withheld(_) => reading.fate = Fate::Unparsable,
-        }
+        reading.fate = match body.presence {
+            Presence::Truncated { .. } => Fate::Cut,
+            Presence::Whole if !parsed.unparsable => Fate::Kept,
+            Presence::Whole | Presence::Withheld(_) => Fate::Unparsable,
+        };
         reading.hides = self.redactor.detect_body(&parsed, body, &mut reading.body);
         reading.parsed = Some(parsed);
         reading

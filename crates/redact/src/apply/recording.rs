@@ -17,7 +17,7 @@ use crate::{
     Redacted, Redactor,
     find::{
         detect::{MAX_CODINGS, listed_kind},
-        grammar::{Parsed, Unparsable},
+        grammar::Parsed,
         header_names,
         names::{self, FieldContext},
         walk::{Places, Token, Walk},
@@ -67,8 +67,7 @@ struct Coded {
     body: Body,
     /// The file holds it in base64.
     encoded: bool,
-    /// `None`: its secrets cannot be located.
-    parsed: Option<Parsed>,
+    parsed: Parsed,
 }
 
 /// A whole string that is replaced: where, by what, and what to say about it (where, which secret).
@@ -139,13 +138,11 @@ impl Redactor {
         let mut edits = Vec::new();
         let mut withheld = 0;
         for body in coded {
-            let Some(parsed) = &body.parsed else {
+            if body.parsed.unparsable {
                 withheld += 1;
                 resized.push(body.place);
                 edits.push((body.range, Vec::new(), None));
-                continue;
-            };
-            if let Some((text, secret)) = self.recode(&index, parsed, &body) {
+            } else if let Some((text, secret)) = self.recode(&index, &body) {
                 resized.push(body.place.clone());
                 edits.push((body.range, text.into_bytes(), Some((body.place, secret))));
             }
@@ -168,8 +165,8 @@ impl Redactor {
     }
 
     /// The inside of the string that holds a body, without its secrets; `None` if it has none.
-    fn recode(&self, index: &Index, parsed: &Parsed, coded: &Coded) -> Option<(String, u32)> {
-        let body = &coded.body;
+    fn recode(&self, index: &Index, coded: &Coded) -> Option<(String, u32)> {
+        let (body, parsed) = (&coded.body, &coded.parsed);
         let mut marks = Vec::new();
         self.detect_body(parsed, body, &mut marks);
         self.mark_known_body(index, parsed, &body.content, &mut marks);
@@ -230,22 +227,15 @@ impl Redactor {
         let mut body = Body::whole(content.unwrap_or_else(|| text.as_bytes().to_vec()));
         body.redacted = done;
         let parsed = self.parse_body(&content_type(media), &body);
-        match &parsed {
-            Err(Unparsable(parsed)) => {
-                self.detect_body(parsed, &body, &mut Vec::new());
-            }
-            Ok(parsed) => {
-                let mut marks = Vec::new();
-                self.detect_body(parsed, &body, &mut marks);
-                // A malformed body's labels may need quotes.
-                if in_place && !parsed.malformed {
-                    mark::put_in(value, marks, Some(place), out);
-                    return None;
-                }
-            }
+        let mut marks = Vec::new();
+        self.detect_body(&parsed, &body, &mut marks);
+        // A malformed body's labels may need quotes.
+        if in_place && !parsed.malformed && !parsed.unparsable {
+            mark::put_in(value, marks, Some(place), out);
+            return None;
         }
         let range = value.span().start + 1..value.span().end - 1;
-        Some(Coded { range, place: place(), body, encoded: !in_place, parsed: parsed.ok() })
+        Some(Coded { range, place: place(), body, encoded: !in_place, parsed })
     }
 }
 

@@ -3,7 +3,11 @@
 
 use std::sync::Arc;
 
-use contrail_exchange::{Body, Headers, json::Document, media};
+use contrail_exchange::{
+    Body, Headers,
+    json::{Document, SyntaxError},
+    media,
+};
 use http::header;
 
 use super::{
@@ -20,6 +24,9 @@ pub(crate) struct Parsed {
     pub(super) beside: Vec<Grammar>,
     /// It is not what its type declares.
     pub(crate) malformed: bool,
+    /// Its type calls for parsing, it does not parse, and its secrets cannot be located; this is as what it can be read
+    /// all the same.
+    pub(crate) unparsable: bool,
 }
 
 /// What a body is made of.
@@ -39,11 +46,6 @@ impl Grammar {
         matches!(self, Self::Bytes | Self::Mended(_))
     }
 }
-
-/// The body's type calls for parsing, it does not parse, and its secrets cannot be located; as what it can be read
-/// all the same.
-#[derive(Debug)]
-pub(crate) struct Unparsable(pub(crate) Parsed);
 
 /// Longest text that is read as JSON wherever it stands; a longer one is when it is a whole body.
 const MAX_JSON_TEXT: usize = 1 << 18;
@@ -65,60 +67,58 @@ impl Parsed {
 
 impl From<Grammar> for Parsed {
     fn from(grammar: Grammar) -> Self {
-        Self { grammar, beside: Vec::new(), malformed: false }
+        Self { grammar, beside: Vec::new(), malformed: false, unparsable: false }
     }
 }
 
 /// Reads a body as its `Content-Type` declares. Without one, what is JSON is JSON.
-fn parse(headers: &Headers, body: &Body) -> Result<Parsed, Unparsable> {
+fn parse(headers: &Headers, body: &Body) -> Parsed {
     let content = &body.content;
     let Some((_, declared)) = headers.iter().find(|(name, _)| *name == header::CONTENT_TYPE) else {
         if is_wide(b"", content) {
-            return Err(Unparsable(Grammar::Bytes.into()));
+            return Parsed { unparsable: true, ..Grammar::Bytes.into() };
         }
         let json = matches!(content.trim_ascii_start().first(), Some(b'{' | b'['));
         let document = json.then(|| body.document().ok()).flatten();
-        return Ok(document.map_or_else(|| bytes(content, MAX_NESTED), |document| Grammar::Json(document).into()));
+        return document.map_or_else(|| bytes(content, MAX_NESTED), |document| Grammar::Json(document).into());
     };
     if content.trim_ascii().is_empty() {
-        return Ok(Grammar::Bytes.into());
+        return Grammar::Bytes.into();
     }
     let declared = declared.as_bytes();
     if media::means_json(&media::essence(declared)) {
-        return body.document().map(|document| Grammar::Json(document).into()).or_else(|error| {
-            let parsed = bytes(content, MAX_NESTED);
-            // Text in a coding of two or four bytes to a character holds zeros.
-            if error.fault.is_limit() || memchr::memchr(0, content).is_some() {
-                return Err(Unparsable(parsed));
-            }
-            match Document::mended(content) {
-                Some(document) => Ok(Parsed { malformed: true, ..Grammar::Mended(document).into() }),
-                None if is_text(content) => {
-                    // Where a value of broken JSON ends is in doubt, unless each line of it is JSON.
-                    let begins = matches!(content.trim_ascii_start().first(), Some(b'{' | b'[' | b'"'));
-                    let mut lines = content.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
-                    let mut is_lines = || lines.all(|line| Document::parse(line.to_vec()).is_ok());
-                    let doubt = begins && hints::hints(content).is_some() && !is_lines();
-                    let parsed = Parsed { malformed: true, ..parsed };
-                    if doubt { Err(Unparsable(parsed)) } else { Ok(parsed) }
-                }
-                None => Err(Unparsable(parsed)),
-            }
-        });
+        return body.document().map_or_else(|error| broken_json(content, &error), |held| Grammar::Json(held).into());
     }
     if is_wide(declared, content) {
-        return Err(Unparsable(Grammar::Bytes.into()));
+        return Parsed { unparsable: true, ..Grammar::Bytes.into() };
     }
-    declared_as(declared, content, MAX_NESTED).or_else(|Unparsable(parsed)| {
-        let has_no_boundary = || media::every_parameter(declared, "boundary").is_some_and(|all| all.is_empty());
-        let is_read = match (&parsed.grammar, parsed.beside.as_slice()) {
-            (Grammar::Form(_), _) => true,
-            (_, [Grammar::Multipart(_)]) => has_no_boundary(),
-            // Readers differ on where the parts of a broken multipart body end.
-            _ => false,
-        };
-        if is_read { Ok(Parsed { malformed: true, ..parsed }) } else { Err(Unparsable(parsed)) }
-    })
+    let parsed = declared_as(declared, content, MAX_NESTED);
+    let has_no_boundary = || media::every_parameter(declared, "boundary").is_some_and(|all| all.is_empty());
+    let is_read = match (&parsed.grammar, parsed.beside.as_slice()) {
+        (Grammar::Form(_), _) => true,
+        (_, [Grammar::Multipart(_)]) => has_no_boundary(),
+        // Readers differ on where the parts of a broken multipart body end.
+        _ => false,
+    };
+    if parsed.unparsable && is_read { Parsed { malformed: true, unparsable: false, ..parsed } } else { parsed }
+}
+
+/// Reads a body that is no JSON though its type says so.
+fn broken_json(content: &[u8], error: &SyntaxError) -> Parsed {
+    let parsed = bytes(content, MAX_NESTED);
+    // Text in a coding of two or four bytes to a character holds zeros.
+    if error.fault.is_limit() || memchr::memchr(0, content).is_some() {
+        return Parsed { unparsable: true, ..parsed };
+    }
+    if let Some(document) = Document::mended(content) {
+        return Parsed { malformed: true, ..Grammar::Mended(document).into() };
+    }
+    // Where a value of broken JSON ends is in doubt, unless each line of it is JSON.
+    let begins = matches!(content.trim_ascii_start().first(), Some(b'{' | b'[' | b'"'));
+    let mut lines = content.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
+    let mut is_lines = || lines.all(|line| Document::parse(line.to_vec()).is_ok());
+    let doubt = begins && hints::hints(content).is_some() && !is_lines();
+    Parsed { malformed: true, unparsable: doubt || !is_text(content), ..parsed }
 }
 
 /// Whether a body is text of two or four bytes to a character, by its byte order mark or its `charset`. Bytes in which
@@ -139,24 +139,24 @@ fn is_wide(declared: &[u8], content: &[u8]) -> bool {
 }
 
 /// Reads a content of this type, which is not JSON.
-pub(super) fn declared_as(declared: &[u8], content: &[u8], nested: usize) -> Result<Parsed, Unparsable> {
+pub(super) fn declared_as(declared: &[u8], content: &[u8], nested: usize) -> Parsed {
     let essence = media::essence(declared);
     if essence == media::FORM {
         let (fields, beside) = (fields(content), beside_form(content, nested));
         // Lines of names and values instead: where a value ends is in doubt.
         let first = content.split(|byte| matches!(byte, b'=' | b'&')).next().unwrap_or_default();
         if beside.is_empty() && memchr::memmem::find(first, b": ").is_some() && hints::hints(content).is_some() {
-            return Err(Unparsable(Grammar::Bytes.into()));
+            return Parsed { unparsable: true, ..Grammar::Bytes.into() };
         }
         let sound = fields.iter().all(|field| is_sound(field, content));
-        let parsed = Parsed { grammar: Grammar::Form(fields), beside, malformed: false };
+        let parsed = Parsed { beside, ..Grammar::Form(fields).into() };
         // What is something else need not be a sound form.
-        if sound || parsed.is_cut_form() { Ok(parsed) } else { Err(Unparsable(parsed)) }
+        Parsed { unparsable: !sound && !parsed.is_cut_form(), ..parsed }
     } else if essence.starts_with("multipart/") {
         let parts = multipart::parts(declared, content, nested).map(|parts| Grammar::Multipart(parts).into());
-        parts.map_err(|multipart::NoMultipart| Unparsable(bytes(content, nested)))
+        parts.unwrap_or_else(|multipart::NoMultipart| Parsed { unparsable: true, ..bytes(content, nested) })
     } else {
-        Ok(bytes(content, nested))
+        bytes(content, nested)
     }
 }
 
@@ -186,7 +186,7 @@ pub(super) fn bytes(content: &[u8], nested: usize) -> Parsed {
         _ if looks_like_form(text) => Some(Grammar::Form(fields(content))),
         _ => None,
     };
-    Parsed { grammar: Grammar::Bytes, beside: beside.into_iter().collect(), malformed: false }
+    Parsed { beside: beside.into_iter().collect(), ..Grammar::Bytes.into() }
 }
 
 /// Whether a text begins with a field of a form, and goes on like one.
@@ -208,13 +208,11 @@ fn is_text(content: &[u8]) -> bool {
 
 impl Redactor {
     /// As [`parse`], where this redactor can find every secret that its rules name.
-    pub(crate) fn parse_body(&self, headers: &Headers, body: &Body) -> Result<Parsed, Unparsable> {
-        let parsed = parse(headers, body)?;
+    pub(crate) fn parse_body(&self, headers: &Headers, body: &Body) -> Parsed {
+        let mut parsed = parse(headers, body);
         // In text without a structure no pointer leads anywhere.
-        if parsed.malformed && parsed.grammar.is_bytes() && self.plan.has_pointers() {
-            return Err(Unparsable(parsed));
-        }
-        Ok(parsed)
+        parsed.unparsable |= parsed.malformed && parsed.grammar.is_bytes() && self.plan.has_pointers();
+        parsed
     }
 }
 

@@ -7,7 +7,7 @@ use contrail_exchange::media::{self, LineEnds};
 use super::{
     detect::MAX_CODINGS,
     fields::{by_field, field_place},
-    grammar::{Grammar, Parsed, Unparsable, bytes, declared_as},
+    grammar::{Grammar, Parsed, bytes, declared_as},
 };
 use crate::{
     Redactor,
@@ -97,13 +97,11 @@ fn part(content: &[u8], head: Range<usize>, body: Range<usize>, nested: usize) -
     let others = media::every_parameter(&content[head.clone()], "name").ok_or(NoMultipart)?;
     let others = others.into_iter().map(lossy).collect();
     let inner = &content[body.clone()];
-    let inside = match declared {
-        Some(declared) if media::essence(&declared).starts_with("multipart/") && !inner.trim_ascii().is_empty() => {
-            declared_as(&declared, inner, nested).map_err(|_| NoMultipart)?
-        }
-        Some(declared) => declared_as(&declared, inner, nested).unwrap_or_else(|Unparsable(parsed)| parsed),
-        None => bytes(inner, nested),
-    };
+    let inside = declared.as_ref().map_or_else(|| bytes(inner, nested), |held| declared_as(held, inner, nested));
+    let is_multipart = || declared.is_some_and(|held| media::essence(&held).starts_with("multipart/"));
+    if inside.unparsable && is_multipart() && !inner.trim_ascii().is_empty() {
+        return Err(NoMultipart);
+    }
     Ok(Part { name: name.map(lossy).unwrap_or_default(), others, head, body, inside })
 }
 
