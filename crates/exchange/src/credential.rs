@@ -77,6 +77,20 @@ pub struct TokenFacts {
     pub unknown_key: Option<String>,
 }
 
+impl TokenFacts {
+    /// The texts that the token claims: client, issuer, audiences, scopes.
+    pub fn claims(&self) -> impl Iterator<Item = &String> {
+        let texts = [&self.client, &self.issuer].into_iter().flatten();
+        texts.chain(&self.audience).chain(self.scopes.iter().flatten())
+    }
+
+    /// The same, to be changed.
+    pub fn claims_mut(&mut self) -> impl Iterator<Item = &mut String> {
+        let texts = [&mut self.client, &mut self.issuer].into_iter().flatten();
+        texts.chain(&mut self.audience).chain(self.scopes.iter_mut().flatten())
+    }
+}
+
 /// Whether a token was inside its time (`nbf` to `exp`) at the instant of its exchange.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum TokenTime {

@@ -120,8 +120,9 @@ impl Plan {
         self.headers.contains(name)
     }
 
-    pub(super) fn names_headers(&self) -> bool {
-        !self.headers.is_empty() || !self.key_headers.is_empty()
+    /// Whether header fields have to be read though nothing in them hints at a secret.
+    pub(super) fn names_fields(&self) -> bool {
+        !self.headers.is_empty() || !self.key_headers.is_empty() || self.names_parameters()
     }
 
     /// Whether a field carries an API key.

@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use contrail_exchange::{ByToken, TokenFacts, token::Recent};
+use contrail_exchange::TokenFacts;
 use http::HeaderValue;
 
 use super::{
@@ -13,7 +13,6 @@ use super::{
     find::steps::is_thorough,
     kind::{self, Kind, MatchScope},
     known::{index::Index, memory::Memory},
-    mark::Id,
 };
 
 /// A recording's memory of secrets and their labels, shared by all its exchanges.
@@ -21,10 +20,6 @@ pub struct Redactor {
     pub(super) plan: Plan,
     pub(super) shapes: Option<Arc<dyn Shapes>>,
     pub(super) memory: Mutex<Memory>,
-    /// Tokens whose facts hold no known secret, with the index that was searched.
-    pub(super) clean: Mutex<ByToken<u64>>,
-    /// The redacted forms of the most recent `Authorization` values.
-    pub(super) authorizations: Mutex<Recent<(HeaderValue, Id)>>,
 }
 
 impl fmt::Debug for Redactor {
@@ -43,7 +38,7 @@ impl Redactor {
     /// A memory without secrets.
     #[must_use]
     pub fn new(plan: Plan) -> Self {
-        Self { plan, shapes: None, memory: Mutex::default(), clean: Mutex::default(), authorizations: Mutex::default() }
+        Self { plan, shapes: None, memory: Mutex::default() }
     }
 
     /// The same with bounds for labels in bodies.
@@ -96,28 +91,13 @@ impl Redactor {
         if is_thorough() {
             return None;
         }
-        let (label, secret) = self.authorizations().get(value.as_bytes()).cloned()?;
-        self.memory().see(secret).then_some(label)
-    }
-
-    pub(super) fn keep_authorization(&self, value: &HeaderValue, label: &HeaderValue, secret: Id) {
-        self.authorizations().put(value.as_bytes(), (label.clone(), secret));
-    }
-
-    fn authorizations(&self) -> MutexGuard<'_, Recent<(HeaderValue, Id)>> {
-        self.authorizations.lock().unwrap_or_else(PoisonError::into_inner)
+        let mut memory = self.memory();
+        let (label, secret) = memory.authorizations.get(value.as_bytes()).cloned()?;
+        memory.see(secret).then_some(label)
     }
 
     /// Whether this token's facts were searched with this index.
     pub(super) fn is_clean(&self, index: &Index, facts: &Arc<TokenFacts>) -> bool {
-        self.clean().get(facts) == Some(&index.generation)
-    }
-
-    pub(super) fn remember_clean(&self, index: &Index, facts: &Arc<TokenFacts>) {
-        self.clean().put(facts, index.generation);
-    }
-
-    fn clean(&self) -> MutexGuard<'_, ByToken<u64>> {
-        self.clean.lock().unwrap_or_else(PoisonError::into_inner)
+        self.memory().clean.get(facts) == Some(&index.generation)
     }
 }

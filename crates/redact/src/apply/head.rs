@@ -51,16 +51,19 @@ impl Redaction<'_> {
             }
         }
         let text = start..self.heads.len();
-        if !self.redactor.plan.names_headers() && self.redactor.hints(&self.heads[text.clone()]).is_none() {
+        let may_hold = |text: &[u8]| self.redactor.plan.names_fields() || self.redactor.hints(text).is_some();
+        if !may_hold(&self.heads[text.clone()]) {
             return Head { authorization, others: Fields::Plain(text) };
         }
         let mut known = authorization.is_some();
+        let mut lines = self.heads[text].split(|byte| *byte == b'\n');
         let marks = |(name, value): (&HeaderName, &HeaderValue)| {
             if known && name == header::AUTHORIZATION {
                 known = false;
                 return Vec::new();
             }
-            self.redactor.detect_header(name, value.as_bytes())
+            let is_worth = may_hold(lines.next().unwrap_or_default());
+            if is_worth { self.redactor.detect_header(name, value.as_bytes()) } else { Vec::new() }
         };
         Head { authorization, others: Fields::Read(headers.iter().map(marks).collect()) }
     }
@@ -94,7 +97,7 @@ impl Redaction<'_> {
                 if name == header::AUTHORIZATION && !response {
                     self.touched.authorization = true;
                     if let Some(secret) = covering {
-                        self.redactor.keep_authorization(value, &new, secret);
+                        self.redactor.memory().authorizations.put(value.as_bytes(), (new.clone(), secret));
                     }
                 } else {
                     self.touched.elsewhere = true;
@@ -111,8 +114,7 @@ impl Redaction<'_> {
         if self.redactor.is_clean(&index, facts) {
             return;
         }
-        let texts = [&facts.client, &facts.issuer].into_iter().flatten();
-        for text in texts.chain(&facts.audience).chain(facts.scopes.iter().flatten()) {
+        for text in facts.claims() {
             self.redactor.detect_text(text.as_bytes(), 0, &mut Vec::new());
         }
     }
@@ -122,22 +124,16 @@ impl Redaction<'_> {
         if self.redactor.is_clean(index, facts) {
             return;
         }
-        if index.is_empty() {
-            self.redactor.remember_clean(index, facts);
-            return;
-        }
         let mut clean = TokenFacts::clone(facts);
-        let texts = [&mut clean.client, &mut clean.issuer].into_iter().flatten();
-        let lists = clean.audience.iter_mut().chain(clean.scopes.iter_mut().flatten());
         let mut changed = false;
-        for text in texts.chain(lists) {
+        for text in clean.claims_mut() {
             changed |= self.rewrite(index, text);
         }
         if changed {
             *facts = clean.into();
             self.touched.elsewhere = true;
         } else {
-            self.redactor.remember_clean(index, facts);
+            self.redactor.memory().clean.put(facts, index.generation);
         }
     }
 }

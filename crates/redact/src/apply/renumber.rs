@@ -187,16 +187,11 @@ impl Renumbering {
 
     fn credential(&mut self, credential: &mut Credential) {
         let Credential::Token(facts) = credential else { return };
-        let texts = [&facts.client, &facts.issuer].into_iter().flatten();
-        let labelled =
-            texts.chain(&facts.audience).chain(facts.scopes.iter().flatten()).any(|text| label::has_label(text));
-        if !labelled {
-            return;
+        if facts.claims().any(|text| label::has_label(text)) {
+            let mut new = TokenFacts::clone(facts);
+            new.claims_mut().for_each(|text| self.string(text));
+            *facts = Arc::new(new);
         }
-        let mut new = TokenFacts::clone(facts);
-        let texts = [&mut new.client, &mut new.issuer].into_iter().flatten();
-        texts.chain(new.audience.iter_mut()).chain(new.scopes.iter_mut().flatten()).for_each(|text| self.string(text));
-        *facts = Arc::new(new);
     }
 }
 

@@ -1,10 +1,6 @@
 //! Which names of header fields say that the value is a secret.
 
-use std::sync::LazyLock;
-
-use aho_corasick::{AhoCorasick, AhoCorasickKind};
-
-use super::names::{Counts, FieldContext, MAX_NAME, NAMES, Names, by_name};
+use super::names::{Counts, FieldContext, MAX_NAME, NAMES, by_name};
 use crate::kind::{self, Kind};
 
 /// Beginnings and parts of names whose values are none, whatever else is in them.
@@ -22,8 +18,7 @@ pub(crate) fn by_header(name: &str) -> Option<Kind> {
     if memchr::memchr(b'_', name.as_bytes()).is_some() {
         return by_header(&name.replace('_', "-"));
     }
-    let is_none = HARMLESS.iter().any(|harmless| name.starts_with(harmless));
-    if is_none || WORDS.as_ref().is_some_and(|words| !words.is_match(name)) {
+    if HARMLESS.iter().any(|harmless| name.starts_with(harmless)) {
         return None;
     }
     let mut rows = NAMES.iter().filter(|row| row.counts == Counts::Header);
@@ -35,8 +30,8 @@ pub(crate) fn by_header(name: &str) -> Option<Kind> {
 /// The kind of a value, from a name that is the value beside it: `{"key": "x-api-key", "value": …}`.
 pub(crate) fn by_listed_name(name: &str) -> Option<Kind> {
     let is_field =
-        || name.len() <= MAX_NAME && (memchr::memchr(b'-', name.as_bytes()).is_some() || name.starts_with("x_"));
-    by_name(name, FieldContext::Member).or_else(|| by_header(&name.to_ascii_lowercase()).filter(|_| is_field()))
+        name.len() <= MAX_NAME && (memchr::memchr(b'-', name.as_bytes()).is_some() || name.starts_with("x_"));
+    by_name(name, FieldContext::Member).or_else(|| if is_field { by_header(&name.to_ascii_lowercase()) } else { None })
 }
 
 /// The kind of a value that looks random, in a field whose name ends in `-key` (`Fastly-Key`).
@@ -45,14 +40,6 @@ pub(super) fn by_value(name: &str, value: &[u8]) -> Option<Kind> {
     let names = || NAMING.iter().any(|word| name.contains(word));
     (is_key && !names() && kind::is_opaque(value)).then_some(Kind::ApiKey)
 }
-
-/// Every name of a header field that means a secret has one of these: most names have none, and one look shows it.
-static WORDS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
-    let counts = |row: &&Names| !matches!(row.counts, Counts::Segment | Counts::Parameter | Counts::Random);
-    let words = NAMES.iter().filter(counts).flat_map(Names::hints);
-    let words = words.map(|hint| hint.trim_end_matches('.').replace(' ', "-"));
-    AhoCorasick::builder().kind(Some(AhoCorasickKind::DFA)).build(words).ok()
-});
 
 #[cfg(test)]
 mod tests {

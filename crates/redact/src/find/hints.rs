@@ -129,9 +129,7 @@ pub(crate) fn may_hide(text: &[u8]) -> bool {
 
 /// Whether a text is a word that is shorter than any key: it is no secret by its shape, and names nothing beside it.
 pub(crate) fn is_short_word(text: &[u8]) -> bool {
-    text.len() < formats::SHORTEST
-        && !is_thorough()
-        && text.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+    text.len() < formats::SHORTEST && !is_thorough() && text.iter().all(|byte| is_letter(*byte))
 }
 
 /// Whether a text holds an address that may have a user.
@@ -142,16 +140,7 @@ fn holds_address(text: &[u8]) -> bool {
 /// Whether a byte may stand in a word.
 #[inline]
 pub(crate) fn is_letter(byte: u8) -> bool {
-    const LETTERS: [bool; 256] = {
-        let mut letters = [false; 256];
-        let mut byte = 0_u8;
-        while byte < 128 {
-            letters[byte as usize] = byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
-            byte += 1;
-        }
-        letters
-    };
-    LETTERS[usize::from(byte)]
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
 }
 
 #[cfg(test)]

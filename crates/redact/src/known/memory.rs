@@ -9,6 +9,8 @@ use std::{
 };
 
 use ahash::{AHashSet, RandomState};
+use contrail_exchange::{ByToken, token::Recent};
+use http::HeaderValue;
 
 use super::index::{Index, Needle, PREFIX, needles_of};
 use crate::{Bounds, kind::Kind, label, mark::Id, view::View};
@@ -58,6 +60,10 @@ pub(crate) struct Memory {
     /// Hashes of the personal data, by kind.
     people: BTreeMap<Kind, AHashSet<u64>>,
     hasher: RandomState,
+    /// Tokens whose facts hold no known secret, with the generation of the index that was searched.
+    pub(crate) clean: ByToken<u64>,
+    /// The redacted forms of the most recent `Authorization` values, and the secret in each.
+    pub(crate) authorizations: Recent<(HeaderValue, Id)>,
 }
 
 impl Memory {
