@@ -399,6 +399,7 @@ declare namespace Api {
   interface Misses {
     n: number;
     rows: Miss[];
+    record: string | null;
     further: number;
     denied: { host: string; reason: string; count: number }[];
     unused: { entry: string; request: string }[];

@@ -1,6 +1,8 @@
 // The only module that fetches. It holds the token, reports a lost connection, and keeps runs apart.
 // What the API answers is in tests/inspector/api.d.ts.
 
+/** @typedef {Record<string, string | number | boolean | null | undefined>} Query */
+
 const TOKEN = "contrail.token";
 const channel = new BroadcastChannel("contrail");
 
@@ -79,7 +81,7 @@ export async function hasToken() {
 
 /**
  * @param {string} path
- * @param {Record<string, string | number | boolean | null | undefined>} [query]
+ * @param {Query} [query]
  */
 export function address(path, query = {}) {
   const pairs = Object.entries(query)
@@ -92,7 +94,7 @@ export function address(path, query = {}) {
  * The answer at a path of the API.
  *
  * @param {string} path
- * @param {Record<string, string | number | boolean | null | undefined>} [query]
+ * @param {Query} [query]
  * @param {AbortSignal} [signal]
  * @returns {Promise<Response>}
  */
@@ -153,7 +155,7 @@ async function request(url, signal) {
 
 /**
  * @param {string} path
- * @param {Record<string, string | number | boolean | null | undefined>} [query]
+ * @param {Query} [query]
  * @param {AbortSignal} [signal]
  * @returns {Promise<any>}
  */

@@ -16,9 +16,12 @@ export async function show(at, signal) {
       "p.dim",
       {},
       misses.rows.length === 0
-        ? "No miss. Of a replay, here are the requests that no recording answers."
+        ? "No miss: no request of a replay without a recording."
         : `${counted(misses.rows.length + misses.further, "request")} that no recording answers.`,
     ),
+    misses.record && misses.rows.length > 0
+      ? el("p", {}, "Record what is missing: ", recorded(misses.record), " ", copyButton(misses.record, "the command"))
+      : null,
     misses.rows.map((miss) => missOf(miss)),
     listed("Denied hosts", "requests to them were refused", misses.denied, (one) => [recorded(one.host), ` ${counted(one.count, "request")} `, dim(one.reason)]),
     listed("Unused recordings", "no request matched them", misses.unused, (one) => [recorded(one.entry), " ", recorded(one.request)]),

@@ -45,6 +45,8 @@ pub struct Facts {
     pub command: Option<String>,
     /// A command that prints what these exchanges show of what the contract does not.
     pub learn: Option<String>,
+    /// A command that records what a replay missed.
+    pub record: Option<String>,
     /// Options that have another value than their default, and where each comes from. Values may be secrets.
     pub options: Vec<(String, String)>,
     /// The recording that exchanges are compared with.

@@ -154,5 +154,6 @@ pub(crate) fn misses(inspector: &Inspector) -> Value {
         .take(MAX_ROWS)
         .map(|one| json!({"entry": clean(&one.entry), "request": clean(&one.request), "why": clean(&one.why)}))
         .collect();
-    json!({"n": store.count(), "rows": rows, "further": run.further_misses, "denied": denied, "unused": unused, "stale": stale})
+    json!({"n": store.count(), "rows": rows, "record": inspector.facts.record.as_deref().map(clean), "further": run.further_misses,
+           "denied": denied, "unused": unused, "stale": stale})
 }

@@ -40,10 +40,11 @@ use self::{
 use super::{
     Failure, Outcome,
     kinds::{self, FileKind},
-    messages::error_chain,
+    messages::{error_chain, quoted},
     metrics::Monitoring,
     options::judge::Setup,
     outbound::OutboundPolicy,
+    outbound::UpstreamSite,
     report_files::{self, Used},
     run::ByOrigin,
     trails,
@@ -183,7 +184,22 @@ fn replay(args: &Args) -> Result<Outcome, Failure> {
 fn facts(args: &Args) -> Facts {
     let fixtures = args.sessions.sessions.iter().chain(&args.fixtures);
     let fixtures: Vec<String> = fixtures.map(|path| path.display().to_string()).collect();
-    Facts { mode: "replay", title: format!("replaying {}", fixtures.join(", ")), ..Facts::default() }
+    let begins = match (&args.sessions.sessions, args.fixtures.as_slice()) {
+        (Some(folder), _) => Some(format!("record --sessions {} --append", quoted(folder))),
+        (None, [one]) => Some(format!("replay {} --record-missing", quoted(one))),
+        (None, _) => None,
+    };
+    let upstreams = args.missing.upstream.origins();
+    let upstreams = upstreams.map(|(name, origin)| UpstreamSite::new(name.cloned(), origin.clone()).to_string());
+    let mut upstreams: Vec<String> = upstreams.map(|upstream| format!(" --upstream {upstream}")).collect();
+    if upstreams.is_empty() {
+        upstreams.push(" --upstream URL".to_owned());
+    }
+    let contract = args.judge.contract.command_line();
+    let words: String = args.proxy.command.iter().flat_map(|word| [" ".to_owned(), quoted(word.as_ref())]).collect();
+    let command = if words.is_empty() { words } else { format!(" --{words}") };
+    let record = begins.map(|begins| format!("contrail {begins}{}{contract}{command}", upstreams.concat()));
+    Facts { mode: "replay", title: format!("replaying {}", fixtures.join(", ")), record, ..Facts::default() }
 }
 
 /// What the check of the recorded exchanges gave, and why it gave nothing.

@@ -57,6 +57,8 @@ fn the_misses_of_a_json_report_are_those_that_the_run_showed() {
     let misses = ask(running.address, "/api/misses");
     assert_eq!(misses["rows"], shown["rows"]);
     assert_eq!(misses["rows"].as_array().unwrap().len(), 2);
+    let record = format!("contrail replay {fixture} --record-missing --upstream URL");
+    assert_eq!((&shown["record"], &misses["record"]), (&record.into(), &Value::Null));
     assert!(!misses["unused"].as_array().unwrap().is_empty(), "what no request used is known at the end of a run");
     let run = ask(running.address, "/api/run");
     let note = run["notes"][0].as_str().unwrap();
@@ -64,6 +66,19 @@ fn the_misses_of_a_json_report_are_those_that_the_run_showed() {
     let ran = running.finish();
     assert_eq!(ran.status, 0);
     assert!(ran.stderr.contains("/#/misses\n"), "{}", ran.stderr);
+}
+
+#[test]
+fn an_exchange_of_a_fixture_that_holds_a_label_counts_as_redacted() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut entry = har::get("/a", None, 404, "{}");
+    entry["_contrail"] = serde_json::json!({"version": 1});
+    entry["request"]["headers"] = serde_json::json!([{"name": "authorization", "value": "Bearer !token-1!"}]);
+    fs::write(folder.path().join("a.journal"), format!("{entry}\n{}", line("/b"))).unwrap();
+    let running = inspect(folder.path(), &["a.journal"]);
+    let redacted = ask(running.address, "/api/exchanges?count=9&q=is:redacted");
+    assert_eq!((redacted["size"].as_u64(), &redacted["rows"][0]["path"]), (Some(1), &"/a".into()), "{redacted}");
+    assert_eq!(running.finish().status, 0);
 }
 
 #[test]
