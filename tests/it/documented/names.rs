@@ -7,12 +7,13 @@ use contrail_exchange::finding::{Rule, Unchecked};
 use super::*;
 
 /// Options of other programs, in the recipes.
-const OTHER_PROGRAMS: [&str; 16] = [
+const OTHER_PROGRAMS: [&str; 17] = [
     "--build-arg",
     "--contrail",
     "--exit-code",
     "--from",
     "--locked",
+    "--merge",
     "--no-default-features",
     "--no-save",
     "--password",
