@@ -6,8 +6,12 @@ let binary;
 try {
   binary = require.resolve(`${name}/bin/contrail`);
 } catch {
-  console.error(`contrail: the package ${name} is not installed. npm leaves it out under --omit=optional,`);
-  console.error("and where contrail does not run: it runs on Linux and macOS, on x64 and arm64.");
+  const runs = name in require("./package.json").optionalDependencies;
+  console.error(
+    runs
+      ? `contrail: the package ${name} is not installed; install contrail-proxy again on this machine, without --omit=optional`
+      : `contrail: no package for ${process.platform} on ${process.arch}; it runs on Linux and macOS, on x64 and arm64`,
+  );
   process.exit(2);
 }
 // Ctrl-C reaches the binary from the terminal, too, and a second SIGINT would end it at once.

@@ -1,6 +1,12 @@
 //! `contrail completions`: the shell asks contrail itself for the values, so that they fit the contract in force.
 
-use std::{env, ffi::OsString, io::Write as _, path::PathBuf};
+use std::{
+    env,
+    ffi::OsString,
+    fs,
+    io::Write as _,
+    path::{Path, PathBuf},
+};
 
 use clap::Command;
 use clap_complete::{
@@ -8,6 +14,7 @@ use clap_complete::{
     engine::{ArgValueCandidates, CompletionCandidate},
     env::Shells,
 };
+use clap_mangen::Man;
 use contrail_contract::Contract;
 use contrail_exchange::finding::{Rule, UNDOCUMENTED};
 
@@ -34,9 +41,25 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let mut printer = Printer::stdout();
     let shells = Shells::builtins();
     let shell = shells.completer(&args.shell.to_string()).ok_or("there are no completions for this shell")?;
-    shell.write_registration(VARIABLE, "contrail", "contrail", "contrail", &mut printer)?;
+    let mut script = Vec::new();
+    shell.write_registration(VARIABLE, "contrail", "contrail", "contrail", &mut script)?;
+    if args.shell == Shell::Zsh {
+        answer_at_once(&mut script);
+    }
+    printer.write_all(&script)?;
     printer.flush()?;
     Ok(Outcome::CLEAN)
+}
+
+/// From a folder of its `fpath`, zsh reads the script as the function `_contrail` at the first Tab, which is to complete.
+fn answer_at_once(script: &mut Vec<u8>) {
+    let text = String::from_utf8_lossy(script);
+    let Some((functions, registration)) = text.trim_end().rsplit_once("\ncompdef ") else { return };
+    let (completer, _) = registration.split_once(' ').unwrap_or((registration, ""));
+    *script = format!(
+        "{functions}\nif [ \"$funcstack[1]\" = _contrail ]; then\n    {completer} \"$@\"\nelse\n    compdef {registration}\nfi\n"
+    )
+    .into_bytes();
 }
 
 /// Write the man pages of all commands
@@ -48,9 +71,26 @@ pub struct ManArgs {
 }
 
 pub(super) fn run_man(args: &ManArgs) -> Result<Outcome, Failure> {
-    std::fs::create_dir_all(&args.folder)?;
-    clap_mangen::generate_to(parse::command().disable_help_subcommand(true), &args.folder)?;
+    let mut all = parse::command().disable_help_subcommand(true);
+    all.build();
+    let cannot = |error| format!("cannot write to `{}`: {error}", args.folder.display());
+    fs::create_dir_all(&args.folder).map_err(cannot)?;
+    for command in all.get_subcommands().filter(|sub| !sub.is_hide_set()) {
+        write_page(command.clone(), &args.folder).map_err(cannot)?;
+    }
+    write_page(all, &args.folder).map_err(cannot)?;
     Ok(Outcome::CLEAN)
+}
+
+/// A page whose synopsis is the line of `--help`: clap's own lists every option without its value.
+fn write_page(mut command: Command, folder: &Path) -> std::io::Result<()> {
+    let usage = command.render_usage().to_string();
+    let usage = usage.trim_start_matches("Usage: ").to_owned();
+    let page = Man::new(command.override_usage(usage)).source(format!("contrail {}", env!("CARGO_PKG_VERSION")));
+    let mut text = Vec::new();
+    page.render(&mut text)?;
+    let text = String::from_utf8_lossy(&text).replace("\n.SH EXTRA\nExamples:\n", "\n.SH EXAMPLES\n");
+    fs::write(folder.join(page.get_filename()), text)
 }
 
 /// Answers a shell that asks, and ends the process; returns at once otherwise.

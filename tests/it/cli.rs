@@ -7,7 +7,7 @@ use std::{
 };
 
 use crate::support::command::{Ran, contrail, limited, run, run_in};
-use crate::support::golden::{assert_line, assert_output, assert_transcripts};
+use crate::support::golden::{assert_error, assert_line, assert_output, assert_transcripts};
 
 fn subcommands() -> Vec<String> {
     contrail::cli::command().get_subcommands().map(|command| command.get_name().to_owned()).collect()
@@ -248,6 +248,14 @@ fn bash_takes_the_completions() {
 }
 
 #[test]
+fn zsh_completes_at_the_first_tab_after_it_found_the_script_in_a_folder() {
+    let script = run(["completions", "zsh"]).stdout;
+    let end = "if [ \"$funcstack[1]\" = _contrail ]; then\n    _clap_dynamic_completer_contrail \"$@\"\nelse\n    \
+               compdef _clap_dynamic_completer_contrail contrail\nfi\n";
+    assert!(script.starts_with("#compdef contrail\n") && script.ends_with(end), "{script}");
+}
+
+#[test]
 fn every_command_has_a_man_page() {
     let folder = tempfile::tempdir().unwrap();
     let ran = run_in(folder.path(), ["man", "share/man1"]);
@@ -256,10 +264,14 @@ fn every_command_has_a_man_page() {
     assert!(page("contrail.1").contains("contrail\\-record(1)"), "{}", page("contrail.1"));
     for command in contrail::cli::command().get_subcommands().filter(|sub| !sub.is_hide_set()) {
         let page = page(&format!("contrail-{}.1", command.get_name()));
-        for section in [".TH contrail-", ".SH NAME", ".SH SYNOPSIS", ".SH OPTIONS", "Examples:"] {
+        for section in [".TH contrail-", "\"contrail 0.", ".SH NAME", ".SH SYNOPSIS", ".SH OPTIONS", ".SH EXAMPLES"] {
             assert!(page.contains(section), "{} has no {section}", command.get_name());
         }
     }
+    let synopsis = "\\fBcontrail verify\\fR [OPTIONS] <FILE>...";
+    assert!(page("contrail-verify.1").contains(synopsis), "{}", page("contrail-verify.1"));
+    let ran = run_in(folder.path(), ["man", "share/man1/contrail.1"]);
+    assert_error(&ran, 2, "contrail: cannot write to `share/man1/contrail.1`: File exists (os error 17)");
 }
 
 #[test]
