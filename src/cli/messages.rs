@@ -74,7 +74,7 @@ pub(super) fn usage_error(error: &clap::Error, command: Option<&str>, sources: &
         ErrorKind::MissingRequiredArgument => {
             Some(format!("missing {}", strings(error, ContextKind::InvalidArg).join(" and ")))
         }
-        ErrorKind::UnknownArgument => unknown_argument(error),
+        ErrorKind::UnknownArgument => unknown_argument(error, command),
         ErrorKind::InvalidSubcommand => string(error, ContextKind::InvalidSubcommand).map(|name| match synonym(name) {
             Some(ours) => format!("unknown command `{name}`; {ours}"),
             None => format!("unknown command `{name}`{}", did_you_mean(error, ContextKind::SuggestedSubcommand)),
@@ -145,13 +145,16 @@ fn conflict(error: &clap::Error, sources: &Sources) -> Option<String> {
     (!others.is_empty()).then(|| format!("{} cannot be combined with {}", name(argument), others.join(" and ")))
 }
 
-fn unknown_argument(error: &clap::Error) -> Option<String> {
+fn unknown_argument(error: &clap::Error, command: Option<&str>) -> Option<String> {
     let argument = string(error, ContextKind::InvalidArg)?;
     let what = if argument.starts_with('-') { "unknown option" } else { "unexpected argument" };
     let is_document = [".json", ".yaml", ".yml"].iter().any(|end| argument.ends_with(end));
     let remedy = match did_you_mean(error, ContextKind::SuggestedArg) {
         none if none.is_empty() && is_document && !argument.starts_with('-') => {
             format!("; a contract is named by `--contract {}`", quoted(argument.as_ref()))
+        }
+        _ if matches!(command, Some("record" | "watch")) && !argument.starts_with('-') => {
+            "; if it is a command to run, put `--` before it".to_owned()
         }
         _ if ["--version", "-V"].contains(&argument) => "; `contrail --version` prints it".to_owned(),
         suggested => suggested,
@@ -240,6 +243,10 @@ mod tests {
                 "unknown option `--lissten`; did you mean `--listen`? see `contrail record --help`",
             ),
             (&["watch", "--bogus"], "unknown option `--bogus`; see `contrail watch --help`"),
+            (
+                &["watch", "--upstream", "sandbox", "npm", "test"],
+                "unexpected argument `npm`; if it is a command to run, put `--` before it; see `contrail watch --help`",
+            ),
             (&["explain", "a", "b"], "unexpected argument `b`; see `contrail explain --help`"),
             (
                 &["contract", "a b.yaml"],

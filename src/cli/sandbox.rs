@@ -15,15 +15,14 @@ use contrail_sandbox::{
     self as sandbox, Answers, BUILT_IN_SEED, CHOICES, Client, Misbehaviour, Seed, Tenant, mock::Mock,
 };
 use serde_json::{Value, json};
-use tokio::{
-    net::TcpListener,
-    signal::unix::{SignalKind, signal},
-};
+use tokio::signal::unix::{SignalKind, signal};
 
 use super::{
     ContractArgs, Failure, Format, Outcome,
+    listeners::bind,
     messages::lacking,
     metrics::{self, CountingSandbox, Monitoring},
+    options::values::whole,
     printer::Printer,
     summary::event,
 };
@@ -33,7 +32,7 @@ use super::{
 pub struct Args {
     /// Address to listen on; port 0 picks a free port
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8080")]
-    listen: SocketAddr,
+    listen: String,
     /// Address of a listener for metrics (`/metrics`, for Prometheus) and probes (`/healthz`, `/readyz`); without
     /// authentication
     #[arg(long, value_name = "ADDR")]
@@ -50,7 +49,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     overlay: Vec<PathBuf>,
     /// Number that selects among the values which the schemas of --contract allow; equal numbers give equal answers
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole::<usize>)]
     seed_number: usize,
     /// JSON file with the tenant's data, clock and ids [default: built-in data]
     #[arg(long, value_name = "FILE")]
@@ -152,13 +151,7 @@ async fn serve<T: Answers + 'static>(
 ) -> Result<Outcome, Failure> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
-    let listener = TcpListener::bind(args.listen).await.map_err(|error| {
-        format!(
-            "cannot listen on {} ({error}); name another address with --listen, port 0 takes a free one",
-            args.listen
-        )
-    })?;
-    let address = listener.local_addr()?;
+    let (listener, address) = bind("--listen", &args.listen).await?;
     let url = format!("http://{address}");
     event(args.format, "listening", url.as_str(), &format!("listening on {url}"));
     let metrics = metrics.map(|(metrics, subject)| {

@@ -15,7 +15,7 @@ use std::{
 use bytes::Bytes;
 use contrail_exchange::{
     Body, Exchange, Headers, Presence,
-    finding::{Finding, Kind},
+    finding::{Finding, Kind, Rule},
     is_hop_by_hop,
     plural::plural,
     visible::{visible, visible_lines},
@@ -209,13 +209,21 @@ impl Pen {
         let request = &exchange.request;
         self.message(&request_line(exchange), &request.headers, &request.body, &of_request)?;
         writeln!(self.to)?;
+        let why = exchange.transport.unfinished().map(visible);
         match exchange.response.as_ref().filter(|response| response.status != 0) {
-            None => writeln!(self.to, "(no response)")?,
+            None => match why {
+                Some(why) => writeln!(self.to, "(no response: {why})")?,
+                None => writeln!(self.to, "(no response)")?,
+            },
             Some(response) => {
                 let reason =
                     http::StatusCode::from_u16(response.status).ok().and_then(|status| status.canonical_reason());
                 let line = format!("{} {}", response.status, reason.unwrap_or_default());
                 self.message(line.trim_end(), &response.headers, &response.body, &of_response)?;
+                let is_found = findings.iter().any(|finding| finding.rule == Rule::TransportIncomplete);
+                if let Some(why) = why.filter(|_| !is_found && !self.raw) {
+                    writeln!(self.to, "(the exchange is not whole: {why})")?;
+                }
             }
         }
         let placed = |marks: &Marks<'_>| marks.request != About::Nothing || marks.response != About::Nothing;

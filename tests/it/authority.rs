@@ -121,7 +121,7 @@ fn an_authority_survives_a_rotation_that_cannot_write() {
     assert_eq!(ran.status.code(), Some(2), "{message}");
     assert_line(
         &message,
-        "contrail: cannot use the certificate authority at `FOLDER/.draft-ID/ca-key.pem`: File too large (os error 27)",
+        "contrail: cannot use the certificate authority at `FOLDER/.draft-ID/ca-key.pem` (--ca-dir DIR names another place): File too large (os error 27)",
     );
     assert_eq!(printed(base.path()), before);
     assert_eq!(hidden(base.path()), [""; 0]);
@@ -187,7 +187,7 @@ fn a_file_in_the_place_of_the_folder_is_named() {
         assert_line(
             &ran.stderr,
             &format!(
-                "contrail: cannot use the certificate authority at `{}`: File exists (os error 17); a file is in the \
+                "contrail: cannot use the certificate authority at `{}` (--ca-dir DIR names another place): File exists (os error 17); a file is in the \
                  way: choose another path",
                 file.display()
             ),

@@ -40,6 +40,23 @@ fn show_prints_findings_at_their_lines_and_folds_long_bodies() {
     }
 }
 
+#[test]
+fn show_states_why_an_exchange_is_not_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut left = har::conforming();
+    left["response"] = serde_json::json!({"status": 0, "headers": [], "content": {}});
+    left["_contrail"] = serde_json::json!({"version": 1, "clientLeft": true, "findings": [], "unchecked": []});
+    let mut cut = left.clone();
+    cut["response"]["status"] = 200.into();
+    let text = har::har(&[left, cut]).replace("a tool", "contrail");
+    fs::write(folder.path().join("x.har"), text).unwrap();
+    let shown = run_in(folder.path(), ["show", "x.har", "--contract", "none"]);
+    let why = "the client went away before the exchange was over";
+    for line in [format!("(no response: {why})"), format!("(the exchange is not whole: {why})")] {
+        assert!(shown.stdout.lines().any(|shown| shown == line), "{}{}", shown.stdout, shown.stderr);
+    }
+}
+
 fn git(folder: &Path, arguments: &[&str]) -> Ran {
     let mut git = Command::new("git");
     git.current_dir(folder).env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_SYSTEM", "/dev/null");

@@ -1,6 +1,12 @@
 //! Why a recording could not be read or written.
 
-use std::{error::Error, fmt, io, path::PathBuf};
+use std::{
+    error::Error,
+    fmt,
+    fs::{self, File},
+    io::{self, Read as _},
+    path::PathBuf,
+};
 
 use contrail_exchange::plural::plural;
 
@@ -23,6 +29,16 @@ pub enum ReadFault {
     Io(io::Error),
     /// There is nothing of this name.
     NotFound,
+    /// There is no fixture of this name, but the journal of a recording that did not end.
+    Unfolded {
+        /// The journal.
+        journal: String,
+    },
+    /// Git left marks of a merge conflict in it.
+    Conflict {
+        /// The line of the first mark, from 1.
+        line: usize,
+    },
     /// A folder without a recording in it.
     EmptyFolder {
         /// The tool whose recordings are there instead.
@@ -88,6 +104,13 @@ pub enum ReadFault {
 }
 
 impl ReadError {
+    /// What is wrong with the file of this name: where git left a conflict in it, that explains every other fault.
+    pub(crate) fn of_file(name: &str, fault: ReadFault) -> Self {
+        let conflict = if matches!(fault, ReadFault::Io(_)) { None } else { conflict_in(name) };
+        let fault = conflict.map_or(fault, |line| ReadFault::Conflict { line });
+        Self { source_name: name.to_owned(), fault }
+    }
+
     /// Whether only one entry is at fault, and the rest of the file can be read.
     #[must_use]
     pub fn is_of_one_entry(&self) -> bool {
@@ -103,6 +126,17 @@ impl fmt::Display for ReadError {
             ReadFault::NotFound => {
                 write!(f, "there is no recording `{name}`; name a HAR file, a journal, a folder of them, or `-`")
             }
+            ReadFault::Unfolded { journal } => write!(
+                f,
+                "the recording of `{name}` did not end, and its exchanges are in `{journal}`; name that file, or make a \
+                 fixture of it with `contrail pack {journal} --out ANOTHER.har`"
+            ),
+            ReadFault::Conflict { line } => write!(
+                f,
+                "`{name}`, line {line}: git left a merge conflict there; keep one side, or let contrail merge by \
+                 entries: `git config merge.contrail.driver 'contrail merge %O %A %B'`, then `git checkout --merge -- \
+                 {name}`"
+            ),
             ReadFault::EmptyFolder { tool } => {
                 write!(f, "the folder `{name}` holds no recording (no file that ends in .har or .journal)")?;
                 let Some(tool) = tool else { return Ok(()) };
@@ -149,6 +183,29 @@ impl Error for ReadError {
             _ => None,
         }
     }
+}
+
+/// The line of the first mark, from 1, if git left a conflict in the file at `path`.
+fn conflict_in(path: &str) -> Option<usize> {
+    /// Bytes of a file that are searched.
+    const SEARCHED: u64 = 64 << 20;
+    // A pipe would be waited for.
+    let file = fs::metadata(path).ok().filter(fs::Metadata::is_file).and_then(|_| File::open(path).ok())?;
+    let mut text = Vec::new();
+    file.take(SEARCHED).read_to_end(&mut text).ok()?;
+    conflict_line(&text)
+}
+
+/// The line of git's first mark, from 1, if a text holds a conflict.
+pub(crate) fn conflict_line(text: &[u8]) -> Option<usize> {
+    let mut marks = ["<<<<<<< ", "=======", ">>>>>>> "].into_iter().peekable();
+    let mut first = None;
+    for (index, line) in text.split(|byte| *byte == b'\n').enumerate() {
+        if marks.next_if(|mark| line.starts_with(mark.as_bytes())).is_some() {
+            first = first.or(Some(index + 1));
+        }
+    }
+    first.filter(|_| marks.peek().is_none())
 }
 
 /// Why a recording could not be written.

@@ -29,7 +29,7 @@ pub struct Args {
     #[arg(long)]
     overwrite: bool,
     /// Maximum rows of a row group
-    #[arg(long, value_name = "N", default_value = "100000", value_parser = positive)]
+    #[arg(long, value_name = "N", default_value = "100000", value_parser = positive::<usize>)]
     group_rows: usize,
     /// Maximum bytes of a row group in memory, before it is encoded
     #[arg(long, value_name = "BYTES", default_value = "64MiB", value_parser = size_above_zero)]

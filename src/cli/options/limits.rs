@@ -38,13 +38,13 @@ pub struct ProxyArgs {
     #[arg(long, help_heading = "Limits", value_name = "BYTES", default_value = "256MiB", value_parser = size::<usize>)]
     pub max_captured: usize,
     /// Maximum number of connections; 503 beyond. Lowered with a warning if the open-file limit is too small
-    #[arg(long, help_heading = "Limits", value_name = "N", default_value_t = 1024, value_parser = positive)]
+    #[arg(long, help_heading = "Limits", value_name = "N", default_value_t = 1024, value_parser = positive::<usize>)]
     pub max_connections: usize,
     /// Maximum number of header fields of a request; 431 beyond
-    #[arg(long, help_heading = "Limits", value_name = "N", default_value_t = 100, value_parser = positive)]
+    #[arg(long, help_heading = "Limits", value_name = "N", default_value_t = 100, value_parser = positive::<usize>)]
     pub max_headers: usize,
     /// Maximum number of header fields of an HTTP/1 response; 502 beyond. Over HTTP/2 the limit is 128 KiB
-    #[arg(long, help_heading = "Limits", value_name = "N", default_value_t = 100, value_parser = positive)]
+    #[arg(long, help_heading = "Limits", value_name = "N", default_value_t = 100, value_parser = positive::<usize>)]
     pub max_response_headers: usize,
     /// Maximum size of a request head; 431 beyond
     #[arg(long, help_heading = "Limits", value_name = "BYTES", default_value = "64KiB", value_parser = size_above_zero)]
@@ -92,11 +92,11 @@ pub struct ProxyArgs {
     #[arg(long, help_heading = "Limits", value_name = "N", default_value_t = 64, value_parser = whole::<usize>)]
     pub pool: usize,
     /// Maximum number of concurrent HTTP/2 streams per connection
-    #[arg(long, help_heading = "Limits", value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, help_heading = "Limits", value_name = "N", default_value_t = 128, value_parser = positive::<u32>)]
     pub max_streams: u32,
     /// Maximum number of requests in flight to the upstream; a further one waits up to --connect-timeout, then gets 503
     /// [default: --max-connections]
-    #[arg(long, help_heading = "Limits", value_name = "N", value_parser = positive)]
+    #[arg(long, help_heading = "Limits", value_name = "N", value_parser = positive::<usize>)]
     pub max_upstream: Option<usize>,
     /// Time for exchanges in progress to finish after a signal or the command's end
     #[arg(long, help_heading = "Proxy", value_name = "SECS", default_value = "10", value_parser = seconds)]

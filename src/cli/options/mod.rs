@@ -57,7 +57,7 @@ pub struct OutputArgs {
 pub struct SecretArgs {
     /// Maximum number of known secrets; beyond it, the least recently seen are evicted, and their later copies are
     /// found only by field, header or format
-    #[arg(long, help_heading = "Redaction", value_name = "N", default_value_t = 10_000, value_parser = positive)]
+    #[arg(long, help_heading = "Redaction", value_name = "N", default_value_t = 10_000, value_parser = positive::<usize>)]
     pub max_secrets: usize,
 }
 

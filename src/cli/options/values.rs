@@ -106,6 +106,17 @@ pub(in crate::cli) fn whole<T: FromStr>(text: &str) -> Result<T, String> {
     text.parse().map_err(|_| "expected a whole number, 0 or more".to_owned())
 }
 
+/// A number of days, with or without its unit.
+///
+/// # Errors
+///
+/// What to write instead.
+pub(in crate::cli) fn days(text: &str) -> Result<u32, String> {
+    let (number, unit) = split(text);
+    let days = number.parse().ok().filter(|_| matches!(unit, "" | "d" | "day" | "days"));
+    days.ok_or_else(|| "expected a number of days, such as 90 or 90d".to_owned())
+}
+
 /// Maximum nesting of JSON.
 ///
 /// # Errors
@@ -120,11 +131,9 @@ pub(in crate::cli) fn depth(text: &str) -> Result<usize, String> {
 /// # Errors
 ///
 /// What to write instead.
-pub(in crate::cli) fn positive(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(0) | Err(_) => Err("expected a whole number, 1 or more".to_owned()),
-        Ok(number) => Ok(number),
-    }
+pub(in crate::cli) fn positive<T: FromStr + Default + PartialEq>(text: &str) -> Result<T, String> {
+    let number = text.parse().ok().filter(|number| *number != T::default());
+    number.ok_or_else(|| "expected a whole number, 1 or more".to_owned())
 }
 
 /// Number of threads that serve connections.

@@ -228,7 +228,11 @@ pub(super) fn head(path: &Path, content: &Content) -> Result<Option<Head>, ReadE
     let is_own = |error: &ReadError| {
         matches!(
             error.fault,
-            ReadFault::Note { .. } | ReadFault::Version { .. } | ReadFault::Tokens | ReadFault::Line { .. }
+            ReadFault::Note { .. }
+                | ReadFault::Version { .. }
+                | ReadFault::Tokens
+                | ReadFault::Line { .. }
+                | ReadFault::Conflict { .. }
         )
     };
     let read = opened.and_then(|mut recording| {

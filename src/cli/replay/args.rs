@@ -2,14 +2,15 @@
 
 use std::path::PathBuf;
 
+use contrail_fleet::RemoteUrl;
 use contrail_proxy::entry::forward::Tunnel;
 use contrail_replay::{Exhausted, Fault, Latency};
 
 use crate::cli::{
-    messages::lacking,
+    messages::{lacking, quoted},
     options::{
         Network, judge::JudgeArgs, limits::ProxyArgs, matching::MatchArgs, sessions::SessionArgs,
-        upstream::UpstreamArgs,
+        upstream::UpstreamArgs, values::days,
     },
 };
 
@@ -39,7 +40,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     pub(super) used: Option<PathBuf>,
     /// Warn of recordings older than this; `--deny age` fails
-    #[arg(long, value_name = "DAYS")]
+    #[arg(long, value_name = "DAYS", value_parser = days)]
     pub(super) max_age: Option<u32>,
     /// Judge authentication too [default: unchecked, since CI has no real token]
     #[arg(long)]
@@ -95,8 +96,28 @@ impl Args {
         }
     }
 
+    /// A command that stands among the recordings, because `--` is missing.
+    fn lacks_dashes(&self) -> Option<String> {
+        let is_missing = |path: &PathBuf| !path.exists() && !RemoteUrl::is_meant(path.as_os_str());
+        let at = self.fixtures.iter().skip(1).position(is_missing)? + 1;
+        if !self.proxy.command.is_empty() || is_missing(&self.fixtures[0]) {
+            return None;
+        }
+        let words = |paths: &[PathBuf]| paths.iter().map(|path| quoted(path)).collect::<Vec<_>>().join(" ");
+        let (recordings, command) = self.fixtures.split_at(at);
+        Some(format!(
+            "there is no recording `{}`; if it is a command to run, put `--` before it: `contrail replay {} -- {}`",
+            command[0].display(),
+            words(recordings),
+            words(command)
+        ))
+    }
+
     /// What is wrong with an option that lacks another one, or that was `typed` and would break what replay promises.
     pub(in crate::cli) fn misplaced(&self, typed: &dyn Fn(&str) -> bool) -> Option<String> {
+        if let Some(wrong) = self.lacks_dashes() {
+            return Some(wrong);
+        }
         if self.missing.record_missing && self.missing.upstream.upstream.is_empty() {
             return Some(lacking("record-missing", "--upstream URL"));
         }

@@ -194,6 +194,30 @@ fn a_file_that_is_no_har_is_refused_in_one_line() {
 }
 
 #[test]
+fn a_merge_conflict_of_git_is_named_with_its_line_wherever_it_stands() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.har");
+    let entry = r#"{"request":{"method":"GET","url":"https://a.example/"},"response":{"status":204}}"#;
+    let sides = |ours: &str, theirs: &str| format!("\n<<<<<<< HEAD\n{ours}\n=======\n{theirs}\n>>>>>>> other\n");
+    for (text, line) in [
+        (sides(&har(entry), &har("")).trim_start().to_owned(), 1),
+        (har(&sides(&format!("{entry},"), &format!("{entry},{entry},"))), 2),
+        (har(&format!("{entry},{{{}{}", sides(r#""time":1,"#, r#""time":2,"#), &entry[1..])), 2),
+        (har(entry).replace(r#""creator""#, &format!("{}\"creator\"", sides(r#""a":1,"#, r#""b":2,"#))), 2),
+        (har(entry).replace(r#""1"},"#, &format!("\"1\"}}{}", sides(",", r#","_contrail":{"version":1},"#))), 2),
+    ] {
+        fs::write(&path, &text).unwrap();
+        let refused = read(&path).map(|(entries, _)| entries.len()).unwrap_err().to_string();
+        let expected = format!("`{}`, line {line}: git left a merge conflict there; ", path.display());
+        assert!(refused.starts_with(&expected), "{refused}\n{text}");
+    }
+    // Marks in a text are none of git's.
+    let quoted = entry.replace("204", r#"204,"content":{"text":"\n<<<<<<< a\n=======\n>>>>>>> b\n"}"#);
+    fs::write(&path, har(&quoted)).unwrap();
+    assert_eq!(read(&path).unwrap().0.len(), 1);
+}
+
+#[test]
 fn the_message_names_how_to_unpack_or_convert_a_file_first() {
     let utf16 = |first: &[u8], bytes: fn(u16) -> [u8; 2]| {
         [first.to_vec(), har("").encode_utf16().flat_map(bytes).collect()].concat()

@@ -43,7 +43,7 @@ fn an_old_recording_gets_a_warning_and_fails_where_its_age_is_denied() {
         let all = [&["replay", "own.har", "--allow", "unused"], more, &["--", "true"]].concat();
         run_in(workspace.path(), all)
     };
-    let old = replay(&["--max-age", "0"]);
+    let old = replay(&["--max-age", "0d"]);
     assert_eq!(old.status, 0);
     assert!(old.stderr.contains("contrail: own.har was recorded on 2026-11-20, "), "{}", old.stderr);
     let denied = replay(&["--max-age", "0", "--deny", "age"]);

@@ -19,6 +19,7 @@ use super::{
 use crate::{
     MatchRules, ReadError, ReadFault,
     entry::note::{self, HeadTokens},
+    error::conflict_line,
     journal::{
         lines::{is_entry, unmarked},
         unrecorded::{self, Unrecorded},
@@ -151,7 +152,7 @@ impl EntryTexts {
     }
 
     fn fail(&self, fault: ReadFault) -> ReadError {
-        ReadError { source_name: self.name.clone(), fault }
+        ReadError::of_file(&self.name, fault)
     }
 
     fn scan_fault(&self, error: ScanError) -> ReadFault {
@@ -448,7 +449,10 @@ pub fn unsearchable(name: &str, content: &Bytes) -> Option<String> {
     if !(is_named || is_har) || content.trim_ascii().is_empty() {
         return None;
     }
-    fault(content).map(|fault| format!("it is a recording with {fault}"))
+    fault(content).map(|fault| match conflict_line(content) {
+        Some(line) => format!("git left a merge conflict at its line {line}; keep one side"),
+        None => format!("it is a recording with {fault}"),
+    })
 }
 
 /// The first line of a journal that is an entry and not valid JSON.

@@ -45,7 +45,10 @@ impl Reader {
             Err(EntryFault::Entry(reason)) if position.line.is_none() => ReadFault::Entry { index, reason },
             Err(EntryFault::Entry(reason) | EntryFault::Note(reason)) => note(reason),
         };
-        Err(self.fail(fault))
+        // Each entry of a large file may be at fault: the file is read again only for one that shows why.
+        let marks = [&b"<<<<<<<"[..], b"=======", b">>>>>>>"];
+        let in_conflict = text.split(|byte| *byte == b'\n').any(|line| marks.iter().any(|mark| line.starts_with(mark)));
+        Err(if in_conflict { ReadError::of_file(&self.name, fault) } else { self.fail(fault) })
     }
 
     /// Why a token's label stands for nothing, and what to do about it.

@@ -219,8 +219,8 @@ impl Opened {
 }
 
 fn opened(path: &Path) -> Result<(File, fs::Metadata), ReadFault> {
-    let file = File::open(path).map_err(fault_of)?;
-    let metadata = file.metadata().map_err(fault_of)?;
+    let file = File::open(path).map_err(|error| fault_of(path, error))?;
+    let metadata = file.metadata().map_err(ReadFault::Io)?;
     Ok((file, metadata))
 }
 

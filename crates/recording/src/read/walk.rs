@@ -6,14 +6,14 @@ use std::{
 };
 
 use super::{folders::Folders, tool::Tool};
-use crate::{ReadError, ReadFault, SetAside, fixture::commit};
+use crate::{Journal, ReadError, ReadFault, SetAside, fixture::commit};
 
 /// The recordings that `path` names, in the order of their names: itself if it is a file or `-`; of a folder every
 /// `.har` and `.journal` file in it and below, through symbolic links too.
 ///
 /// # Errors
 ///
-/// [`ReadFault::NotFound`], [`ReadFault::EmptyFolder`], [`ReadFault::SetAside`], or [`ReadFault::Io`].
+/// [`ReadFault::NotFound`], [`ReadFault::Unfolded`], [`ReadFault::EmptyFolder`], [`ReadFault::SetAside`], or [`ReadFault::Io`].
 pub fn sources(path: &Path) -> Result<Vec<PathBuf>, ReadError> {
     Ok(walked(path)?.0)
 }
@@ -24,7 +24,7 @@ pub(super) fn walked(path: &Path) -> Result<(Vec<PathBuf>, Vec<PathBuf>), ReadEr
     if path.as_os_str() == "-" {
         return Ok((vec![path.to_path_buf()], Vec::new()));
     }
-    let metadata = fs::metadata(path).map_err(|error| fail(fault_of(error)))?;
+    let metadata = fs::metadata(path).map_err(|error| fail(fault_of(path, error)))?;
     if !metadata.is_dir() {
         return Ok((vec![path.to_path_buf()], Vec::new()));
     }
@@ -71,6 +71,11 @@ pub fn is_recording_name(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("har") || extension == "journal")
 }
 
-pub(super) fn fault_of(error: io::Error) -> ReadFault {
-    if error.kind() == io::ErrorKind::NotFound { ReadFault::NotFound } else { ReadFault::Io(error) }
+/// Why nothing can be read at `path`.
+pub(super) fn fault_of(path: &Path, error: io::Error) -> ReadFault {
+    match Journal::left_beside(path) {
+        _ if error.kind() != io::ErrorKind::NotFound => ReadFault::Io(error),
+        Some(journal) => ReadFault::Unfolded { journal: journal.display().to_string() },
+        None => ReadFault::NotFound,
+    }
 }

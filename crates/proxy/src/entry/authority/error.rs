@@ -44,7 +44,9 @@ impl fmt::Display for AuthorityError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoHome => f.write_str("no place for the certificate authority: neither XDG_DATA_HOME nor HOME is set; name one with --ca-dir DIR"),
-            Self::Io { path, .. } => write!(f, "cannot use the certificate authority at `{}`", path.display()),
+            Self::Io { path, .. } => {
+                write!(f, "cannot use the certificate authority at `{}` (--ca-dir DIR names another place)", path.display())
+            }
             Self::Exposed { path, mode } => write!(
                 f,
                 "`{}` can be read by others (mode {mode:04o}), so its key may be known; `{}` makes a new one, or, if you are \
