@@ -12,6 +12,8 @@ RUN apk add --no-cache musl-dev make
 WORKDIR /src
 COPY . .
 ARG FEATURES=""
+# What --version prints of the source: the context has no history. As `git log -1 --format='%h %cs'` prints it.
+ARG CONTRAIL_COMMIT=""
 RUN cargo build --locked --release --features "$FEATURES"
 # Modes of directories survive a copy of their parent.
 RUN mkdir /image && mkdir -m 1777 /image/tmp && mkdir -m 0777 /image/work

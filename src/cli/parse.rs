@@ -82,7 +82,8 @@ pub fn command() -> clap::Command {
 /// `0.1.0 (285ae0e4 2026-11-28) +jemalloc -fleet`: the commit is known of a release that was built in a clone.
 fn version() -> String {
     let sign = |is_built| if is_built { '+' } else { '-' };
-    let commit = option_env!("CONTRAIL_COMMIT").map(|commit| format!(" ({commit})")).unwrap_or_default();
+    let commit = option_env!("CONTRAIL_COMMIT").filter(|commit| !commit.is_empty());
+    let commit = commit.map(|commit| format!(" ({commit})")).unwrap_or_default();
     let (jemalloc, fleet) = (sign(cfg!(feature = "jemalloc")), sign(cfg!(feature = "fleet")));
     format!("{}{commit} {jemalloc}jemalloc {fleet}fleet", env!("CARGO_PKG_VERSION"))
 }
