@@ -207,7 +207,10 @@ impl Pen {
         let of_request: Vec<Found<'_>> = findings.iter().zip(marks.iter().map(|marks| &marks.request)).collect();
         let of_response: Vec<Found<'_>> = findings.iter().zip(marks.iter().map(|marks| &marks.response)).collect();
         let request = &exchange.request;
-        self.message(&request_line(exchange), &request.headers, &request.body, &of_request)?;
+        // HTTP/2 as browsers export it has no such field.
+        let host = Some(&*request.target.authority).filter(|host| !host.is_empty() && !self.raw);
+        let host = host.filter(|_| request.headers.get("host").is_none());
+        self.message(&request_line(exchange), host, &request.headers, &request.body, &of_request)?;
         writeln!(self.to)?;
         let why = exchange.transport.unfinished().map(visible);
         match exchange.response.as_ref().filter(|response| response.status != 0) {
@@ -219,7 +222,7 @@ impl Pen {
                 let reason =
                     http::StatusCode::from_u16(response.status).ok().and_then(|status| status.canonical_reason());
                 let line = format!("{} {}", response.status, reason.unwrap_or_default());
-                self.message(line.trim_end(), &response.headers, &response.body, &of_response)?;
+                self.message(line.trim_end(), None, &response.headers, &response.body, &of_response)?;
                 let is_found = findings.iter().any(|finding| finding.rule == Rule::TransportIncomplete);
                 if let Some(why) = why.filter(|_| !is_found && !self.raw) {
                     writeln!(self.to, "(the exchange is not whole: {why})")?;
@@ -232,13 +235,23 @@ impl Pen {
     }
 
     /// A message: its first line, the header fields that count, and its body, each finding below its line.
-    fn message(&mut self, line: &str, headers: &Headers, body: &Body, found: &[Found<'_>]) -> io::Result<()> {
+    fn message(
+        &mut self,
+        line: &str,
+        host: Option<&str>,
+        headers: &Headers,
+        body: &Body,
+        found: &[Found<'_>],
+    ) -> io::Result<()> {
         let of = |is: &dyn Fn(&About<'_>) -> bool| -> Vec<&Finding> {
             found.iter().filter(|(_, about)| is(about)).map(|(finding, _)| *finding).collect()
         };
         writeln!(self.to, "{}", visible(line))?;
         for finding in of(&|about| matches!(about, About::Line(_))) {
             self.finding("", finding)?;
+        }
+        if let Some(host) = host {
+            self.line(&visible(&format!("host: {host}")))?;
         }
         for (name, value) in headers.iter() {
             let here = of(&|about| matches!(about, About::Field(field) if name.as_str().eq_ignore_ascii_case(field)));
