@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use clap::Command;
+use clap::{Command, ValueEnum};
 use clap_complete::{
     CompleteEnv, Shell,
     engine::{ArgValueCandidates, CompletionCandidate},
@@ -17,6 +17,7 @@ use clap_complete::{
 use clap_mangen::Man;
 use contrail_contract::Contract;
 use contrail_exchange::finding::{Rule, UNDOCUMENTED};
+use contrail_report::ReportFormat;
 
 use super::{
     ContractArgs, Failure, Outcome, explain,
@@ -106,6 +107,7 @@ fn with_values(command: Command) -> Command {
             "rule" => arg.add(ArgValueCandidates::new(|| candidates(explain::names().map(str::to_owned)))),
             "deny" => arg.add(ArgValueCandidates::new(|| candidates(words(&DENIED_WORDS).chain(rules())))),
             "allow" => arg.add(ArgValueCandidates::new(|| candidates(words(&ALLOWED_WORDS).chain(rules())))),
+            "report" => arg.add(ArgValueCandidates::new(|| candidates(formats()))),
             "only" | "replace" => arg.add(ArgValueCandidates::new(|| candidates(operations()))),
             "operation" => arg
                 .add(ArgValueCandidates::new(|| candidates(operations().into_iter().chain([UNDOCUMENTED.to_owned()])))),
@@ -120,6 +122,11 @@ fn candidates(values: impl IntoIterator<Item = String>) -> Vec<CompletionCandida
 
 fn words<T>(words: &'static [(&str, T)]) -> impl Iterator<Item = String> {
     words.iter().map(|(word, _)| (*word).to_owned())
+}
+
+fn formats() -> impl Iterator<Item = String> {
+    let formats = ReportFormat::value_variants().iter().filter_map(ValueEnum::to_possible_value);
+    formats.map(|format| format.get_name().to_owned())
 }
 
 fn rules() -> impl Iterator<Item = String> {

@@ -227,6 +227,7 @@ fn completions_know_commands_options_rules_files_and_the_operations_of_the_contr
     assert_eq!(of(&["verify", "sh"]), ["shop.har"]);
     assert_eq!(of(&["explain", "request.body.undo"]), ["request.body.undocumented"]);
     assert_eq!(of(&["verify", "--deny", "ga"]), ["gaps"]);
+    assert_eq!(of(&["verify", "--report", "ju"]), ["junit"]);
     assert_eq!(of(&["audit", "--operation", "getRateLimitP"]), ["getRateLimitPolicy"]);
     assert_eq!(of(&["audit", "--contract", "notes.yaml", "--operation", "l"]), ["listNotes"]);
     std::fs::write(folder.path().join("contrail.toml"), "contract = [\"notes.yaml\"]\n").unwrap();
