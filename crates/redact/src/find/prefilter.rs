@@ -107,18 +107,10 @@ struct Longer {
 /// A stem, and the pairs that stand for it.
 #[derive(Debug)]
 struct StemWindow {
-    stem: Arc<Stem>,
+    window: FoldedWindow,
     /// Where in the stem the pairs begin (−1: with the byte before it).
     from: isize,
-    window: Window,
-}
-
-/// Stems whose pairs are looked for together.
-#[derive(Debug, Default)]
-struct Group {
-    stems: Vec<StemWindow>,
-    /// Of each stem.
-    windows: Vec<FoldedWindow>,
+    stem: Arc<Stem>,
 }
 
 /// The bytes of a window, [folded](fold), and which of them count.
@@ -144,7 +136,8 @@ const CODINGS: &[u8] = b"%&!";
 pub(crate) struct Prefilter {
     /// The groups of every pair of bytes, as a first pair and as a second.
     tables: [Box<[Groups; PAIRS]>; 2],
-    groups: [Group; WORDS],
+    /// Stems whose pairs are looked for together.
+    groups: [Vec<StemWindow>; WORDS],
 }
 
 const PAIRS: usize = 1 << 16;
@@ -166,7 +159,7 @@ impl Prefilter {
     /// A filter for these words, and for codings.
     pub(crate) fn new(words: Vec<Word>) -> Self {
         let table = || vec![0; PAIRS].try_into().unwrap_or_else(|_| unreachable!("it has this length"));
-        let mut filter = Self { tables: [table(), table()], groups: std::array::from_fn(|_| Group::default()) };
+        let mut filter = Self { tables: [table(), table()], groups: [const { Vec::new() }; WORDS] };
         for &byte in CODINGS {
             for window in [[Some(byte), None, None, None], [None, Some(byte), None, None]] {
                 filter.hold(window, CODED);
@@ -180,15 +173,19 @@ impl Prefilter {
             }
         }
         let parities = stems(words).into_iter().flat_map(|stem| [(Arc::clone(&stem), 0), (stem, 1)]);
-        let mut held: Vec<StemWindow> = parities.map(|(stem, parity)| StemWindow::new(stem, parity)).collect();
-        held.sort_by(|one, two| frequency(&two.window).total_cmp(&frequency(&one.window)));
+        let window = |(stem, parity): (Arc<Stem>, isize)| {
+            let (from, window) = rarest(&stem.word, parity);
+            (window, StemWindow { window: FoldedWindow::new(window), from, stem })
+        };
+        let mut held: Vec<(Window, StemWindow)> = parities.map(window).collect();
+        held.sort_by(|(one, _), (two, _)| frequency(two).total_cmp(&frequency(one)));
         // A stem joins the group in which a first and a second pair come together by accident least often with it.
         let mut common: [Common; WORDS] = std::array::from_fn(|_| Common::default());
-        for held in held {
-            let grown = common.iter().map(|common| common.grown(held.window)).enumerate();
+        for (window, held) in held {
+            let grown = common.iter().map(|common| common.grown(window)).enumerate();
             let group = grown.min_by(|(_, one), (_, two)| one.total_cmp(two)).map_or(0, |(group, _)| group);
-            common[group].with(held.window);
-            filter.hold(held.window, 1 << group);
+            common[group].with(window);
+            filter.hold(window, 1 << group);
             filter.groups[group].push(held);
         }
         filter
@@ -314,11 +311,8 @@ impl Prefilter {
             matched &= !CODED;
         }
         while let Some(group) = self.groups.get(matched.trailing_zeros() as usize) {
-            for (nth, window) in group.windows.iter().enumerate() {
-                if window.is(folded)
-                    && let Some(held) = group.stems.get(nth)
-                    && let Some(range) = held.found(text, at)
-                {
+            for held in group.iter().filter(|held| held.window.is(folded)) {
+                if let Some(range) = held.found(text, at) {
                     found(range, Suspect::Word(&held.stem))?;
                 }
             }
@@ -364,13 +358,6 @@ fn fold(bytes: usize) -> u32 {
     bytes as u32 | 0x2020_2020
 }
 
-impl Group {
-    fn push(&mut self, held: StemWindow) {
-        self.windows.push(FoldedWindow::new(held.window));
-        self.stems.push(held);
-    }
-}
-
 impl FoldedWindow {
     fn new(window: Window) -> Self {
         let bytes = u32::from_le_bytes(window.map(Option::unwrap_or_default));
@@ -385,11 +372,6 @@ impl FoldedWindow {
 }
 
 impl StemWindow {
-    fn new(stem: Arc<Stem>, parity: isize) -> Self {
-        let (from, window) = rarest(&stem.word, parity);
-        Self { stem, from, window }
-    }
-
     /// Where the stem stands, if its pairs were matched at `at`.
     fn found(&self, text: &[u8], at: usize) -> Option<Range<usize>> {
         let start = at.checked_add_signed(-self.from)?;
