@@ -19,7 +19,7 @@ use std::{
 pub use cache::TokenCache;
 pub use jwks::{Jwks, JwksError};
 pub use recent::Recent;
-pub use scheme::{NO_B64TOKEN, NO_TOKEN, basic_fault, credentials, known_scheme, user_digest};
+pub use scheme::{NO_B64TOKEN, NO_TOKEN, basic_fault, credentials, known_scheme, split_scheme, user_digest};
 use scheme::{authorization, bearer};
 pub use signer::NoKey;
 pub use signer::Signer;

@@ -23,7 +23,7 @@ pub(super) fn authorization(headers: &Headers) -> Result<&http::HeaderValue, Cre
 
 /// The text of the bearer token, or what else the header says.
 pub(super) fn bearer(value: &[u8]) -> Result<&[u8], Credential> {
-    let (scheme, rest) = split(value);
+    let (scheme, rest) = split_scheme(value);
     if scheme.eq_ignore_ascii_case(b"bearer") {
         return Ok(rest);
     }
@@ -46,7 +46,7 @@ pub fn user_digest(name: &[u8]) -> String {
 
 /// What an `Authorization` value has after this scheme, maybe nothing; `None` if it has another scheme.
 pub fn credentials<'v>(value: &'v [u8], scheme: &str) -> Option<&'v [u8]> {
-    let (held, rest) = split(value);
+    let (held, rest) = split_scheme(value);
     held.eq_ignore_ascii_case(scheme.as_bytes()).then_some(rest)
 }
 
@@ -67,7 +67,7 @@ pub fn basic_fault(credentials: &[u8]) -> Option<&'static str> {
 }
 
 /// The scheme of an `Authorization` value, and what follows it.
-fn split(value: &[u8]) -> (&[u8], &[u8]) {
+pub fn split_scheme(value: &[u8]) -> (&[u8], &[u8]) {
     let value = value.trim_ascii();
     let end = value.iter().position(|byte| *byte == b' ' || *byte == b'\t').unwrap_or(value.len());
     (&value[..end], value[end..].trim_ascii())

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use contrail_exchange::token::known_scheme;
+use contrail_exchange::token::{known_scheme, split_scheme};
 use http::{HeaderName, header};
 
 use super::{fields::fields, header_names};
@@ -190,24 +190,14 @@ fn cookie_value(value: &[u8], cookie: Range<usize>) -> Range<usize> {
 
 /// Which part of a field's value is the secret: what follows a known scheme, else all of it.
 fn credential(value: &[u8], kind: Kind) -> (Range<usize>, Kind) {
-    let start = value.len() - value.trim_ascii_start().len();
-    let end = value.trim_ascii_end().len().max(start);
-    let text = &value[start..end];
-    if let Some(blank) = text.iter().position(u8::is_ascii_whitespace) {
-        let scheme = &text[..blank];
-        if let Some(known) = known_scheme(scheme) {
-            let rest = blank + (text[blank..].len() - text[blank..].trim_ascii_start().len());
-            let kind = match known {
-                "Bearer" | "DPoP" | "Token" | "PrivateToken" | "OAuth" => Kind::Token,
-                "Basic" => Kind::Basic,
-                "ApiKey" => Kind::ApiKey,
-                _ => kind,
-            };
-            return (start + rest..end, kind);
-        }
-    } else if known_scheme(text).is_some() {
-        // A scheme without credentials.
-        return (end..end, kind);
-    }
-    (start..end, kind)
+    let (scheme, rest) = split_scheme(value);
+    let end = value.trim_ascii_end().len();
+    let kind = match known_scheme(scheme) {
+        None => return (value.len() - value.trim_ascii_start().len()..end, kind),
+        Some("Bearer" | "DPoP" | "Token" | "PrivateToken" | "OAuth") => Kind::Token,
+        Some("Basic") => Kind::Basic,
+        Some("ApiKey") => Kind::ApiKey,
+        Some(_) => kind,
+    };
+    (end - rest.len()..end, kind)
 }
