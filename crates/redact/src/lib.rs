@@ -23,7 +23,6 @@
 //! Knows nothing of contracts, sockets or files.
 
 mod apply;
-mod bounds;
 mod counters;
 mod find;
 mod judged;
@@ -38,15 +37,14 @@ mod view;
 use contrail_exchange::label::{self, Bounds};
 
 pub use apply::{
-    cleaned::{Cleaned, Sighting},
+    file::{Cleaned, Sighting},
     renumber::{Renumbering, labels_of},
 };
-pub use bounds::Shapes;
 pub use counters::{Counters, Hit};
 pub use find::steps::thoroughly;
 pub use judged::{JudgedExchange, Redacted, Touched};
 pub use plan::{Plan, PlanError};
-pub use redactor::Redactor;
+pub use redactor::{Redactor, Shapes};
 
 #[cfg(test)]
 mod tests;

@@ -5,15 +5,17 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use contrail_exchange::TokenFacts;
-use http::HeaderValue;
-
 use super::{
-    Counters, Plan, Shapes,
-    find::steps::is_thorough,
+    Bounds, Counters, Plan,
     kind::{self, Kind, MatchScope},
-    known::{index::Index, memory::Memory},
+    known::memory::Memory,
 };
+
+/// Bounds that a label has to fit, taken from the contract by the pipeline (this crate knows no contract).
+pub trait Shapes: Send + Sync {
+    /// Length bounds in characters for the value at `pointer` of a body of `operation`.
+    fn bounds(&self, operation: &str, response: bool, pointer: &str) -> Bounds;
+}
 
 /// A recording's memory of secrets and their labels, shared by all its exchanges.
 pub struct Redactor {
@@ -84,20 +86,5 @@ impl Redactor {
 
     pub(super) fn memory(&self) -> MutexGuard<'_, Memory> {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The redacted form of an `Authorization` value that was seen before and is one secret behind its scheme.
-    pub(super) fn known_authorization(&self, value: &HeaderValue) -> Option<HeaderValue> {
-        if is_thorough() {
-            return None;
-        }
-        let mut memory = self.memory();
-        let (label, secret) = memory.authorizations.get(value.as_bytes()).cloned()?;
-        memory.see(secret).then_some(label)
-    }
-
-    /// Whether this token's facts were searched with this index.
-    pub(super) fn is_clean(&self, index: &Index, facts: &Arc<TokenFacts>) -> bool {
-        self.memory().clean.get(facts) == Some(&index.generation)
     }
 }

@@ -1,22 +1,45 @@
 //! Recordings as files: any HAR, a journal's line, any other JSON or text, edited in place so that what other tools
 //! wrote beside the messages survives.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use contrail_exchange::{
     Body,
     json::{self, Document},
 };
 
-use super::{
-    cleaned::{Cleaned, Sighting},
-    recording::{Whole, content_type, is_recording},
-};
+use super::recording::{Whole, content_type, is_recording};
 use crate::{
     Bounds, Redacted, Redactor,
     find::{detect::MAX_CODINGS, walk::Places},
     known::search,
     mark::{self, Mark},
 };
+
+/// A secret in a file. It never shows the secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sighting {
+    /// Byte offset at which it begins.
+    pub offset: usize,
+    /// Where, as a JSON pointer into the file (or line); `None` in a text.
+    pub at: Option<Arc<str>>,
+    /// What kind of secret, for example `client-secret`.
+    pub kind: &'static str,
+    /// The label that stands for it.
+    pub label: String,
+}
+
+/// A file without its secrets.
+#[derive(Debug, Clone)]
+pub struct Cleaned {
+    /// What to write.
+    pub content: Redacted<Vec<u8>>,
+    /// What was replaced, in the order of the file.
+    pub sightings: Vec<Sighting>,
+    /// Bodies that were emptied because they do not parse, so that their secrets cannot be located.
+    pub withheld: usize,
+}
 
 impl Redactor {
     /// Takes the secrets out of a file's content (of a journal: of one line), keeping all else byte for byte.

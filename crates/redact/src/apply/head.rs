@@ -1,12 +1,13 @@
 //! Secrets of header fields, and of the credential that one of them is.
 
-use std::ops::Range;
+use std::{ops::Range, sync::Arc};
 
 use contrail_exchange::{Credential, Headers, TokenFacts, token::known_scheme};
 use http::{HeaderName, HeaderValue, header};
 
 use super::redaction::Redaction;
 use crate::{
+    find::steps::is_thorough,
     known::{index::Index, search},
     mark::{Id, Mark},
 };
@@ -15,14 +16,10 @@ use crate::{
 pub(super) struct Head {
     /// The redacted value of the first `Authorization`, if it was seen before.
     authorization: Option<HeaderValue>,
-    others: Fields,
-}
-
-enum Fields {
-    /// Nothing in them is worth reading. Where their names and values stand in [`Redaction::heads`].
-    Plain(Range<usize>),
-    /// Marks of each.
-    Read(Vec<Vec<Mark>>),
+    /// Where their names and values stand in [`Redaction::heads`].
+    text: Range<usize>,
+    /// Marks of each; `None` where nothing in them is worth reading.
+    marks: Option<Vec<Vec<Mark>>>,
 }
 
 impl Redaction<'_> {
@@ -37,7 +34,7 @@ impl Redaction<'_> {
         for (name, value) in headers.iter() {
             if is_first && name == header::AUTHORIZATION {
                 is_first = false;
-                authorization = self.redactor.known_authorization(value);
+                authorization = self.known_authorization(value);
                 if authorization.is_some() {
                     continue;
                 }
@@ -53,10 +50,10 @@ impl Redaction<'_> {
         let text = start..self.heads.len();
         let may_hold = |text: &[u8]| self.redactor.plan.names_fields() || self.redactor.hints(text).is_some();
         if !may_hold(&self.heads[text.clone()]) {
-            return Head { authorization, others: Fields::Plain(text) };
+            return Head { authorization, text, marks: None };
         }
         let mut known = authorization.is_some();
-        let mut lines = self.heads[text].split(|byte| *byte == b'\n');
+        let mut lines = self.heads[text.clone()].split(|byte| *byte == b'\n');
         let marks = |(name, value): (&HeaderName, &HeaderValue)| {
             if known && name == header::AUTHORIZATION {
                 known = false;
@@ -65,7 +62,8 @@ impl Redaction<'_> {
             let is_worth = may_hold(lines.next().unwrap_or_default());
             if is_worth { self.redactor.detect_header(name, value.as_bytes()) } else { Vec::new() }
         };
-        Head { authorization, others: Fields::Read(headers.iter().map(marks).collect()) }
+        let marks = Some(headers.iter().map(marks).collect());
+        Head { authorization, text, marks }
     }
 
     pub(super) fn write_head(&mut self, index: &Index, headers: &mut Headers, head: Head, response: bool) {
@@ -75,16 +73,10 @@ impl Redaction<'_> {
             *value = label;
             self.touched.authorization = true;
         }
-        let mut marked = match head.others {
-            Fields::Plain(text)
-                if !self.heads.get(text.clone()).is_some_and(|text| search::is_worth_uncoded(index, text)) =>
-            {
-                return;
-            }
-            Fields::Plain(_) => Vec::new(),
-            Fields::Read(marks) => marks,
+        if head.marks.is_none() && !search::is_worth_uncoded(index, &self.heads[head.text]) {
+            return;
         }
-        .into_iter();
+        let mut marked = head.marks.unwrap_or_default().into_iter();
         for (name, value) in headers.iter_mut() {
             let mut marks = marked.next().unwrap_or_default();
             let path = matches!(name.as_str(), "location" | "content-location" | "referer" | "link" | "origin");
@@ -107,11 +99,23 @@ impl Redaction<'_> {
         }
     }
 
+    /// The redacted form of an `Authorization` value that was seen before and is one secret behind its scheme.
+    fn known_authorization(&self, value: &HeaderValue) -> Option<HeaderValue> {
+        let mut memory = self.redactor.memory();
+        let (label, secret) = memory.authorizations.get(value.as_bytes()).filter(|_| !is_thorough()).cloned()?;
+        memory.see(secret).then_some(label)
+    }
+
+    /// Whether this token's facts were searched with this index.
+    fn is_clean(&self, index: &Index, facts: &Arc<TokenFacts>) -> bool {
+        self.redactor.memory().clean.get(facts) == Some(&index.generation)
+    }
+
     /// What a token claims may have the shape of a secret.
     pub(super) fn detect_credential(&self, credential: &Credential) {
         let Credential::Token(facts) = credential else { return };
         let index = self.redactor.memory().index();
-        if self.redactor.is_clean(&index, facts) {
+        if self.is_clean(&index, facts) {
             return;
         }
         for text in facts.claims() {
@@ -121,7 +125,7 @@ impl Redaction<'_> {
 
     pub(super) fn write_credential(&mut self, index: &Index, credential: &mut Credential) {
         let Credential::Token(facts) = credential else { return };
-        if self.redactor.is_clean(index, facts) {
+        if self.is_clean(index, facts) {
             return;
         }
         let mut clean = TokenFacts::clone(facts);

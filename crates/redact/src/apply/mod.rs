@@ -1,10 +1,8 @@
 //! Replacing secrets with labels, in messages and in files.
 
-pub(super) mod cleaned;
 mod exchange;
-mod file;
+pub(super) mod file;
 mod head;
-mod labelled;
 pub(super) mod message;
 mod recording;
 mod redaction;

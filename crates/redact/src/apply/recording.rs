@@ -12,7 +12,7 @@ use contrail_exchange::{
 };
 use http::{HeaderName, HeaderValue, header};
 
-use super::{cleaned::Cleaned, redaction::Redaction};
+use super::{file::Cleaned, redaction::Redaction};
 use crate::{
     Redacted, Redactor,
     find::{
