@@ -89,7 +89,8 @@ impl Sink<Compared> for Comparing<'_> {
         self.changes.no_longer_failing += u64::from(failed && !fails);
         if failed || !fails {
             if !by_contrail {
-                self.redactor.recognise(&exchange);
+                // For its secrets, which may come again.
+                let _ = self.redactor.redact(JudgedExchange::new(exchange, verdict));
             }
             return Ok(());
         }

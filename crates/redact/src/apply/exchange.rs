@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use contrail_exchange::{
-    Exchange, Headers, Request,
+    Headers, Request,
     finding::{Rule, Verdict},
 };
 
@@ -40,12 +40,6 @@ impl Redactor {
         judged.touched.authorization |= work.touched.authorization;
         judged.touched.elsewhere |= work.touched.elsewhere;
         Redacted(judged)
-    }
-
-    /// Recognises the secrets of an exchange that is not recorded, so that they are replaced wherever they come again.
-    pub fn recognise(&self, exchange: &Exchange) {
-        let (mut request, mut response) = (exchange.request.clone(), exchange.response.clone());
-        Redaction::new(self, None).messages(&mut request, response.as_mut());
     }
 
     /// Recognises the secrets of header fields that are recorded nowhere (an interim answer's).

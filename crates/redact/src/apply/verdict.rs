@@ -96,15 +96,16 @@ impl Redaction<'_> {
         }
         for finding in &mut verdict.findings {
             let mut changed = false;
-            let is_cut = match finding.rule {
-                Rule::RequestBody | Rule::RequestBodyUndocumented => self.cut[0],
-                Rule::ResponseBody | Rule::ResponseBodyUndocumented => self.cut[1],
-                _ => false,
+            let body = match finding.rule {
+                Rule::RequestBody | Rule::RequestBodyUndocumented => Some(false),
+                Rule::ResponseBody | Rule::ResponseBodyUndocumented => Some(true),
+                _ => None,
             };
-            if is_cut {
+            if body.is_some_and(|response| self.cut[usize::from(response)]) {
                 (finding.at, finding.seen, changed) = (String::new(), None, true);
             }
-            for held in at_place.get(&*finding.at).into_iter().flatten().filter(|held| held.is_of_side(finding.rule)) {
+            let held = at_place.get(&*finding.at).into_iter().flatten();
+            for held in held.filter(|held| body.is_none_or(|response| held.response == response)) {
                 looked(held.value.len());
                 let texts = finding.seen.as_mut().into_iter().chain(match &mut finding.expected {
                     std::borrow::Cow::Owned(text) => Some(text),
@@ -140,19 +141,6 @@ impl Redaction<'_> {
             let secret = self.redactor.memory().secret(mark.secret);
             let label = secret.label(mark.number, self.bounds(mark, Some(response)));
             self.form_values.push(FormValue { response, place: place.clone(), value: lossy(value), label });
-        }
-    }
-}
-
-impl FormValue {
-    /// Whether a finding of this rule can be about its message.
-    fn is_of_side(&self, rule: Rule) -> bool {
-        match rule {
-            Rule::RequestBody | Rule::RequestBodyUndocumented | Rule::QueryParameter | Rule::QueryUndocumented => {
-                !self.response
-            }
-            Rule::ResponseBody | Rule::ResponseBodyUndocumented => self.response,
-            _ => true,
         }
     }
 }

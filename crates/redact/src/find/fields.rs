@@ -118,7 +118,7 @@ impl Redactor {
             let kind = by_field(&name, value)
                 .or_else(|| beside.take_if(|_| last.len() > 1 && is_listed_value(last)))
                 .or_else(|| {
-                    let is_named = form && self.plan.has_pointers() && self.plan.names_place(&field_place(&name));
+                    let is_named = form && self.plan.names_field(&name);
                     is_named.then_some(Kind::Custom)
                 })
                 .or_else(|| (!form && self.plan.is_key_parameter(&name)).then_some(Kind::ApiKey));

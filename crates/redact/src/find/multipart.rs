@@ -117,7 +117,7 @@ impl Redactor {
         let mut names = part.others.iter().chain(std::iter::once(&part.name));
         let kind = names
             .find_map(|name| by_field(name, value))
-            .or_else(|| self.plan.names_place(&place).then_some(Kind::Custom));
+            .or_else(|| self.plan.names_field(&part.name).then_some(Kind::Custom));
         if let Some(kind) = kind {
             self.detect_text(value, 1, &mut Vec::new());
             out.extend(self.learn(value, kind).map(|id| Mark::value(part.body.clone(), id)));

@@ -19,8 +19,8 @@ const ENDS: &[u8] = b",}]);>&<";
 /// A value by its longest reading.
 pub(super) struct Value {
     pub(super) range: Range<usize>,
-    /// What other readings take for a secret inside of it.
-    pub(super) shorter: Vec<Range<usize>>,
+    /// What another reading takes for a secret inside of it.
+    pub(super) shorter: Option<Range<usize>>,
 }
 
 /// Past what YAML writes before a value: a block's sign, a tag, an anchor, an item's dash.
@@ -55,7 +55,7 @@ impl Reading<'_> {
         let is_braced = last.eq_ignore_ascii_case(b"pwd") && is_assigned && text.get(at) == Some(&b'{');
         let closing = if is_braced { memchr::memchr(b'}', &text[at..self.line_end(at)]) } else { None };
         let value = if let Some(closing) = closing {
-            Value { range: at + 1..self.looked(at, at + closing), shorter: Vec::new() }
+            Value { range: at + 1..self.looked(at, at + closing), shorter: None }
         } else if text.get(slashed + prefix).is_some_and(|byte| is_quote(*byte) && *byte != b'`') {
             self.string(slashed + prefix, slashed - at)
         } else {
@@ -124,7 +124,7 @@ impl Reading<'_> {
         if text[at..].starts_with(&three) {
             let inner = at + three.len();
             let end = memchr::memmem::find(&text[inner..], &three).map_or(text.len(), |end| inner + end);
-            return Value { range: inner..self.looked(at, end), shorter: Vec::new() };
+            return Value { range: inner..self.looked(at, end), shorter: None };
         }
         let (mut end, mut first, mut from) = (None, None, inner);
         while let Some(found) = memchr::memchr(quote, &text[from..]).map(|found| from + found) {
@@ -143,7 +143,7 @@ impl Reading<'_> {
         // Nothing closes it: its line does.
         let end = end.unwrap_or_else(|| self.line_end(inner));
         let shorter = first.filter(|first| *first < end).map(|first| inner..first);
-        Value { range: inner..end, shorter: shorter.into_iter().collect() }
+        Value { range: inner..end, shorter }
     }
 
     /// A value without a quote before it. It goes on beyond what may separate it from another, unless another field
@@ -201,7 +201,7 @@ impl Reading<'_> {
             return None;
         }
         let piece = piece.filter(|piece| (start..end).contains(piece) && tells(start..*piece));
-        Some(Value { range: start..end, shorter: piece.map(|piece| start..piece).into_iter().collect() })
+        Some(Value { range: start..end, shorter: piece.map(|piece| start..piece) })
     }
 
     /// Whether another field begins behind these delimiters, or they begin a tag that closes or an entity.
