@@ -64,11 +64,16 @@ impl Redactor {
                 }
             }
         }
-        if hints.person && text.len() < MAX_SEARCHED {
-            shapes::find_personal(text, |range, kind| self.person(&text[range.clone()], kind, range, out));
-        }
-        if self.plan.personal && text.len() < MAX_SEARCHED {
-            shapes::find_accounts(text, |range| self.person(&text[range.clone()], Kind::Card, range, out));
+        if text.len() < MAX_SEARCHED {
+            let mut person = |range: Range<usize>, kind| {
+                out.extend(self.person(&text[range.clone()], kind).map(|id| Mark::part(range, id)));
+            };
+            if hints.person {
+                shapes::find_personal(text, &mut person);
+            }
+            if self.plan.personal {
+                shapes::find_accounts(text, &mut person);
+            }
         }
         if hints.run && depth > 0 {
             self.detect_runs(text, depth, out);
@@ -96,15 +101,13 @@ impl Redactor {
         out.extend(self.learn(value, kind).map(|id| Mark::part(range, id)));
     }
 
-    /// Personal data: counted, and marked where it is to be masked.
-    pub(crate) fn person(&self, value: &[u8], kind: Kind, range: Range<usize>, out: &mut Vec<Mark>) {
+    /// Personal data: counted, and learned where it is to be masked.
+    pub(crate) fn person(&self, value: &[u8], kind: Kind) -> Option<Id> {
         if value.is_empty() || label::is_label_bytes(value) {
-            return;
+            return None;
         }
         self.memory().count_person(value, kind);
-        if self.plan.personal {
-            out.extend(self.learn(value, kind).map(|id| Mark::part(range, id)));
-        }
+        if self.plan.personal { self.learn(value, kind) } else { None }
     }
 
     /// The password of a Basic credential is a secret by itself; the user is, where there is no password, or where it
@@ -138,13 +141,12 @@ impl Redactor {
         out: &mut Vec<Mark>,
     ) -> bool {
         let source = document.source();
-        let mut suspects = if is_thorough() || self.plan.is_extended() {
-            hints::Places { listed: None, hide: true }
+        let (mut suspects, hide) = if is_thorough() || self.plan.is_extended() {
+            (None, true)
         } else {
             hints::suspects(source, |word| is_plain_value(source, word))
         };
-        let hide = suspects.hide;
-        let suspects = suspects.listed.as_deref_mut().map_or(Suspects::EVERYWHERE, Suspects::of);
+        let suspects = suspects.as_deref_mut().map_or(Suspects::EVERYWHERE, Suspects::of);
         if suspects.is_empty() {
             return hide;
         }
@@ -296,14 +298,9 @@ impl<'r, 'd> Reading<'r, 'd, '_> {
             redactor.memory().reserve_number(raw);
             return;
         }
-        if kind.is_personal() {
-            redactor.memory().count_person(raw, kind);
-            if !redactor.plan.personal {
-                return;
-            }
-        }
+        let id = if kind.is_personal() { redactor.person(raw, kind) } else { redactor.learn(raw, kind) };
         let mark = |id| Mark { place: Some(place.into()), number: true, ..Mark::value(node.span(), id) };
-        self.out.extend(redactor.learn(raw, kind).map(mark));
+        self.out.extend(id.map(mark));
     }
 
     fn string(&mut self, token: &Token<'d>, node: Node<'d>, inherited: Option<Inherited>, suspects: Suspects<'r>) {
@@ -323,16 +320,10 @@ impl<'r, 'd> Reading<'r, 'd, '_> {
                 return;
             }
         }
-        if let Some(kind) = personal(token) {
-            let before = self.out.len();
-            redactor.person(node.as_str().unwrap_or_default().as_bytes(), kind, inner, self.out);
-            for mark in &mut self.out[before..] {
-                mark.whole = true;
-                mark.place = Some(place().into());
-            }
-            if self.out.len() > before {
-                return;
-            }
+        let person = |kind| redactor.person(node.as_str().unwrap_or_default().as_bytes(), kind);
+        if let Some(id) = personal(token).and_then(person) {
+            self.out.push(Mark { place: Some(place().into()), ..Mark::value(inner, id) });
+            return;
         }
         if suspects.touch(&node.span()) {
             redactor.detect_string(node, self.depth, self.out, Some(&place));

@@ -131,9 +131,8 @@ impl Redactor {
                 out.extend(self.learn(value, kind).map(|id| Mark::value(field.value.range.clone(), id)));
             } else {
                 let person = names::personal(last).filter(|_| !value.is_empty());
-                if let Some(kind) = person {
-                    self.person(value, kind, field.value.range.clone(), out);
-                }
+                let person = person.and_then(|kind| self.person(value, kind));
+                out.extend(person.map(|id| Mark::part(field.value.range.clone(), id)));
                 self.detect_coded(text, &field.value, out);
             }
             if out.len() > before {

@@ -69,17 +69,12 @@ fn words() -> Vec<Word> {
 
 static PREFILTER: LazyLock<Prefilter> = LazyLock::new(|| Prefilter::new(words()));
 
-/// Suspect places of a text.
-#[derive(Default)]
-pub(crate) struct Places {
-    /// `None` if they are too many to be worth a list.
-    pub(crate) listed: Option<Vec<Range<usize>>>,
-    /// Whether anything may be hidden at one of them.
-    pub(crate) hide: bool,
-}
-
-/// The places of a text that may hold a hint or hide one, but for those that `shows_nothing` denies.
-pub(crate) fn suspects(text: &[u8], shows_nothing: impl Fn(&Range<usize>) -> bool) -> Places {
+/// The places of a text that may hold a hint or hide one, but for those that `shows_nothing` denies, and whether one may
+/// hide anything; `None` if they are too many to be worth a list.
+pub(crate) fn suspects(
+    text: &[u8],
+    shows_nothing: impl Fn(&Range<usize>) -> bool,
+) -> (Option<Vec<Range<usize>>>, bool) {
     const MAX_SUSPECTS: usize = 1 << 12;
     let (mut places, mut hide) = (Vec::new(), false);
     let listed = PREFILTER.scan(text, |place, suspect| {
@@ -95,10 +90,7 @@ pub(crate) fn suspects(text: &[u8], shows_nothing: impl Fn(&Range<usize>) -> boo
         places.push(place);
         if places.len() < MAX_SUSPECTS { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     });
-    match listed {
-        ControlFlow::Continue(()) => Places { listed: Some(places), hide },
-        ControlFlow::Break(()) => Places { listed: None, hide: true },
-    }
+    if listed.is_continue() { (Some(places), hide) } else { (None, true) }
 }
 
 /// What a text may hold; `None` where it is not worth reading.

@@ -117,8 +117,8 @@ expression!(
 );
 
 /// Numbers of cards and of bank accounts (IBAN) in a text, in groups or not.
-pub(crate) fn find_accounts(text: &[u8], mut emit: impl FnMut(Range<usize>)) {
-    ACCOUNT.find_iter(text).filter(|hit| is_account(hit.as_bytes())).for_each(|hit| emit(hit.range()));
+pub(crate) fn find_accounts(text: &[u8], mut emit: impl FnMut(Range<usize>, Kind)) {
+    ACCOUNT.find_iter(text).filter(|hit| is_account(hit.as_bytes())).for_each(|hit| emit(hit.range(), Kind::Card));
 }
 
 /// Whether a number is that of a card (ISO/IEC 7812) or of a bank account (ISO 13616), by its check digits.
@@ -244,7 +244,7 @@ mod tests {
     fn numbers_of_cards_and_accounts_are_known_by_their_check_digits() {
         let found = |text: &str| {
             let mut out = Vec::new();
-            find_accounts(text.as_bytes(), |range| out.push(text[range].to_owned()));
+            find_accounts(text.as_bytes(), |range, _| out.push(text[range].to_owned()));
             out
         };
         for number in [
