@@ -28,17 +28,6 @@ struct Noticed {
     /// The body may hold a known secret other than as it is.
     hides: bool,
     body: Vec<Mark>,
-    /// What becomes of the body as a whole.
-    fate: Fate,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fate {
-    Kept,
-    /// It does not parse, and its secrets cannot be located: withheld.
-    Unparsable,
-    /// It is cut: what there is of it goes.
-    Cut,
 }
 
 impl Redaction<'_> {
@@ -60,44 +49,30 @@ impl Redaction<'_> {
     }
 
     fn read(&mut self, headers: &Headers, body: &Body, response: bool) -> Noticed {
-        let mut reading = Noticed {
-            head: self.read_head(headers, response),
-            parsed: None,
-            hides: false,
-            body: Vec::new(),
-            fate: Fate::Kept,
-        };
-        if body.content.is_empty() {
-            return reading;
+        let head = self.read_head(headers, response);
+        let mut reading = Noticed { head, parsed: None, hides: false, body: Vec::new() };
+        // Of a body of which nothing is kept, too: what it shows may come again elsewhere.
+        if !body.content.is_empty() {
+            let parsed = self.redactor.parse_body(headers, body);
+            reading.hides = self.redactor.detect_body(&parsed, body, &mut reading.body);
+            reading.parsed = Some(parsed);
         }
-        let parsed = self.redactor.parse_body(headers, body);
-        // Where nothing of it is kept, what it shows may come again elsewhere.
-        reading.fate = match body.presence {
-            Presence::Truncated { .. } => Fate::Cut,
-            Presence::Whole if !parsed.unparsable => Fate::Kept,
-            Presence::Whole | Presence::Withheld(_) => Fate::Unparsable,
-        };
-        reading.hides = self.redactor.detect_body(&parsed, body, &mut reading.body);
-        reading.parsed = Some(parsed);
         reading
     }
 
     fn write(&mut self, index: &Index, headers: &mut Headers, body: &mut Body, reading: Noticed, response: bool) {
         self.write_head(index, headers, reading.head, response);
-        match reading.fate {
-            Fate::Kept => {}
-            Fate::Cut => {
-                body.content = Bytes::new();
-                self.touched.elsewhere = true;
-                return;
-            }
-            Fate::Unparsable => {
-                self.remember(&reading.body, &body.content, response);
-                self.withhold(headers, body);
-                return;
-            }
-        }
         let Some(parsed) = &reading.parsed else { return };
+        if matches!(body.presence, Presence::Truncated { .. }) {
+            body.content = Bytes::new();
+            self.touched.elsewhere = true;
+            return;
+        }
+        if parsed.unparsable || matches!(body.presence, Presence::Withheld(_)) {
+            self.remember(&reading.body, &body.content, response);
+            self.withhold(headers, body);
+            return;
+        }
         body.malformed |= parsed.malformed;
         if reading.body.is_empty() && !reading.hides && !search::is_worth_uncoded(index, &body.content) {
             return;
