@@ -266,16 +266,11 @@ fn alignments(letters: &[u8]) -> impl Iterator<Item = usize> {
     (0..4).filter(move |first| found >> first & 1 == 1)
 }
 
-/// Undoes base64 of either alphabet, with padding or without.
-pub(crate) fn base64(encoded: &[u8]) -> Option<Vec<u8>> {
+/// User and password of a Basic credential, in base64 of either alphabet, with padding or without.
+pub(crate) fn basic(encoded: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
     let padding = encoded.iter().rev().take(2).take_while(|byte| **byte == b'=').count();
     let letters = &encoded[..encoded.len() - padding];
-    letters.iter().all(|byte| is_letter(*byte)).then(|| from_base64(letters))
-}
-
-/// User and password of a Basic credential.
-pub(crate) fn basic(encoded: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
-    let text = base64(encoded)?;
+    let text = letters.iter().all(|byte| is_letter(*byte)).then(|| from_base64(letters))?;
     let colon = memchr::memchr(b':', &text)?;
     Some((text[..colon].to_vec(), text[colon + 1..].to_vec()))
 }

@@ -153,8 +153,8 @@ pub(super) fn declared_as(declared: &[u8], content: &[u8], nested: usize) -> Par
         // What is something else need not be a sound form.
         Parsed { unparsable: !sound && !parsed.is_cut_form(), ..parsed }
     } else if essence.starts_with("multipart/") {
-        let parts = multipart::parts(declared, content, nested).map(|parts| Grammar::Multipart(parts).into());
-        parts.unwrap_or_else(|multipart::NoMultipart| Parsed { unparsable: true, ..bytes(content, nested) })
+        let broken = || Parsed { unparsable: true, ..bytes(content, nested) };
+        multipart::parts(declared, content, nested).map_or_else(broken, |parts| Grammar::Multipart(parts).into())
     } else {
         bytes(content, nested)
     }

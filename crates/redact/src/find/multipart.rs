@@ -27,10 +27,6 @@ pub(crate) struct Part {
     pub(crate) inside: Parsed,
 }
 
-/// No multipart body, or too many in one.
-#[derive(Debug)]
-pub(super) struct NoMultipart;
-
 /// Multipart bodies one inside the other.
 pub(super) const MAX_NESTED: usize = 3;
 
@@ -42,25 +38,26 @@ pub(super) fn by_itself(content: &[u8], nested: usize) -> Option<Grammar> {
     let text = content.trim_ascii_start().strip_prefix(b"--")?;
     let boundary = text[..memchr::memchr(b'\n', text)?].trim_ascii_end();
     let start = content.len() - content.trim_ascii_start().len();
-    let parts = read_parts(&content[start..], &[boundary.to_vec()], nested).ok()?;
+    let parts = read_parts(&content[start..], &[boundary.to_vec()], nested)?;
     let moved = |range: Range<usize>| start + range.start..start + range.end;
     Some(Grammar::Multipart(
         parts.into_iter().map(|part| Part { head: moved(part.head), body: moved(part.body), ..part }).collect(),
     ))
 }
 
-/// The parts of a multipart body, by every boundary and every line end that a reader may go by.
-pub(super) fn parts(declared: &[u8], content: &[u8], nested: usize) -> Result<Vec<Part>, NoMultipart> {
-    let mut boundaries = media::every_parameter(declared, "boundary").ok_or(NoMultipart)?;
+/// The parts of a multipart body, by every boundary and every line end that a reader may go by; `None` where it is none,
+/// or too many in one.
+pub(super) fn parts(declared: &[u8], content: &[u8], nested: usize) -> Option<Vec<Part>> {
+    let mut boundaries = media::every_parameter(declared, "boundary")?;
     boundaries.retain(|boundary| memchr::memmem::find(content, boundary).is_some());
     if boundaries.len() > MAX_BOUNDARIES {
-        return Err(NoMultipart);
+        return None;
     }
     read_parts(content, &boundaries, nested)
 }
 
-fn read_parts(content: &[u8], boundaries: &[Vec<u8>], nested: usize) -> Result<Vec<Part>, NoMultipart> {
-    let nested = nested.checked_sub(1).ok_or(NoMultipart)?;
+fn read_parts(content: &[u8], boundaries: &[Vec<u8>], nested: usize) -> Option<Vec<Part>> {
+    let nested = nested.checked_sub(1)?;
     let mut parts: Vec<Part> = Vec::new();
     let mut is_read = false;
     for boundary in boundaries {
@@ -81,10 +78,10 @@ fn read_parts(content: &[u8], boundaries: &[Vec<u8>], nested: usize) -> Result<V
             }
         }
     }
-    if is_read { Ok(parts) } else { Err(NoMultipart) }
+    is_read.then_some(parts)
 }
 
-fn part(content: &[u8], head: Range<usize>, body: Range<usize>, nested: usize) -> Result<Part, NoMultipart> {
+fn part(content: &[u8], head: Range<usize>, body: Range<usize>, nested: usize) -> Option<Part> {
     let (mut name, mut declared) = (None, None);
     for (field, value) in media::part_fields(&content[head.clone()]) {
         match field.as_str() {
@@ -94,15 +91,15 @@ fn part(content: &[u8], head: Range<usize>, body: Range<usize>, nested: usize) -
         }
     }
     let lossy = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-    let others = media::every_parameter(&content[head.clone()], "name").ok_or(NoMultipart)?;
+    let others = media::every_parameter(&content[head.clone()], "name")?;
     let others = others.into_iter().map(lossy).collect();
     let inner = &content[body.clone()];
     let inside = declared.as_ref().map_or_else(|| bytes(inner, nested), |held| declared_as(held, inner, nested));
     let is_multipart = || declared.is_some_and(|held| media::essence(&held).starts_with("multipart/"));
     if inside.unparsable && is_multipart() && !inner.trim_ascii().is_empty() {
-        return Err(NoMultipart);
+        return None;
     }
-    Ok(Part { name: name.map(lossy).unwrap_or_default(), others, head, body, inside })
+    Some(Part { name: name.map(lossy).unwrap_or_default(), others, head, body, inside })
 }
 
 fn has_bare_line_feed(content: &[u8]) -> bool {
