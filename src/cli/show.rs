@@ -27,9 +27,9 @@ use serde_json::Value;
 
 use super::{
     ContractArgs, Failure, Outcome,
-    messages::quoted,
+    messages::{error_chain, quoted},
     options::SecretArgs,
-    printer::Printer,
+    printer::{Printer, warn},
     survey::{self, Sink},
     trails::{self, Source},
     verify::Judge,
@@ -102,6 +102,9 @@ impl Wanted {
 
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let apart = without_body_files(&args.recording, args.names);
+    if args.names && !io::stdout().is_terminal() && print_as_it_stands(&args.recording, apart.as_ref())? {
+        return Ok(Outcome::CLEAN);
+    }
     // Who cannot read the bodies judges nothing.
     let none = ContractArgs { contract: vec!["none".into()], overlay: Vec::new() };
     let contract = if apart.is_some() { none.load_quietly()? } else { args.contract.load_quietly()? };
@@ -130,6 +133,22 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
         return Err(format!("{file} has no such entry; `contrail show {file}` prints them all").into());
     }
     Ok(Outcome { failed: unreadable.count() > 0, ..Outcome::CLEAN })
+}
+
+/// Prints a file whose entries cannot be read, a conflict of a merge for example: where what git runs fails, git shows
+/// no file at all. Whether it did.
+fn print_as_it_stands(path: &Path, apart: Option<&Bytes>) -> Result<bool, Failure> {
+    if !path.is_file() {
+        return Ok(false);
+    }
+    let opened = apart.map_or_else(|| recording::open(path), |har| recording::open_text(path, har));
+    let read = opened.and_then(|mut recording| recording.try_for_each(|entry| entry.map(drop)));
+    let Err(error) = read else { return Ok(false) };
+    warn(&error_chain(&error));
+    let mut printer = Printer::stdout();
+    printer.write_all(&fs::read(path)?)?;
+    printer.flush()?;
+    Ok(true)
 }
 
 /// A HAR file with the names of body files in the place of bodies: of `all`, or of those that are missing. `git` hands

@@ -91,4 +91,9 @@ fn git_diff_shows_what_changed_in_an_exchange_of_a_file_and_of_a_folder() {
     ];
     assert!(expected.iter().all(|line| changes.contains(&line)), "{diff}");
     assert!(diff.contains("+      \"id\": \"grp_3\""), "{diff}");
+    // Where the command that git runs fails, git shows no file at all.
+    fs::write(at("fx/fx.har"), format!("<<<<<<< HEAD\n{fixture}\n=======\n{fixture}\n>>>>>>> other\n")).unwrap();
+    let diff = git(folder.path(), &["diff"]);
+    assert!(diff.stdout.contains("\n+<<<<<<< HEAD\n") && diff.stdout.contains("grp_3"), "{}", diff.stdout);
+    assert!(diff.stderr.contains("line 1: git left a merge conflict there"), "{}", diff.stderr);
 }
