@@ -50,7 +50,7 @@ impl Redactor {
             return;
         }
         let Some(hints) = self.hints(text) else { return };
-        if hints.coding {
+        if hints.coded {
             self.reserve_labels(text);
         }
         let depth = if text.len() > MAX_SEARCHED / 4 { depth.min(1) } else { depth };
@@ -75,7 +75,7 @@ impl Redactor {
                 shapes::find_accounts(text, &mut person);
             }
         }
-        if hints.run && depth > 0 {
+        if hints.coded && depth > 0 {
             self.detect_runs(text, depth, out);
         }
         if (depth == 0 || !self.detect_lines(text, depth, out)) && hints.field {
@@ -84,7 +84,7 @@ impl Redactor {
         if depth == 0 {
             return;
         }
-        let coded = |undo: fn(&[u8]) -> Option<View>| if hints.coding { undo(text) } else { None };
+        let coded = |undo: fn(&[u8]) -> Option<View>| if hints.coded { undo(text) } else { None };
         let percent = coded(|text| View::percent(text, false));
         for view in [percent, View::unescape(text), coded(View::entities)].into_iter().flatten() {
             let mut inner = Vec::new();

@@ -85,7 +85,7 @@ pub(crate) fn suspects(
                     return ControlFlow::Continue(());
                 }
             }
-            Suspect::Coding | Suspect::Run => hide = true,
+            Suspect::Coded => hide = true,
         }
         places.push(place);
         if places.len() < MAX_SUSPECTS { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
@@ -99,8 +99,7 @@ pub(crate) fn hints(text: &[u8]) -> Option<Hints> {
     let _ = PREFILTER.scan(text, |place, suspect| {
         match suspect {
             Suspect::Word(stem) => hints |= stem.hints(text, place.start),
-            Suspect::Coding => hints.coding = true,
-            Suspect::Run => hints.run = true,
+            Suspect::Coded => hints.coded = true,
         }
         if hints == Hints::ALL { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
@@ -114,7 +113,7 @@ pub(crate) fn hints(text: &[u8]) -> Option<Hints> {
 pub(crate) fn may_hide(text: &[u8]) -> bool {
     let hides = |_, suspect: Suspect<'_>| match suspect {
         Suspect::Word(_) => ControlFlow::Continue(()),
-        Suspect::Coding | Suspect::Run => ControlFlow::Break(()),
+        Suspect::Coded => ControlFlow::Break(()),
     };
     PREFILTER.scan(text, hides).is_break()
 }
@@ -166,8 +165,8 @@ mod tests {
         }
         hints.shape |= hints.person && holds_address(text);
         hints.person |= text.first() == Some(&b'+');
-        hints.coding = (0..text.len()).any(|at| view::is_coded(&text[at..]) || label::begins(&text[at..]));
-        runs::decode(text, |_| hints.run = true);
+        hints.coded = (0..text.len()).any(|at| view::is_coded(&text[at..]) || label::begins(&text[at..]));
+        runs::decode(text, |_| hints.coded = true);
         (hints != Hints::NONE).then_some(hints)
     }
 
@@ -244,9 +243,9 @@ mod tests {
             let text: String = parts.iter().map(part).collect();
             let (quick, slow) = (hints(text.as_bytes()), slowly(text.as_bytes()));
             // A run may look like one of a text and hold none.
-            let quick = quick.map(|quick| Hints { run: slow.is_some_and(|slow| slow.run), ..quick });
+            let quick = quick.map(|quick| Hints { coded: slow.is_some_and(|slow| slow.coded), ..quick });
             prop_assert_eq!(quick.filter(|quick| *quick != Hints::NONE), slow, "{:?}", text);
-            prop_assert!(slow.is_none_or(|slow| !slow.run) || hints(text.as_bytes()).unwrap().run, "{:?}", text);
+            prop_assert!(slow.is_none_or(|slow| !slow.coded) || hints(text.as_bytes()).unwrap().coded, "{:?}", text);
         }
     }
 }

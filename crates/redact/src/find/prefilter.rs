@@ -36,11 +36,10 @@ pub(super) const ENDINGS: &[u8] = b"\"'=:\\<> %],;&\r\n";
 pub(crate) enum Suspect<'f> {
     /// A stem, and maybe more of a word.
     Word(&'f Stem),
-    /// A coding or a label: `%41`, `&lt;`, `!token-1!`. An escape (`\n`) is none: what it stands for is a part of no
-    /// word, but for the `\u` of any character, which is a word itself.
-    Coding,
-    /// A run of letters that may be base64 or hex of a text.
-    Run,
+    /// What may hide anything: a coding or a label (`%41`, `&lt;`, `!token-1!`), or a run of letters that may be base64 or
+    /// hex of a text. An escape (`\n`) is none: what it stands for is a part of no word, but for the `\u` of any
+    /// character, which is a word itself.
+    Coded,
 }
 
 /// What a text may hold, by a quick look.
@@ -53,18 +52,16 @@ pub(crate) struct Hints {
     pub(crate) field: bool,
     /// Personal data.
     pub(crate) person: bool,
-    /// A coding or a label, which may hide anything.
-    pub(crate) coding: bool,
-    /// Base64 or hex of a text, which may hide anything, too.
-    pub(crate) run: bool,
+    /// Something else than it shows: a coding, a label, base64 or hex of a text.
+    pub(crate) coded: bool,
 }
 
 impl Hints {
-    pub(crate) const NONE: Self = Self { shape: false, field: false, person: false, coding: false, run: false };
+    pub(crate) const NONE: Self = Self { shape: false, field: false, person: false, coded: false };
     pub(crate) const SHAPE: Self = Self { shape: true, ..Self::NONE };
     pub(crate) const FIELD: Self = Self { field: true, ..Self::NONE };
     pub(crate) const PERSON: Self = Self { person: true, ..Self::NONE };
-    pub(crate) const ALL: Self = Self { shape: true, field: true, person: true, coding: true, run: true };
+    pub(crate) const ALL: Self = Self { shape: true, field: true, person: true, coded: true };
 }
 
 impl BitOrAssign for Hints {
@@ -72,8 +69,7 @@ impl BitOrAssign for Hints {
         self.shape |= other.shape;
         self.field |= other.field;
         self.person |= other.person;
-        self.coding |= other.coding;
-        self.run |= other.run;
+        self.coded |= other.coded;
     }
 }
 
@@ -274,7 +270,7 @@ impl Prefilter {
     ) -> ControlFlow<B> {
         let (is_last, end) = (start + BLOCK >= text.len() + 2, text.len().min(start + BLOCK));
         if matched & RUNS != 0 && *seen < end {
-            *seen = runs::around(text, start.saturating_sub(4)..end, *seen, |run| found(run, Suspect::Run))?;
+            *seen = runs::around(text, start.saturating_sub(4)..end, *seen, |run| found(run, Suspect::Coded))?;
         }
         if matched & !RUNS == 0 {
             return ControlFlow::Continue(());
@@ -306,7 +302,7 @@ impl Prefilter {
     ) -> ControlFlow<B> {
         if matched & CODED != 0 {
             for at in (at..text.len()).take(2).filter(|at| is_coding(&text[*at..])) {
-                found(at..at + 1, Suspect::Coding)?;
+                found(at..at + 1, Suspect::Coded)?;
             }
             matched &= !CODED;
         }
@@ -437,7 +433,7 @@ mod tests {
         let end = filter.scan(text.as_bytes(), |place, suspect| {
             let hints = match suspect {
                 Suspect::Word(stem) => Some(stem.hints(text.as_bytes(), place.start)),
-                Suspect::Coding | Suspect::Run => None,
+                Suspect::Coded => None,
             };
             places.push((place, hints));
             ControlFlow::<()>::Continue(())
