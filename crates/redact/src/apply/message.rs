@@ -86,7 +86,10 @@ impl Redaction<'_> {
         places.dedup_by(|place, last| Arc::ptr_eq(place, last));
         labelled(parsed, &body.content, &mut places);
         let new = self.replaced(&body.content, marks, Some(response));
-        let document = new.as_ref().filter(|_| parsed.is_json()).map(|new| json::Document::parse(new.clone()));
+        let document = new
+            .as_ref()
+            .filter(|_| matches!(parsed.grammar, Grammar::Json(_)))
+            .map(|new| json::Document::parse(new.clone()));
         // A name that was replaced may have become the name beside it.
         if let Some(Err(_)) = document {
             self.withhold(headers, body);

@@ -68,6 +68,7 @@ struct Coded {
     /// The file holds it in base64.
     encoded: bool,
     parsed: Parsed,
+    marks: Vec<Mark>,
 }
 
 /// A whole string that is replaced: where, by what, and what to say about it (where, which secret).
@@ -137,12 +138,12 @@ impl Redactor {
         self.mark_known_json(&index, document, &Places::of_file(), &mut marks);
         let mut edits = Vec::new();
         let mut withheld = 0;
-        for body in coded {
+        for mut body in coded {
             if body.parsed.unparsable {
                 withheld += 1;
                 resized.push(body.place);
                 edits.push((body.range, Vec::new(), None));
-            } else if let Some((text, secret)) = self.recode(&index, &body) {
+            } else if let Some((text, secret)) = self.recode(&index, &mut body) {
                 resized.push(body.place.clone());
                 edits.push((body.range, text.into_bytes(), Some((body.place, secret))));
             }
@@ -165,13 +166,11 @@ impl Redactor {
     }
 
     /// The inside of the string that holds a body, without its secrets; `None` if it has none.
-    fn recode(&self, index: &Index, coded: &Coded) -> Option<(String, u32)> {
-        let (body, parsed) = (&coded.body, &coded.parsed);
-        let mut marks = Vec::new();
-        self.detect_body(parsed, body, &mut marks);
-        self.mark_known_body(index, parsed, &body.content, &mut marks);
+    fn recode(&self, index: &Index, coded: &mut Coded) -> Option<(String, u32)> {
+        let (content, mut marks) = (&coded.body.content, std::mem::take(&mut coded.marks));
+        self.mark_known_body(index, &coded.parsed, content, &mut marks);
         let secret = marks.first()?.secret;
-        let new = Redaction::new(self, None).replaced(&body.content, marks, None)?;
+        let new = Redaction::new(self, None).replaced(content, marks, None)?;
         if coded.encoded {
             return Some((BASE64_STANDARD.encode(new), secret));
         }
@@ -235,7 +234,7 @@ impl Redactor {
             return None;
         }
         let range = value.span().start + 1..value.span().end - 1;
-        Some(Coded { range, place: place(), body, encoded: !in_place, parsed })
+        Some(Coded { range, place: place(), body, encoded: !in_place, parsed, marks })
     }
 }
 

@@ -51,10 +51,6 @@ impl Grammar {
 const MAX_JSON_TEXT: usize = 1 << 18;
 
 impl Parsed {
-    pub(crate) fn is_json(&self) -> bool {
-        matches!(self.grammar, Grammar::Json(_))
-    }
-
     /// Whether it is a form that looks like something else, so that an `&` or a `=` may cut a secret in two.
     pub(crate) fn is_cut_form(&self) -> bool {
         matches!(self.grammar, Grammar::Form(_)) && !self.beside.is_empty()
