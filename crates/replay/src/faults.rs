@@ -1,26 +1,23 @@
 //! Faults on purpose (`--fault`): what a client has to bear, by scope and count.
 
 use std::{
+    collections::VecDeque,
     fmt,
-    pin::Pin,
     str::FromStr,
     sync::Arc,
-    task::{Context, Poll, ready},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use bytes::Bytes;
 use contrail_exchange::Target;
 use contrail_proxy::upstream::{
-    self, Answer, AnswerFuture, AnswerMeta, BodyError, CONTRAIL_ANSWER, MessageBody, NoAnswer, Problem, Response,
-    Upstream,
+    self, Answer, AnswerFuture, AnswerMeta, CONTRAIL_ANSWER, NoAnswer, Problem, Response, Upstream,
 };
 use contrail_recording::Scope;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
-use http_body::{Body, Frame, SizeHint};
-use tokio::time::{Sleep, sleep};
+use tokio::time::Instant;
 
-use super::{OperationOf, Replay};
+use super::{OperationOf, Replay, pieces::in_pieces};
 
 /// The value of `Contrail-Answer`.
 const FAULT: &str = "fault";
@@ -181,7 +178,7 @@ impl Upstream for Faults {
                     let mut answer = self.inner.answer(request).await?;
                     let headers = answer.response.headers_mut();
                     headers.insert(CONTRAIL_ANSWER, HeaderValue::from_static(FAULT));
-                    answer.response = answer.response.map(Slow::body);
+                    answer.response = answer.response.map(|body| in_pieces(body, slow));
                     answer.meta.remarks.push("fault: slow-body".to_owned());
                     return Ok(answer);
                 }
@@ -238,49 +235,15 @@ impl fmt::Debug for Faults {
     }
 }
 
-/// A body that comes in pieces.
-struct Slow {
-    inner: MessageBody,
-    rest: Bytes,
-    piece: usize,
-    pause: Pin<Box<Sleep>>,
-}
-
-impl Slow {
-    fn body(inner: MessageBody) -> MessageBody {
-        MessageBody::stream(Self { inner, rest: Bytes::new(), piece: 1, pause: Box::pin(sleep(PAUSE)) })
+/// Divides what comes of a body into a few pieces with pauses before them.
+fn slow(mut data: Bytes) -> VecDeque<(Bytes, Instant)> {
+    let (length, mut at) = (data.len().div_ceil(PIECES).max(1), Instant::now());
+    let mut pieces = VecDeque::new();
+    while !data.is_empty() {
+        at += PAUSE;
+        pieces.push_back((data.split_to(length.min(data.len())), at));
     }
-}
-
-impl Body for Slow {
-    type Data = Bytes;
-    type Error = BodyError;
-
-    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
-        if self.rest.is_empty() {
-            match ready!(Pin::new(&mut self.inner).poll_frame(cx)).map(|frame| frame.map(Frame::into_data)) {
-                Some(Ok(Ok(data))) => {
-                    self.piece = data.len().div_ceil(PIECES).max(1);
-                    self.rest = data;
-                }
-                Some(Ok(Err(frame))) => return Poll::Ready(Some(Ok(frame))),
-                Some(Err(error)) => return Poll::Ready(Some(Err(error))),
-                None => return Poll::Ready(None),
-            }
-        }
-        ready!(self.pause.as_mut().poll(cx));
-        self.pause = Box::pin(sleep(PAUSE));
-        let length = self.piece.min(self.rest.len());
-        Poll::Ready(Some(Ok(Frame::data(self.rest.split_to(length)))))
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.rest.is_empty() && self.inner.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        SizeHint::default()
-    }
+    pieces
 }
 
 #[cfg(test)]

@@ -1,21 +1,13 @@
 //! How long recorded answers take (`--latency`).
 
-use std::{
-    collections::VecDeque,
-    fmt,
-    pin::Pin,
-    str::FromStr,
-    sync::Arc,
-    task::{Context, Poll, ready},
-    time::Duration,
-};
+use std::{collections::VecDeque, fmt, str::FromStr, sync::Arc, time::Duration};
 
-use bytes::Bytes;
 use contrail_exchange::media;
-use contrail_proxy::upstream::{self, AnswerFuture, BodyError, MessageBody, Upstream, UpstreamKind};
+use contrail_proxy::upstream::{self, AnswerFuture, Upstream, UpstreamKind};
 use contrail_recording as recording;
-use http_body::{Body, Frame, SizeHint};
-use tokio::time::{Instant, Sleep, sleep_until};
+use tokio::time::{Instant, sleep_until};
+
+use super::pieces::{Divide, in_pieces};
 
 /// When a recorded answer comes.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -83,7 +75,7 @@ impl Upstream for Paced {
                 let head = recorded.saturating_sub(Duration::from_millis(times.last().copied().unwrap_or_default()));
                 let head = begun + scaled(head, factor);
                 sleep_until(head).await;
-                answer.response = answer.response.map(|body| Events::body(body, head, factor, times));
+                answer.response = answer.response.map(|body| in_pieces(body, events(head, factor, times)));
                 return Ok(answer);
             }
             let time = match self.latency {
@@ -113,67 +105,22 @@ fn scaled(time: Duration, factor: f64) -> Duration {
     Duration::from_secs_f64((time.as_secs_f64() * factor).min(3600.0))
 }
 
-/// The body of an event stream, each event at its time.
-struct Events {
-    inner: MessageBody,
-    head: Instant,
-    factor: f64,
-    times: Box<[u64]>,
-    /// What is to come, and when; the first one's time runs.
-    rest: VecDeque<(Bytes, Instant)>,
-    pause: Pin<Box<Sleep>>,
-}
-
-impl Events {
-    fn body(inner: MessageBody, head: Instant, factor: f64, times: Box<[u64]>) -> MessageBody {
-        let pause = Box::pin(sleep_until(head));
-        MessageBody::stream(Self { inner, head, factor, times, rest: VecDeque::new(), pause })
-    }
-
-    /// Takes a body of one piece apart. What follows its last event comes with that.
-    fn divide(&mut self, mut data: Bytes) {
-        let ends: Vec<usize> = media::event_ends(&data).zip(&self.times).map(|(end, _)| end).collect();
-        let mut done = 0;
-        for (end, time) in ends.iter().zip(&self.times) {
+/// Divides the body of an event stream, which comes as one piece, at its events. What follows the last one comes with
+/// that.
+fn events(head: Instant, factor: f64, times: Box<[u64]>) -> impl Divide {
+    move |mut data| {
+        let ends: Vec<usize> = media::event_ends(&data).zip(&times).map(|(end, _)| end).collect();
+        let (mut done, mut pieces) = (0, VecDeque::new());
+        for (end, time) in ends.iter().zip(&times) {
             let is_last = end == ends.last().unwrap_or(end);
             let piece = if is_last { std::mem::take(&mut data) } else { data.split_to(end - done) };
             done = *end;
-            self.rest.push_back((piece, self.head + scaled(Duration::from_millis(*time), self.factor)));
+            pieces.push_back((piece, head + scaled(Duration::from_millis(*time), factor)));
         }
         if !data.is_empty() {
-            self.rest.push_back((data, self.head));
+            pieces.push_back((data, head));
         }
-    }
-}
-
-impl Body for Events {
-    type Data = Bytes;
-    type Error = BodyError;
-
-    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
-        if self.rest.is_empty() {
-            match ready!(Pin::new(&mut self.inner).poll_frame(cx)).map(|frame| frame.map(Frame::into_data)) {
-                Some(Ok(Ok(data))) => self.divide(data),
-                Some(Ok(Err(frame))) => return Poll::Ready(Some(Ok(frame))),
-                Some(Err(error)) => return Poll::Ready(Some(Err(error))),
-                None => return Poll::Ready(None),
-            }
-        }
-        let Some((_, at)) = self.rest.front() else { return Poll::Ready(None) };
-        let at = *at;
-        if self.pause.deadline() != at {
-            self.pause.as_mut().reset(at);
-        }
-        ready!(self.pause.as_mut().poll(cx));
-        Poll::Ready(self.rest.pop_front().map(|(data, _)| Ok(Frame::data(data))))
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.rest.is_empty() && self.inner.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        SizeHint::default()
+        pieces
     }
 }
 

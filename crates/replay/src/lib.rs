@@ -24,6 +24,7 @@ mod latency;
 mod mask;
 mod miss;
 mod missing;
+mod pieces;
 mod prepared;
 mod recordings;
 mod sequence;
