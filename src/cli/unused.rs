@@ -62,7 +62,7 @@ struct Left {
 
 type Entries = BTreeMap<usize, String>;
 
-/// Writes what a replay of these recordings left unused.
+/// Writes what a replay of these recordings left unused: all of the fixtures that were `idle`.
 ///
 /// # Errors
 ///
@@ -71,6 +71,7 @@ pub(super) fn write<'a>(
     path: &Path,
     recordings: impl IntoIterator<Item = &'a PathBuf>,
     unused: &[report::Unused],
+    idle: &[PathBuf],
 ) -> Result<(), Failure> {
     let mut usage = Usage::default();
     for named in recordings {
@@ -80,13 +81,30 @@ pub(super) fn write<'a>(
                 let index = one.entry.strip_prefix(&name)?.strip_prefix(" entry ")?.parse().ok()?;
                 Some((index, one.request.clone()))
             };
-            let unused = unused.iter().filter_map(entry).collect();
-            usage.recordings.insert(digest(&file)?, Left { name, unused });
+            let unused: Entries = if idle.iter().any(|fixture| file.starts_with(fixture)) {
+                entries(&file)?
+            } else {
+                unused.iter().filter_map(entry).collect()
+            };
+            // Of equal files, what any of them needs stays.
+            let left = usage.recordings.entry(digest(&file)?).or_insert(Left { name, unused: unused.clone() });
+            left.unused.retain(|entry, _| unused.contains_key(entry));
         }
     }
     let text = format!("{:#}\n", serde_json::to_value(&usage)?);
     let failed = |error| format!("--used: cannot write to {}: {error}", path.display());
     Ok(write_whole(path, text.as_bytes()).map_err(failed)?)
+}
+
+/// All entries of a recording.
+fn entries(path: &Path) -> Result<Entries, Failure> {
+    let mut entries = Entries::new();
+    for entry in recording::open(path)? {
+        let recording::Entry { index, exchange, .. } = entry?;
+        let request = &exchange.request;
+        entries.insert(index, format!("{} {}", request.method, request.target.path_and_query));
+    }
+    Ok(entries)
 }
 
 fn digest(path: &Path) -> Result<String, Failure> {

@@ -196,7 +196,7 @@ impl FixtureBuilder {
             Some(renewal) if existed || older.is_some() => {
                 return Err(self.unfinished(renewal, &opened.journal, leftover.entries));
             }
-            _ => Renew::Requests,
+            _ => Renew::Missing,
         };
         opened.recovered = self.recover(&mut opened.journal, leftover.entries, existed, renew)?;
         if let Some(older) = older.filter(|_| opened.recovered && renew == Renew::Everything) {
@@ -349,6 +349,7 @@ impl FixtureBuilder {
             ("entries of other operations left out", folded.not_taken),
             ("old entries replaced", folded.replaced),
             ("old entries recorded again without a change", folded.equal),
+            ("old entries that stay, because the run was cut short or failed", folded.spared),
             ("old entries that stay, because the tenant did not answer", folded.stayed),
             ("entries that are not whole", folded.incomplete),
             (

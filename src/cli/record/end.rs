@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, path::Path, sync::PoisonError};
 
 use contrail_exchange::plural::plural;
 use contrail_pipeline::{self as pipeline, SharedJournal};
-use contrail_recording::{Folded, Journal, SetAside, is_single_file};
+use contrail_recording::{Folded, Journal, Renew, SetAside, is_single_file};
 use contrail_report::{Proof, Reason};
 use serde_json::Value;
 
@@ -156,7 +156,9 @@ impl Ending<'_> {
         let mut journal = journal.lock().unwrap_or_else(PoisonError::into_inner);
         journal.ensure().map_err(Failure::from)?;
         journal.ended()?;
-        self.builder.fold_and_prove(&journal, earlier, renewal(args), &before)
+        let cut_short = self.ran.cut_short().is_some();
+        let renew = Some(renewal(args)).filter(|renew| *renew != Renew::Requests || !cut_short);
+        self.builder.fold_and_prove(&journal, earlier, renew.unwrap_or(Renew::Missing), &before)
     }
 
     /// The tenant gave no answer.

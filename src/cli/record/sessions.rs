@@ -122,7 +122,7 @@ impl Sessions {
             if let Some(renewal) = &leftover.renewal {
                 return Err(builder.unfinished(renewal, &journal, leftover.entries));
             }
-            self.split(&path, context, Renew::Requests, false)?;
+            self.split(&path, context, Renew::Missing, false)?;
             journal.discard()?;
         }
         for journal in journals(&self.folder)? {

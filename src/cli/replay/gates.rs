@@ -1,6 +1,6 @@
 //! The gates of replay beside findings: unused, stale and denied (`--deny`).
 
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 use contrail_replay::Replay;
 use contrail_report::{Collector, Stale, Unused};
@@ -16,7 +16,8 @@ pub(super) struct Gates {
     pub(super) denied: bool,
 }
 
-/// Adds to the report what was unused, stale and denied, and applies `--deny` to it; writes the file of `--used`.
+/// Adds to the report what was unused, stale and denied, and applies `--deny` to it; writes the file of `--used`, which
+/// needs the fixtures of sessions that were `idle`.
 ///
 /// # Errors
 ///
@@ -26,6 +27,7 @@ pub(super) fn apply(
     collector: &mut Collector,
     replays: &[Arc<Replay>],
     unused: Vec<Unused>,
+    idle: &[PathBuf],
     stale: &mut Vec<Stale>,
 ) -> Result<Gates, Failure> {
     let policy = &args.judge.policy;
@@ -42,7 +44,7 @@ pub(super) fn apply(
     collector.unused_fails(unused);
     if let Some(file) = &args.used {
         let unused = collector.run().unused.as_deref().unwrap_or_default();
-        unused::write(file, args.fixtures.iter().chain(&args.sessions.sessions), unused)?;
+        unused::write(file, args.fixtures.iter().chain(&args.sessions.sessions), unused, idle)?;
     }
     let too_old = behaviour::too_old(args)?;
     let is_too_old = too_old.is_some();

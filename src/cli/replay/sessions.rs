@@ -223,6 +223,15 @@ impl Sessions {
         recorded(&self.folder).len()
     }
 
+    /// The fixtures of recorded sessions that had no request.
+    pub(super) fn idle(&self) -> Vec<PathBuf> {
+        let mut idle = recorded(&self.folder);
+        for session in self.each().iter().filter(|session| session.count().all_requests > 0) {
+            idle.remove(&*session.name);
+        }
+        idle.iter().filter_map(|name| fixture_of(&self.folder, name)).collect()
+    }
+
     /// What was never requested: of each session, its own; of what is shared, what no session requested. A recorded
     /// session that had no request is one, where that fails the run.
     pub(super) fn unused(&self) -> Vec<Unused> {

@@ -1,5 +1,6 @@
 //! `contrail record` and `contrail watch`, the built binary: lines, summaries, files, signals, exit statuses.
 
+mod again;
 mod audit;
 mod credentials;
 mod durable;

@@ -37,6 +37,24 @@ fn what_no_shard_requested_is_listed_and_pruned() {
 }
 
 #[test]
+fn a_session_that_a_shard_never_opened_is_unused_by_it() {
+    let workspace = Workspace::new();
+    fs::create_dir(workspace.path().join("su")).unwrap();
+    for name in ["a", "b", "c"] {
+        workspace.write_own(&format!("su/{name}.har"), &["/1", "/2"].map(|path| own(get(path, name), json!({}))));
+    }
+    for (name, used) in [("a", "a.json"), ("b", "b.json")] {
+        let running = workspace.replay(&["--sessions", "su", "--used", used]);
+        ask(running.address, &format!("/~{name}/1"));
+        assert_eq!(running.finish().status, 0);
+    }
+    let ran = run_in(workspace.path(), ["unused", "su", "--used", "a.json", "--used", "b.json"]);
+    let unused = ["a.har entry 1: GET /2", "b.har entry 1: GET /2", "c.har entry 0: GET /1", "c.har entry 1: GET /2"];
+    let unused = unused.map(|line| format!("su/{line}"));
+    assert_eq!((ran.status, ran.stdout.lines().collect::<Vec<_>>()), (1, unused.iter().map(String::as_str).collect()));
+}
+
+#[test]
 fn an_old_recording_gets_a_warning_and_fails_where_its_age_is_denied() {
     let workspace = workspace();
     let replay = |more: &[&str]| {

@@ -110,7 +110,7 @@ enum Renews {
 /// The line of a recording that replaces entries; `None` for one that only adds.
 pub(crate) fn renews(renew: Renew<'_>) -> io::Result<Option<Vec<u8>>> {
     let renews = match renew {
-        Renew::Nothing | Renew::Requests => return Ok(None),
+        Renew::Nothing | Renew::Requests | Renew::Missing => return Ok(None),
         Renew::Of(list) => Renews::Scopes(list.iter().map(ToString::to_string).collect()),
         Renew::Everything => Renews::Word("everything".to_owned()),
     };

@@ -109,8 +109,13 @@ impl Renumbering {
         }
     }
 
-    fn resolved(&self, label: (u32, u32)) -> (u32, u32) {
-        *self.shared.get(&label).unwrap_or(&label)
+    /// The label whose number this one gets.
+    #[must_use]
+    pub fn resolved(&self, mut label: (u32, u32)) -> (u32, u32) {
+        while let Some(other) = self.shared.get(&label) {
+            label = *other;
+        }
+        label
     }
 
     fn number(&mut self, old: u32) -> u32 {

@@ -1,0 +1,148 @@
+//! `record --append` of what a fixture holds already: each caller keeps its own answers.
+
+use std::{
+    collections::HashMap,
+    io::{BufReader, Write as _},
+    net::{SocketAddr, TcpListener},
+    sync::{Arc, Mutex},
+    thread,
+};
+
+use super::harness::Workspace;
+use crate::support::{
+    command::{Ran, run_in},
+    process::Running,
+    wire::{self, call},
+};
+
+/// A vendor whose logins give opaque tokens, and whose answers hold the user and the version.
+struct Vendor {
+    address: SocketAddr,
+    version: Arc<Mutex<u32>>,
+}
+
+impl Vendor {
+    fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let version = Arc::new(Mutex::new(1));
+        let (shared, tokens) = (Arc::clone(&version), Arc::new(Mutex::new(HashMap::<String, String>::new())));
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                let (mut stream, version, tokens) = (stream.unwrap(), Arc::clone(&shared), Arc::clone(&tokens));
+                thread::spawn(move || {
+                    while let Ok(request) = wire::read(&mut BufReader::new(&stream), false, false) {
+                        let body = String::from_utf8_lossy(&request.body).into_owned();
+                        let token = request.header("authorization").unwrap_or_default().replace("Bearer ", "");
+                        let mut tokens = tokens.lock().unwrap();
+                        let version = *version.lock().unwrap();
+                        let text = if let Some((_, user)) = body.split_once("user=") {
+                            let token = format!("{:064x}", 0x00c0_ffee_0000_u64 + tokens.len() as u64 * 7919);
+                            tokens.insert(token.clone(), user.to_owned());
+                            format!(r#"{{"access_token":"{token}"}}"#)
+                        } else {
+                            let user = tokens.get(&token).map_or("nobody", String::as_str);
+                            format!(r#"{{"me":"{user}","version":{version}}}"#)
+                        };
+                        let status = if version == 0 { "500 Oh" } else { "200 OK" };
+                        let head = format!("HTTP/1.1 {status}\r\nContent-Type: application/json\r\n");
+                        let _ = write!(stream, "{head}Content-Length: {}\r\n\r\n{text}", text.len());
+                    }
+                });
+            }
+        });
+        Self { address, version }
+    }
+
+    fn record(&self, workspace: &Workspace, more: &[&str]) -> Running {
+        let upstream = format!("http://{}", self.address);
+        let record =
+            ["record", "--upstream", &upstream, "--listen", "127.0.0.1:0", "--contract", "none", "--out", "fx"];
+        Running::start(workspace.path(), record.iter().chain(more))
+    }
+
+    /// Records what these users get, with the vendor at this version.
+    fn users(&self, workspace: &Workspace, version: u32, users: &[&str]) -> Ran {
+        *self.version.lock().unwrap() = version;
+        let running = self.record(workspace, &["--append"]);
+        for user in users {
+            me(running.address, user);
+        }
+        let ran = running.finish();
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+        ran
+    }
+}
+
+/// What a user gets after a login.
+fn me(address: SocketAddr, user: &str) -> String {
+    let form = [("Content-Type", "application/x-www-form-urlencoded")];
+    let login = call(address, "POST", "/login", &form, format!("user={user}").as_bytes());
+    let body: serde_json::Value = serde_json::from_slice(&login.body).unwrap();
+    let bearer = format!("Bearer {}", body["access_token"].as_str().unwrap());
+    String::from_utf8(call(address, "GET", "/me", &[("Authorization", &bearer)], b"").body).unwrap()
+}
+
+fn replayed(workspace: &Workspace, users: &[&str]) -> Vec<String> {
+    let replay = ["replay", "fx", "--contract", "none", "--listen", "127.0.0.1:0"];
+    let running = Running::start(workspace.path(), replay);
+    let answers = users.iter().map(|user| me(running.address, user)).collect();
+    assert_eq!(running.finish().status, 0);
+    answers
+}
+
+fn expected(of: &[(&str, u32)]) -> Vec<String> {
+    of.iter().map(|(user, version)| format!(r#"{{"me":"{user}","version":{version}}}"#)).collect()
+}
+
+#[test]
+fn users_with_opaque_tokens_keep_their_own_answers_whoever_is_recorded_again() {
+    let (workspace, vendor) = (Workspace::new(), Vendor::start());
+    vendor.users(&workspace, 1, &["ann", "bob"]);
+    vendor.users(&workspace, 1, &["carl"]);
+    assert_eq!(replayed(&workspace, &["ann", "bob", "carl"]), expected(&[("ann", 1), ("bob", 1), ("carl", 1)]));
+    let ran = vendor.users(&workspace, 2, &["bob"]);
+    assert!(ran.stderr.contains("old entries replaced: 1\nold entries recorded again without a change: 1\n"));
+    assert_eq!(replayed(&workspace, &["carl", "bob", "ann"]), expected(&[("carl", 1), ("bob", 2), ("ann", 1)]));
+    vendor.users(&workspace, 2, &["carl", "ann"]);
+    assert_eq!(replayed(&workspace, &["ann", "bob", "carl"]), expected(&[("ann", 2), ("bob", 2), ("carl", 2)]));
+    let ran = vendor.users(&workspace, 2, &["bob", "carl", "ann"]);
+    assert!(ran.stderr.contains("6 entries, unchanged"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_failed_command_and_a_failing_vendor_replace_nothing_and_add_what_is_new() {
+    let (workspace, vendor) = (Workspace::new(), Vendor::start());
+    vendor.users(&workspace, 1, &["ann"]);
+    let ran = vendor.users(&workspace, 0, &["ann", "dan"]);
+    assert!(ran.stderr.contains("old entries that stay, because the run was cut short or failed: 2"), "{}", ran.stderr);
+    assert_eq!(replayed(&workspace, &["ann"]), expected(&[("ann", 1)]));
+    let upstream = format!("http://{}", vendor.address);
+    let request = r"printf 'GET /me HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n' >&3; cat <&3";
+    let ask = format!("at=${{CONTRAIL_URL#http://}}; exec 3<>/dev/tcp/${{at%:*}}/${{at#*:}}; {request}");
+    let record = ["record", "--upstream", &upstream, "--contract", "none", "--out", "fx", "--append", "--ca-dir", "ca"];
+    let spared = "old entries that stay, because the run was cut short or failed: 1";
+    for (version, status, row) in [(1, 0, ""), (2, 5, spared), (2, 0, "old entries replaced: 1")] {
+        *vendor.version.lock().unwrap() = version;
+        let ran =
+            run_in(workspace.path(), [&record[..], &["--", "bash", "-c", &format!("{ask}; exit {status}")]].concat());
+        assert!(ran.status == status && ran.stderr.contains(row), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn header_fields_that_are_drawn_for_each_request_do_not_tell_requests_apart() {
+    let (workspace, vendor) = (Workspace::new(), Vendor::start());
+    let ask = |stamp: &str, tenant: &str| {
+        let running = vendor.record(&workspace, &["--append"]);
+        call(running.address, "GET", "/me", &[("X-Stamp", stamp), ("X-Tenant", tenant)], b"");
+        let ran = running.finish();
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+        ran.stderr
+    };
+    ask("1763822000123456789", "a");
+    let again = ask("1763822999123456789", "a");
+    assert!(again.contains("1 entry, unchanged"), "{again}");
+    let other = ask("1763822999123456789", "b");
+    assert!(other.contains("2 entries, written"), "{other}");
+}
