@@ -196,6 +196,7 @@ impl FixtureBuilder {
             Some(renewal) if existed || older.is_some() => {
                 return Err(self.unfinished(renewal, &opened.journal, leftover.entries));
             }
+            _ if leftover.ended => Renew::Requests,
             _ => Renew::Missing,
         };
         opened.recovered = self.recover(&mut opened.journal, leftover.entries, existed, renew)?;

@@ -155,10 +155,15 @@ impl Ending<'_> {
         };
         let mut journal = journal.lock().unwrap_or_else(PoisonError::into_inner);
         journal.ensure().map_err(Failure::from)?;
-        journal.ended()?;
-        let cut_short = self.ran.cut_short().is_some();
-        let renew = Some(renewal(args)).filter(|renew| *renew != Renew::Requests || !cut_short);
-        self.builder.fold_and_prove(&journal, earlier, renew.unwrap_or(Renew::Missing), &before)
+        // What was cut short replaces nothing, also where its fold is killed and the next start folds it.
+        let renew = match renewal(args) {
+            Renew::Requests if self.ran.cut_short().is_some() => Renew::Missing,
+            renew => renew,
+        };
+        if renew != Renew::Missing {
+            journal.ended()?;
+        }
+        self.builder.fold_and_prove(&journal, earlier, renew, &before)
     }
 
     /// The tenant gave no answer.

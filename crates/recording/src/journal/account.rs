@@ -53,6 +53,8 @@ pub(crate) struct Account {
     /// The segments that it names.
     pub(super) segments: Vec<PathBuf>,
     pub(super) renewal: Option<Renewal>,
+    /// The recording was whole.
+    pub(super) ended: bool,
     /// The journal's last line.
     last: Option<Fold>,
 }
@@ -64,6 +66,8 @@ pub struct Leftover {
     pub entries: usize,
     /// Entries of the fixture that they were to replace; `None` if they are only added.
     pub renewal: Option<Renewal>,
+    /// The recording was whole.
+    pub ended: bool,
     /// Bytes of a torn last line, dropped.
     pub torn: u64,
     /// Lines of a trail behind its last link, which now covers them.
@@ -164,6 +168,7 @@ impl Account {
                 let scopes = scopes.map(|list| list.iter().filter_map(|scope| scope.parse().ok()).collect());
                 account.renewal = Some(Renewal { scopes, ended: false });
             }
+            account.ended |= fold.ended;
             if let Some(renewal) = account.renewal.as_mut().filter(|_| fold.ended) {
                 renewal.ended = true;
             }

@@ -42,7 +42,7 @@ impl Journal {
         let file = JournalFile::open(path)?;
         let account = cut(path, &file)?;
         let is_folded = account.is_folded();
-        let Account { entries, whole, torn, segments, renewal, .. } = account;
+        let Account { entries, whole, torn, segments, renewal, ended, .. } = account;
         let file = JournalFile::new(path, file, whole);
         let mut journal = Self::new(file, JournalKind::Fixture { pending: Vec::new() }, context);
         if is_folded {
@@ -51,11 +51,12 @@ impl Journal {
         }
         let entries = entries + pending::entries_in(&segments)?;
         journal.kind = JournalKind::Fixture { pending: segments };
-        let mut leftover = Leftover { entries, renewal, torn, adopted: 0 };
+        let mut leftover = Leftover { entries, renewal, ended, torn, adopted: 0 };
         if leftover.entries == 0 {
             // What a killed run without entries was to replace says nothing of the next one.
             journal.discard()?;
             leftover.renewal = None;
+            leftover.ended = false;
         }
         Ok((journal, leftover))
     }
