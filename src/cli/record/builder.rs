@@ -192,7 +192,7 @@ impl FixtureBuilder {
         }
         let older = Leftovers::find(&path);
         let renew = match &leftover.renewal {
-            Some(renewal) if renewal.ended => renewal.renew(),
+            Some(renewal) if leftover.ended => renewal.renew(),
             Some(renewal) if existed || older.is_some() => {
                 return Err(self.unfinished(renewal, &opened.journal, leftover.entries));
             }

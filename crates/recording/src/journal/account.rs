@@ -30,8 +30,6 @@ use crate::{
 pub struct Renewal {
     /// Those of these; `None` for all.
     pub scopes: Option<Vec<Scope>>,
-    /// The recording was whole: it was killed while it was folded.
-    pub ended: bool,
 }
 
 impl Renewal {
@@ -66,7 +64,7 @@ pub struct Leftover {
     pub entries: usize,
     /// Entries of the fixture that they were to replace; `None` if they are only added.
     pub renewal: Option<Renewal>,
-    /// The recording was whole.
+    /// The recording was whole: it was killed while it was folded.
     pub ended: bool,
     /// Bytes of a torn last line, dropped.
     pub torn: u64,
@@ -166,12 +164,10 @@ impl Account {
             if let Some(renews) = fold.renews.take() {
                 let scopes = if let Renews::Scopes(list) = renews { Some(list) } else { None };
                 let scopes = scopes.map(|list| list.iter().filter_map(|scope| scope.parse().ok()).collect());
-                account.renewal = Some(Renewal { scopes, ended: false });
+                account.renewal = Some(Renewal { scopes });
+                account.ended = false;
             }
             account.ended |= fold.ended;
-            if let Some(renewal) = account.renewal.as_mut().filter(|_| fold.ended) {
-                renewal.ended = true;
-            }
         }
     }
 
