@@ -129,6 +129,13 @@ impl UpstreamArgs {
         })
     }
 
+    /// The options for these upstreams as they stand in a command line, each behind a space.
+    pub(in crate::cli) fn command_line(&self, of: impl Fn(Option<&Arc<str>>, &Origin) -> bool) -> String {
+        let named = self.origins().filter(|(name, origin)| of(*name, origin));
+        let named = named.map(|(name, origin)| UpstreamSite::new(name.cloned(), origin.clone()));
+        named.flat_map(|upstream| [" --upstream ".to_owned(), upstream.to_string()]).collect()
+    }
+
     /// The tenant's origin, if it has one.
     #[must_use]
     pub fn tenant(&self) -> Option<&Origin> {

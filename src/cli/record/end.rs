@@ -17,7 +17,6 @@ use crate::cli::{
     CommandStatus, Failure,
     messages::{error_chain, quoted},
     nothing,
-    outbound::UpstreamSite,
     run::RunEnd,
     signals::EndsAtOnce,
     summary,
@@ -206,9 +205,7 @@ impl Ending<'_> {
         let (fixture, contract) = (quoted(&self.builder.out), self.args.judge.contract.command_line());
         // A client that calls it by its address reaches it directly unless replay knows the address. A host is one with a
         // name by this only.
-        let named = self.args.upstream.origins().filter(|(name, origin)| name.is_some() || origin.is_loopback());
-        let named = named.map(|(name, origin)| UpstreamSite::new(name.cloned(), origin.clone()));
-        let upstreams: String = named.flat_map(|upstream| [" --upstream ".to_owned(), upstream.to_string()]).collect();
+        let upstreams = self.args.upstream.command_line(|name, origin| name.is_some() || origin.is_loopback());
         format!("contrail replay {option}{fixture}{upstreams}{contract}")
     }
 

@@ -42,7 +42,8 @@ impl Ending<'_> {
             }
         };
         let stale = &mut self.judged.stale;
-        let idle = self.sessions.filter(|_| args.used.is_some()).map(Sessions::idle).unwrap_or_default();
+        let idle = self.sessions.filter(|_| args.used.is_some()).into_iter().flat_map(Sessions::idle);
+        let idle: Vec<_> = idle.map(|(_, fixture)| fixture).collect();
         let gates = gates::apply(args, &mut outcome.collector, &self.replays, unused, &idle, stale)?;
         let mut exit = Outcome {
             findings: outcome.collector.fails() || unproven || gates.findings,

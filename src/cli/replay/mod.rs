@@ -44,7 +44,6 @@ use super::{
     metrics::Monitoring,
     options::judge::Setup,
     outbound::OutboundPolicy,
-    outbound::UpstreamSite,
     report_files::{self, Used},
     run::ByOrigin,
     trails,
@@ -189,16 +188,12 @@ fn facts(args: &Args) -> Facts {
         (None, [one]) => Some(format!("replay {} --record-missing", quoted(one))),
         (None, _) => None,
     };
-    let upstreams = args.missing.upstream.origins();
-    let upstreams = upstreams.map(|(name, origin)| UpstreamSite::new(name.cloned(), origin.clone()).to_string());
-    let mut upstreams: Vec<String> = upstreams.map(|upstream| format!(" --upstream {upstream}")).collect();
-    if upstreams.is_empty() {
-        upstreams.push(" --upstream URL".to_owned());
-    }
+    let given = args.missing.upstream.command_line(|_, _| true);
+    let upstreams = if given.is_empty() { " --upstream URL" } else { &given };
     let contract = args.judge.contract.command_line();
     let words: String = args.proxy.command.iter().flat_map(|word| [" ".to_owned(), quoted(word.as_ref())]).collect();
     let command = if words.is_empty() { words } else { format!(" --{words}") };
-    let record = begins.map(|begins| format!("contrail {begins}{}{contract}{command}", upstreams.concat()));
+    let record = begins.map(|begins| format!("contrail {begins}{upstreams}{contract}{command}"));
     Facts { mode: "replay", title: format!("replaying {}", fixtures.join(", ")), record, ..Facts::default() }
 }
 

@@ -223,20 +223,22 @@ impl Sessions {
         recorded(&self.folder).len()
     }
 
-    /// The fixtures of recorded sessions that had no request.
-    pub(super) fn idle(&self) -> Vec<PathBuf> {
+    /// The recorded sessions that had no request, each with its fixture.
+    pub(super) fn idle(&self) -> impl Iterator<Item = (String, PathBuf)> {
         let mut idle = recorded(&self.folder);
         for session in self.each().iter().filter(|session| session.count().all_requests > 0) {
             idle.remove(&*session.name);
         }
-        idle.iter().filter_map(|name| fixture_of(&self.folder, name)).collect()
+        idle.into_iter().filter_map(|name| {
+            let fixture = fixture_of(&self.folder, &name)?;
+            Some((name, fixture))
+        })
     }
 
     /// What was never requested: of each session, its own; of what is shared, what no session requested. A recorded
     /// session that had no request is one, where that fails the run.
     pub(super) fn unused(&self) -> Vec<Unused> {
         let (mut unused, mut shared): (Vec<Unused>, Option<BTreeSet<Place>>) = (Vec::new(), None);
-        let mut idle = recorded(&self.folder);
         for session in self.each() {
             let Some(Ok(answers)) = session.answers.get() else { continue };
             session.settle(answers);
@@ -248,14 +250,12 @@ impl Sessions {
                 never.into_iter().partition(|place| answers.is_own(place));
             shared = Some(shared.map_or_else(|| others.clone(), |shared| &shared & &others));
             if requests > 0 {
-                idle.remove(&*session.name);
                 unused.extend(own.into_iter().map(|place| of_session(&session.name, place)));
             }
         }
         if self.unused_fails {
-            unused.extend(idle.into_iter().map(|name| {
-                let entry = fixture_of(&self.folder, &name).unwrap_or_default().display().to_string();
-                of_session(&name, (entry, "every request of the session".to_owned()))
+            unused.extend(self.idle().map(|(name, fixture)| {
+                of_session(&name, (fixture.display().to_string(), "every request of the session".to_owned()))
             }));
         }
         let shared = shared.unwrap_or_default().into_iter();

@@ -96,7 +96,7 @@ fn expected(of: &[(&str, u32)]) -> Vec<String> {
 }
 
 #[test]
-fn users_with_opaque_tokens_keep_their_own_answers_whoever_is_recorded_again() {
+fn users_with_opaque_tokens_keep_their_own_answers_when_another_user_is_recorded_again() {
     let (workspace, vendor) = (Workspace::new(), Vendor::start());
     vendor.users(&workspace, 1, &["ann", "bob"]);
     vendor.users(&workspace, 1, &["carl"]);

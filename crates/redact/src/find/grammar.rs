@@ -99,7 +99,7 @@ fn parse(headers: &Headers, body: &Body) -> Parsed {
     if parsed.unparsable && is_read { Parsed { malformed: true, unparsable: false, ..parsed } } else { parsed }
 }
 
-/// Reads a body that is no JSON though its type says so.
+/// Reads a body whose type is JSON and whose content is not.
 fn broken_json(content: &[u8], error: &SyntaxError) -> Parsed {
     let parsed = bytes(content, MAX_NESTED);
     // Text in a coding of two or four bytes to a character holds zeros.
