@@ -58,6 +58,14 @@ impl Redactor {
         self
     }
 
+    /// One of the same plan that knows no secret yet, and leaves personal data alone.
+    #[must_use]
+    pub fn forgetful(&self) -> Self {
+        let mut plan = self.plan.clone();
+        plan.personal = false;
+        Self::new(plan)
+    }
+
     /// Makes a value a secret of this recording, wherever it comes. `false` if it is too short or too common to be
     /// looked for by value.
     pub fn remember(&self, secret: &[u8]) -> bool {

@@ -281,6 +281,15 @@ impl LabelAssignments {
         self.labels.extend(recorded.at(place).map(|label| (place, label)));
     }
 
+    /// In `Authorization` fields, this live token is taken for this recorded one.
+    pub(super) fn take(&mut self, keys: &Keys, live: &str, recorded: &str) {
+        let place = keys.hash(&Place::Header(header::AUTHORIZATION.as_str()));
+        let label = keys.hash(recorded);
+        if self.labels.len() < Self::MAX && self.labels.insert((place, label)) {
+            self.by_value.entry((place, keys.hash(live))).or_default().push(label);
+        }
+    }
+
     /// Which of these sets of labels the request may have; none where they do not count. With `further` it is one
     /// more than before, if there is one that no value was taken for.
     pub(super) fn choose(&mut self, table: &LabelTable, sets: &[u32], live: &[LiveValue], further: bool) -> Vec<u32> {

@@ -6,6 +6,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use bytes::Bytes;
 use contrail_exchange::{Credential, Difference, Request, Target};
 use contrail_proxy::upstream::{Miss, Reason, RequestKey};
 use contrail_recording::{Entry, fixture::request_parts::Parts};
@@ -13,6 +14,7 @@ use contrail_recording::{Entry, fixture::request_parts::Parts};
 use super::{
     caller::{CallerCache, CallerId},
     conditions,
+    grant::granted_members,
     index::Index,
     labels::{LabelAssignments, LiveValue},
     miss,
@@ -236,10 +238,23 @@ impl Replay {
         std::str::from_utf8(&request.body.content).is_ok_and(holds).then(|| "body".to_owned())
     }
 
-    /// Of a token request, whether one of the same client is recorded; `None` for any other request.
-    #[must_use]
-    pub fn known_token(&self, request: &Request) -> Option<bool> {
-        self.is_token_request(request).then(|| self.tokens.knows(request))
+    /// Of a token request, whether its like is recorded: of a client's own tokens one of the same client, else the same
+    /// request; `None` for any other request.
+    pub(super) fn known_token(&self, request: &Request, redact: &dyn Fn(&Request) -> Request) -> Option<bool> {
+        let is_like = |own| own || self.find(request, redact).is_ok();
+        self.is_token_request(request).then(|| self.tokens.is_clients_own(request).is_some_and(is_like))
+    }
+
+    /// A recorded token request got this answer from another upstream: its token stands for those that were recorded.
+    pub(super) fn granted(&self, request: &Request, redact: &dyn Fn(&Request) -> Request, answer: Bytes) {
+        let token = |body| Some(granted_members(200, body)?.get("access_token")?.as_str()?.to_owned());
+        let (Some(live), Ok(found)) = (token(answer), self.find(request, redact)) else { return };
+        let mut state = self.state();
+        for entry in &self.index.buckets[found.bucket as usize].entries {
+            if let Some(recorded) = self.index.answer(*entry).and_then(|answer| token(answer.body?)) {
+                state.taken.take(&self.index.rules.keys, &live, &recorded);
+            }
+        }
     }
 
     /// Whether this is a request to a token endpoint of the tenant. A host that nothing names is not taken for the

@@ -137,9 +137,10 @@ impl TokenEndpoint {
         }
     }
 
-    /// Whether a token request of the same client is recorded.
-    pub(super) fn knows(&self, request: &Request) -> bool {
-        self.grants.contains_key(&TokenRequest::of(request).client)
+    /// Whether any token request of the same client stands for the recorded ones; `None` if none is recorded.
+    pub(super) fn is_clients_own(&self, request: &Request) -> Option<bool> {
+        let grants = self.grants.get(&TokenRequest::of(request).client)?;
+        Some(matches!(grants.issues, Issues::Fresh(None)))
     }
 
     /// Answers a token request (as the client sent it, not redacted: Basic credentials name the client).

@@ -17,12 +17,13 @@ use super::{Replay, Served, serve::SILENCE};
 pub(super) const DENIED: &str = "host-denied";
 
 /// Answers from recordings.
+#[derive(Clone)]
 pub struct ReplayUpstream {
     replay: Arc<Replay>,
     /// The same plan that made the recording, so that redaction never breaks a match.
     redactor: Arc<Redactor>,
     /// Runs before a request is redacted.
-    first: Box<dyn Fn() + Send + Sync>,
+    first: Arc<dyn Fn() + Send + Sync>,
     tokens: Arc<TokenCache>,
     limits: DecodeLimits,
     /// Names of upstreams, and origins that clients call each by; fixtures have others.
@@ -34,13 +35,13 @@ pub struct ReplayUpstream {
 impl ReplayUpstream {
     /// Answers from `replay`; live requests have their secrets replaced by `redactor` before they are matched.
     pub fn new(replay: Arc<Replay>, redactor: Arc<Redactor>, tokens: Arc<TokenCache>, limits: DecodeLimits) -> Self {
-        Self { replay, redactor, first: Box::new(|| ()), tokens, limits, names: Vec::new(), session: None }
+        Self { replay, redactor, first: Arc::new(|| ()), tokens, limits, names: Vec::new(), session: None }
     }
 
     /// The same; `first` lets the redactor know what there is to know before it redacts a request.
     #[must_use]
     pub fn redacting_after(self, first: impl Fn() + Send + Sync + 'static) -> Self {
-        Self { first: Box::new(first), ..self }
+        Self { first: Arc::new(first), ..self }
     }
 
     /// The same for clients that call the upstreams of these names by these origins.
@@ -76,6 +77,22 @@ impl ReplayUpstream {
         request.credential = self.tokens.credential(&request.headers, SystemTime::now());
     }
 
+    /// The request without its secrets.
+    pub(super) fn redacted(&self, request: &Request) -> Request {
+        (self.first)();
+        self.redactor.request(request).into_inner()
+    }
+
+    /// A redactor of the same plan that knows no secret.
+    pub(super) fn forgetful(&self) -> Redactor {
+        self.redactor.forgetful()
+    }
+
+    /// How far bodies are decoded.
+    pub(super) fn limits(&self) -> DecodeLimits {
+        self.limits
+    }
+
     /// The recorded answer. The placeholders of upstreams in it become the origins by which the client calls them.
     pub(super) fn answer(
         &self,
@@ -84,8 +101,7 @@ impl ReplayUpstream {
     ) -> Result<upstream::Answer, Box<Miss>> {
         let name = request.target.upstream.as_deref().unwrap_or(TENANT_NAME);
         let redact = |request: &Request| {
-            (self.first)();
-            let mut request = self.redactor.request(request).into_inner();
+            let mut request = self.redacted(request);
             let named = self.names.iter().filter_map(|(name, origin)| HostRename::named(name, origin));
             named.for_each(|named| recording::rename_request(&mut request, &named));
             let own = Some(&request.target).filter(|target| !self.replay.has_recordings_of(target));
@@ -142,7 +158,12 @@ impl ReplayUpstream {
 
     /// Of a token request, whether its like is recorded already; `None` for any other request.
     pub(super) fn known_token(&self, request: &Request) -> Option<bool> {
-        self.replay.known_token(request)
+        self.replay.known_token(request, &|request| self.redacted(request))
+    }
+
+    /// The upstream answered this recorded token request with this.
+    pub(super) fn granted(&self, request: &Request, answer: Bytes) {
+        self.replay.granted(request, &|request| self.redacted(request), answer);
     }
 
     /// Where in a request a label or a token of replay's stands; `None` if none does.

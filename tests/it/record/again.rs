@@ -76,8 +76,13 @@ impl Vendor {
 
 /// What a user gets after a login.
 fn me(address: SocketAddr, user: &str) -> String {
+    me_after(address, "/login", user)
+}
+
+/// What a user gets after a login there.
+fn me_after(address: SocketAddr, login: &str, user: &str) -> String {
     let form = [("Content-Type", "application/x-www-form-urlencoded")];
-    let login = call(address, "POST", "/login", &form, format!("user={user}").as_bytes());
+    let login = call(address, "POST", login, &form, format!("client_id=app&user={user}").as_bytes());
     let body: serde_json::Value = serde_json::from_slice(&login.body).unwrap();
     let bearer = format!("Bearer {}", body["access_token"].as_str().unwrap());
     String::from_utf8(call(address, "GET", "/me", &[("Authorization", &bearer)], b"").body).unwrap()
@@ -145,4 +150,32 @@ fn header_fields_that_are_drawn_for_each_request_do_not_tell_requests_apart() {
     assert!(again.contains("1 entry, unchanged"), "{again}");
     let other = ask("1763822999123456789", "b");
     assert!(other.contains("2 entries, written"), "{other}");
+}
+
+#[test]
+fn a_user_who_logs_in_at_the_upstream_gets_no_recorded_answer_of_another_user() {
+    for login in ["/login", "/oauth/token"] {
+        let (workspace, vendor) = (Workspace::new(), Vendor::start());
+        let recording = vendor.record(&workspace, &[]);
+        for user in ["ann", "bob"] {
+            me_after(recording.address, login, user);
+        }
+        assert_eq!(recording.finish().status, 0);
+
+        *vendor.version.lock().unwrap() = 2;
+        let upstream = format!("http://{}", vendor.address);
+        let missing = ["replay", "fx", "--contract", "none", "--listen", "127.0.0.1:0", "--record-missing", "--force"];
+        let replay = Running::start(workspace.path(), missing.iter().chain(&["--upstream", &upstream]));
+        let users = ["carl", "bob", "ann", "carl"];
+        let answers: Vec<String> = users.iter().map(|user| me_after(replay.address, login, user)).collect();
+        assert_eq!(answers, expected(&[("carl", 2), ("bob", 1), ("ann", 1), ("carl", 2)]), "{login}");
+        assert_eq!(replay.finish().status, 0);
+
+        let replay = ["replay", "fx", "--contract", "none", "--listen", "127.0.0.1:0"];
+        let running = Running::start(workspace.path(), replay);
+        let answers: Vec<String> =
+            ["bob", "carl", "ann"].iter().map(|user| me_after(running.address, login, user)).collect();
+        assert_eq!(answers, expected(&[("bob", 1), ("carl", 2), ("ann", 1)]), "{login}");
+        running.finish();
+    }
 }

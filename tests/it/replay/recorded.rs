@@ -349,6 +349,38 @@ fn a_token_that_replay_made_is_never_sent_to_the_tenant() {
 }
 
 #[test]
+fn a_cookie_that_the_upstream_set_tells_callers_apart_where_no_other_credential_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let tenant = Origin::start();
+    let upstream = format!("http://{}", tenant.address);
+    let options = ["--upstream", &upstream, "--listen", "127.0.0.1:0", "--contract", "none"];
+    let login = |sid: &str| {
+        tenant.will_answer(format!("HTTP/1.1 303 See Other\r\nSet-Cookie: sid={sid}\r\nContent-Length: 0\r\n\r\n"));
+    };
+    let answer = |body: &str| tenant.will_answer(format!("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n{body}"));
+    let me = |running: &Running, fields: &[(&str, &str)]| {
+        String::from_utf8(call(running.address, "GET", "/me", fields, b"").body).unwrap()
+    };
+    let key = ("X-Api-Key", "5b1f0c9a77de42e8");
+    let recording = Running::start(folder.path(), [&["record", "--out", "rec.har"], &options[..]].concat());
+    login("9f3c0a7b51d2e8f64c1d");
+    answer("ann");
+    call(recording.address, "POST", "/login", &[], b"ann");
+    assert_eq!(me(&recording, &[("Cookie", "sid=9f3c0a7b51d2e8f64c1d"), key]), "ann");
+    assert_eq!(recording.finish().status, 0);
+
+    let replay =
+        Running::start(folder.path(), [&["replay", "rec.har", "--record-missing", "--force"], &options[..]].concat());
+    login("77e0d4b2c9a1f3385d60");
+    call(replay.address, "POST", "/login", &[], b"bob");
+    let sid = ("Cookie", "sid=77e0d4b2c9a1f3385d60");
+    assert_eq!(me(&replay, &[sid, key]), "ann", "the key says who calls");
+    answer("bob");
+    assert_eq!(me(&replay, &[sid]), "bob");
+    assert_eq!(replay.finish().status, 0);
+}
+
+#[test]
 fn recording_what_is_missing_can_begin_with_nothing_and_leaves_nothing_without_a_request() {
     let folder = tempfile::tempdir().unwrap();
     let tenant = Live::start(&[]);
