@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use contrail_exchange::{Exchange, Headers, Presence, Withheld, is_bodiless, is_hop_by_hop};
+use contrail_exchange::{Exchange, Headers, Presence, Withheld, is_bodiless, is_hop_by_hop, media};
 use contrail_recording as recording;
 use http::{HeaderMap, HeaderValue, Method, header};
 
@@ -15,7 +15,7 @@ pub(super) const SILENCE: u16 = 0;
 pub struct Answer {
     /// The status; [`SILENCE`]: none is given.
     pub status: u16,
-    /// Header fields in recorded order, repeats apart. Where there is a body, a place for its length.
+    /// Header fields in recorded order, repeats apart. Where the body's length is sent, a place for it.
     pub headers: Arc<HeaderMap>,
     /// The body; `None` where a response has none by definition (RFC 9110, section 6.4.1).
     pub body: Option<Bytes>,
@@ -33,12 +33,12 @@ impl Answer {
         Self { status, headers, body, names_upstream, ages }
     }
 
-    /// The header fields as they go out, with a `Content-Length` that is right, where there is a body.
+    /// The header fields as they go out, with a `Content-Length` that is right, where the body's length is sent.
     #[must_use]
     pub fn fields(&self) -> HeaderMap {
         let mut headers = HeaderMap::clone(&self.headers);
-        if let Some(body) = &self.body {
-            headers.insert(header::CONTENT_LENGTH, body.len().into());
+        if let (Some(body), Some(length)) = (&self.body, headers.get_mut(header::CONTENT_LENGTH)) {
+            *length = body.len().into();
         }
         headers
     }
@@ -133,7 +133,8 @@ pub(super) fn advice(exchange: &Exchange) -> &'static str {
 /// The answer that a recorded exchange gives.
 ///
 /// Hop-by-hop fields and the content coding are gone (bodies are kept decoded, where they can be), `Content-Length` is
-/// fresh. A client that gave up before there was an answer gets none again.
+/// fresh, except that an event stream goes out without one where it came without one: clients that know a body's length
+/// read it in blocks, and would see many events at once. A client that gave up before there was an answer gets none again.
 pub(super) fn answer(exchange: &Exchange) -> Answer {
     let Some(response) = &exchange.response else { return Answer::new(SILENCE, Arc::default(), None) };
     let named: Vec<String> = response
@@ -158,7 +159,9 @@ pub(super) fn answer(exchange: &Exchange) -> Answer {
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect();
     let expiring = recording::to_distances(&mut headers, response, exchange.started);
-    if !bodiless {
+    let is_stream = |value: &HeaderValue| media::essence(value.as_bytes()) == media::EVENT_STREAM;
+    let streams = response.headers.get("content-type").is_some_and(is_stream);
+    if !bodiless && (!streams || response.headers.contains("content-length")) {
         headers.append(header::CONTENT_LENGTH, HeaderValue::from_static("0"));
     }
     let body = (!bodiless).then(|| expiring.unwrap_or_else(|| response.body.content.clone()));

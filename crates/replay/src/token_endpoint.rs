@@ -318,6 +318,7 @@ fn respond(mut body: Map<String, Value>, token: String, lifetime: Duration, scop
     let headers = HeaderMap::from_iter([
         (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
         (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
+        (header::CONTENT_LENGTH, HeaderValue::from_static("0")),
     ]);
     Answer::new(200, Arc::new(headers), Some(Value::Object(body).to_string().into()))
 }

@@ -48,6 +48,30 @@ fn bodies_that_were_laid_out_go_out_compact_and_another_tools_as_recorded() {
 }
 
 #[test]
+fn an_event_stream_goes_out_without_a_length_unless_it_came_with_one() {
+    let workspace = Workspace::new();
+    let stream = |target: &str, mut headers: Value| {
+        let mut entry = get(target, "data: 1\n\ndata: 2\n\n");
+        headers
+            .as_array_mut()
+            .unwrap()
+            .push(json!({"name": "Content-Type", "value": "text/event-stream; charset=utf-8"}));
+        entry["response"]["headers"] = headers;
+        entry
+    };
+    workspace.write(
+        "a.har",
+        &[stream("/open", json!([])), stream("/known", json!([{"name": "content-length", "value": "20"}]))],
+    );
+    let replay = workspace.replay(&["a.har", "--contract", "none"]);
+    let (open, known) = (ask(replay.address, "/open"), ask(replay.address, "/known"));
+    replay.finish();
+    assert_eq!((open.header("content-length"), open.header("transfer-encoding")), (None, Some("chunked")));
+    assert_eq!((known.header("content-length"), known.header("transfer-encoding")), (Some("18"), None));
+    assert_eq!((text(&open), text(&known)), ("data: 1\n\ndata: 2\n\n".into(), text(&open)));
+}
+
+#[test]
 fn redacted_places_match_any_value_of_their_type_and_a_withheld_body_any_body_with_a_remark() {
     let workspace = Workspace::new();
     let redacted = post("/api/v2/x", r#"{"secret":"!password-1!","a":1}"#, "1");
