@@ -115,11 +115,14 @@ impl Timings {
 
 /// How the transport ended, and what contrail did on the way.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools)] // independent facts
 pub struct Transport {
     /// Why the exchange is not whole; `None` when it is. `transport.incomplete` comes from here.
     pub incomplete: Option<String>,
     /// The client left before the end; nobody is to blame for what did not come.
     pub client_left: bool,
+    /// The client had closed its side before the answer began. It may have left; it may have read on.
+    pub client_closed: bool,
     /// The response ended with trailer fields, which are not recorded.
     pub trailers: bool,
     /// Milliseconds from the response's head to the end of each whole event of an event stream, where they are kept.

@@ -127,7 +127,7 @@ prop_compose! {
         method in "[A-Z]{1,7}", path in "/[a-z%/|.]{0,9}(\\?[a-z=&+%]{0,9})?",
         request_headers in headers(), body in body(), response in response(), credential in credential(),
         at in prop::option::of(1..4_000_000_000_000_u64), times in prop::option::of(0..9_000_000_u64),
-        incomplete in prop::option::of(".{1,9}"), retried: bool, client_left: bool, given in prop::option::of(424..503_u16),
+        incomplete in prop::option::of(".{1,9}"), retried: bool, client_left: bool, client_closed: bool, given in prop::option::of(424..503_u16),
     ) -> Exchange {
         let incomplete = incomplete.or_else(|| response.is_none().then(|| "no answer came".to_owned()));
         let time = times.map(Duration::from_micros).filter(|_| at.is_some());
@@ -144,7 +144,7 @@ prop_compose! {
             started: at.map(|millis| SystemTime::UNIX_EPOCH + Duration::from_millis(millis)),
             timings: Timings { before: None, send: time, wait: None, receive: time },
             transport: Transport {
-                incomplete, client_left, trailers: retried, event_times: retried.then(|| Box::from([0, 40])), retried, original_audience: Some("https://x/\"".into()), answered_by_contrail: None, given,
+                incomplete, client_left, client_closed, trailers: retried, event_times: retried.then(|| Box::from([0, 40])), retried, original_audience: Some("https://x/\"".into()), answered_by_contrail: None, given,
             },
         }
     }

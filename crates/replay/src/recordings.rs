@@ -15,7 +15,7 @@ use super::{
     caller::{CallerCache, CallerId},
     conditions,
     grant::granted_members,
-    index::Index,
+    index::{Index, RecordedExchange as Held},
     labels::{LabelAssignments, LiveValue},
     miss,
     sequence::{Asker, Choice, Exhausted, Sequence},
@@ -81,6 +81,8 @@ pub struct Served {
     pub recorded_time: Duration,
     /// Milliseconds from its head to the end of each of its events, if it is an event stream that has them.
     pub event_times: Option<Box<[u64]>>,
+    /// The client had closed its side before the answer began.
+    pub after_close: bool,
     /// The answer is from a recording of contrail's own, so there is no secret in it.
     pub clean: bool,
     /// Shared by requests of the same bytes.
@@ -141,7 +143,16 @@ impl Replay {
                 state.sequence.mark(entry);
             }
             let recorded_time = Duration::ZERO;
-            return Ok(Served { answer, recorded_time, event_times: None, clean: false, same_request: None, remarks });
+            let (event_times, same_request) = (None, None);
+            return Ok(Served {
+                answer,
+                recorded_time,
+                event_times,
+                after_close: false,
+                clean: false,
+                same_request,
+                remarks,
+            });
         }
         let Candidates { bucket, mut live, exact, same_request, remark } = self.find(request, redact)?;
         let repeats = request.method.is_safe() || is_token_request;
@@ -215,6 +226,7 @@ impl Replay {
             answer,
             recorded_time: self.index.entry(entry).exchange.timings.total(),
             event_times: self.index.entry(entry).exchange.transport.event_times.clone(),
+            after_close: self.index.entry(entry).exchange.transport.client_closed,
             clean: self.index.held[entry as usize].by_contrail && !is_token_request && !is_renewed && !is_echo,
             same_request: same_request.filter(|_| !is_token_request),
             remarks,
@@ -522,11 +534,14 @@ impl Replay {
         reasons
     }
 
-    /// Recorded requests that get no answer, since their client gave up: the name of the entry, and the request.
+    /// Recorded requests that get no answer before their client closes its side, since it did so when they were recorded:
+    /// the name of the entry, and the request.
     #[must_use]
     pub fn silent(&self) -> Vec<(String, String)> {
-        let entries =
-            (0_u32..).zip(&self.index.held).filter(|(_, held)| held.status == serve::SILENCE && !held.is_unfit());
+        let is_silent = |held: &Held| held.status == serve::SILENCE && !held.is_unfit();
+        let entries = (0_u32..).zip(&self.index.held);
+        let entries = entries
+            .filter(|(entry, held)| is_silent(held) || self.index.entry(*entry).exchange.transport.client_closed);
         entries.map(|(entry, _)| (self.index.name(entry), self.index.asked(entry).to_owned())).collect()
     }
 

@@ -206,7 +206,7 @@ fn others(called: Option<&ClientOrigin>) -> impl Iterator<Item = (&str, ClientOr
 
 /// The answer as it goes out, the placeholders of upstreams replaced.
 fn recorded(served: Served, expansions: &[HostRename]) -> upstream::Answer {
-    let Served { mut answer, recorded_time, event_times, clean, same_request, remarks } = served;
+    let Served { mut answer, recorded_time, event_times, after_close, clean, same_request, remarks } = served;
     for expansion in expansions {
         if let Some(body) = &mut answer.body
             && let Cow::Owned(expanded) = expansion.apply(body)
@@ -240,6 +240,7 @@ fn recorded(served: Served, expansions: &[HostRename]) -> upstream::Answer {
         event_times,
         same_request,
         remarks,
+        after_close,
         no_answer,
         ..AnswerMeta::default()
     };

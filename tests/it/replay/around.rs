@@ -3,7 +3,7 @@
 use std::{
     fs,
     io::{BufRead as _, BufReader, Read as _, Write as _},
-    net::{SocketAddr, TcpListener, TcpStream},
+    net::{Shutdown, SocketAddr, TcpListener, TcpStream},
     process::Command,
     sync::mpsc,
     thread,
@@ -366,4 +366,43 @@ fn a_request_that_its_client_gave_up_gets_no_answer_again() {
     let begun =
         "1 request of a client that gave up: no answer until the client leaves\n  left.har entry 1: GET /slow\n";
     assert!(ran.stderr.contains(begun) && ran.stderr.contains(", 0 missed"), "{}", ran.stderr);
+}
+
+#[test]
+fn an_answer_that_came_after_its_client_closed_its_side_comes_after_that_again() {
+    let workspace = Workspace::new();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let upstream = format!("http://{}", listener.local_addr().unwrap());
+    let begin = |address: SocketAddr| {
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream.write_all(b"GET /slow HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+        stream
+    };
+    let record = ["record", "--upstream", &upstream, "--listen", "127.0.0.1:0", "--contract", "none"];
+    let running = Running::start(workspace.path(), record.iter().chain(&["--out", "closed.har"]));
+    let half_closed = |address: SocketAddr, then: &dyn Fn()| {
+        let mut client = begin(address);
+        client.shutdown(Shutdown::Write).unwrap();
+        then();
+        let mut first = [0; 12];
+        client.read_exact(&mut first).unwrap();
+        assert_eq!(&first, b"HTTP/1.1 204");
+    };
+    half_closed(running.address, &|| {
+        let (mut origin, _) = listener.accept().unwrap();
+        BufReader::new(&origin).lines().find(|line| line.as_ref().unwrap().is_empty()).unwrap().unwrap();
+        origin.write_all(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n").unwrap();
+    });
+    assert_eq!(running.finish().status, 0);
+    assert!(fs::read_to_string(workspace.path().join("closed.har")).unwrap().contains(r#""clientClosed""#));
+
+    let running = workspace.replay(&["closed.har", "--contract", "none"]);
+    let mut silent = begin(running.address);
+    silent.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
+    assert!(silent.read(&mut [0]).is_err(), "it was answered before it closed its side");
+    drop(silent);
+    half_closed(running.address, &|| ());
+    let ran = running.finish();
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    assert!(ran.stderr.contains("1 request of a client that gave up: no answer until the client leaves\n"));
 }

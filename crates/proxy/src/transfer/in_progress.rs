@@ -204,6 +204,7 @@ impl InProgress {
         exchange.transport = Transport {
             incomplete,
             client_left: self.client_left || broke_off,
+            client_closed: closed.is_some_and(|closed| self.head_at.is_some_and(|head| closed < head)),
             trailers: self.trailers,
             event_times: exchange.transport.event_times.take(),
             retried: meta.retried,

@@ -190,15 +190,22 @@ type PendingResponse<'a> = Pin<Box<dyn Future<Output = http::Response<Gate>> + S
 fn answered<'a>(
     proxy: &'a Proxy,
     mut in_progress: Box<InProgress>,
-    answered: Answer,
+    answer: Answer,
     holds: HoldPolicy,
     upgrade: Option<UpgradeRequest>,
     method: &'a Method,
 ) -> PendingResponse<'a> {
-    let Answer { mut response, meta } = answered;
+    let Answer { mut response, meta } = answer;
     in_progress.meta = meta;
     // The answer to HEAD has no body that could fail.
     let can_fail = |end: &NoAnswer| *end == NoAnswer::Silence || method != Method::HEAD;
+    if std::mem::take(&mut in_progress.meta.after_close) {
+        return Box::pin(async move {
+            in_progress.connection().until_client_closes().await;
+            let meta = std::mem::take(&mut in_progress.meta);
+            answered(proxy, in_progress, Answer { response, meta }, holds, upgrade, method).await
+        });
+    }
     if let Some(end) = in_progress.meta.no_answer.filter(can_fail) {
         return Box::pin(unanswered(in_progress, end));
     }

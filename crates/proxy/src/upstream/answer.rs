@@ -101,6 +101,8 @@ pub struct AnswerMeta {
     pub answered_by_contrail: Option<&'static str>,
     /// The status that contrail gave the client where the upstream gave none, so that nothing of it is recorded.
     pub given_status: Option<StatusCode>,
+    /// The answer goes out when the client has closed its side.
+    pub after_close: bool,
     /// The client gets no byte of the message, on purpose.
     pub no_answer: Option<NoAnswer>,
     /// No recorded answer fits, and the reasons; counts towards exit status 3.

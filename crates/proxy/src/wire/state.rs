@@ -89,6 +89,13 @@ impl ConnectionState {
         self.closed.get().copied()
     }
 
+    /// Resolves within [`GRACE`] of that, so that the client can still get its answer.
+    pub(crate) async fn until_client_closes(&self) {
+        while self.client_closed().is_none() {
+            tokio::time::sleep(GRACE / 16).await;
+        }
+    }
+
     fn upgrade(&self) -> MutexGuard<'_, Upgrade> {
         self.upgrade.lock().unwrap_or_else(PoisonError::into_inner)
     }

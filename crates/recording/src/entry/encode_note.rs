@@ -124,6 +124,7 @@ pub(super) fn note(
     own.some_text("incomplete", transport.incomplete.as_deref());
     own.some_number("given", transport.given.filter(|_| run));
     own.flag("clientLeft", transport.client_left);
+    own.flag("clientClosed", transport.client_closed);
     own.flag("trailers", transport.trailers);
     if let Some(times) = &transport.event_times {
         let out = own.value("eventTimes");

@@ -54,6 +54,7 @@ objects! {
         answered: Option<String> = "answered",
         incomplete: Option<String> = "incomplete",
         client_left: bool = "clientLeft",
+        client_closed: bool = "clientClosed",
         trailers: bool = "trailers",
         event_times: Vec<u64> = "eventTimes",
         given: Option<u64> = "given",
@@ -201,6 +202,7 @@ impl Read<'_> for Record {
             transport: Transport {
                 incomplete: held.incomplete,
                 client_left: held.client_left,
+                client_closed: held.client_closed,
                 trailers: held.trailers,
                 event_times: (!held.event_times.is_empty()).then(|| held.event_times.into()),
                 retried: held.retried,
