@@ -179,3 +179,32 @@ fn a_user_who_logs_in_at_the_upstream_gets_no_recorded_answer_of_another_user() 
         running.finish();
     }
 }
+
+#[test]
+fn repeated_answers_that_are_recorded_again_keep_their_places() {
+    let again = |old: &[u16], new: &[u16]| {
+        let workspace = Workspace::new();
+        let tenant = wire::Origin::start();
+        let upstream = format!("http://{}", tenant.address);
+        for statuses in [old, new] {
+            let record = ["record", "--upstream", &upstream, "--listen", "127.0.0.1:0", "--contract", "none"];
+            let running =
+                Running::start(workspace.path(), record.iter().chain(&["--append", "--keep", "all", "--out", "fx"]));
+            for status in statuses {
+                tenant.will_answer(format!("HTTP/1.1 {status} Oh\r\nContent-Length: 0\r\n\r\n"));
+                call(running.address, "POST", "/pay", &[], b"1");
+            }
+            assert_eq!(running.finish().status, 0);
+        }
+        let replay = ["replay", "fx", "--contract", "none", "--listen", "127.0.0.1:0"];
+        let running = Running::start(workspace.path(), replay);
+        let answers: Vec<u16> =
+            (0..old.len().max(new.len())).map(|_| call(running.address, "POST", "/pay", &[], b"1").status()).collect();
+        assert_eq!(running.finish().status, 0);
+        answers
+    };
+    assert_eq!(again(&[503, 200], &[503, 200]), [503, 200]);
+    assert_eq!(again(&[503, 503], &[503, 200]), [503, 200]);
+    assert_eq!(again(&[503, 200], &[200, 201]), [200, 201]);
+    assert_eq!(again(&[200, 200], &[503, 201, 202]), [200, 201, 202]);
+}
