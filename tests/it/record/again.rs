@@ -208,3 +208,29 @@ fn repeated_answers_that_are_recorded_again_keep_their_places() {
     assert_eq!(again(&[503, 200], &[200, 201]), [200, 201]);
     assert_eq!(again(&[200, 200], &[503, 201, 202]), [200, 201, 202]);
 }
+
+#[test]
+fn an_answer_that_echoes_an_id_drawn_for_its_request_is_equal_to_one_that_echoes_another() {
+    let workspace = Workspace::new();
+    let tenant = wire::Origin::start();
+    let upstream = format!("http://{}", tenant.address);
+    let rpc = |id: &str, result: u8| {
+        let record = ["record", "--upstream", &upstream, "--listen", "127.0.0.1:0", "--contract", "none"];
+        let echo = ["--append", "--out", "fx", "--echo", "pointer:/id", "--echo", "header:x-correlation-id"];
+        let running = Running::start(workspace.path(), record.iter().chain(&echo));
+        let answer = format!(r#"{{"id":"{id}","result":{result}}}"#);
+        let head = format!("Content-Type: application/json\r\nX-Correlation-Id: {id}");
+        tenant.will_answer(format!("HTTP/1.1 200 OK\r\n{head}\r\nContent-Length: {}\r\n\r\n{answer}", answer.len()));
+        let fields = [("Content-Type", "application/json"), ("X-Correlation-Id", id)];
+        let body = format!(r#"{{"method":"sum","id":"{id}"}}"#);
+        assert_eq!(call(running.address, "POST", "/rpc", &fields, body.as_bytes()).status(), 200);
+        running.finish().stderr
+    };
+    rpc("0b5f9f0e-6c0f-4f0c-9a57-6c1d7a9e1b11", 4);
+    let before = workspace.read("fx/fx.har");
+    let again = rpc("7d1c2b3a-9e8f-4a6b-8c7d-0e1f2a3b4c5d", 4);
+    assert!(again.contains("1 entry, unchanged"), "{again}");
+    assert_eq!(workspace.read("fx/fx.har"), before);
+    let changed = rpc("f3a1d9c4-2b7e-4d5f-a6c8-1e0b9d8c7f66", 5);
+    assert!(changed.contains("old entries replaced: 1"), "{changed}");
+}
