@@ -238,10 +238,14 @@ func Start(t *testing.T) *Session {
 		ForceAttemptHTTP2: true,
 	}
 	session.Client = &http.Client{Transport: transport}
-	session.control(t, http.MethodPut)
+	session.control(t, http.MethodPut, "")
 	t.Cleanup(func() {
 		transport.CloseIdleConnections()
-		if misses := session.control(t, http.MethodDelete).Misses; len(misses) > 0 {
+		query := ""
+		if t.Failed() {
+			query = "?failed" // what it sent replaces no fixture
+		}
+		if misses := session.control(t, http.MethodDelete, query).Misses; len(misses) > 0 {
 			t.Errorf("not recorded in session %s:\n%s", session.Name, inWords(misses))
 		}
 	})
@@ -280,9 +284,9 @@ type miss struct {
 	}
 }
 
-func (session *Session) control(t *testing.T, method string) (answer ended) {
+func (session *Session) control(t *testing.T, method, query string) (answer ended) {
 	t.Helper()
-	address := session.server.variables["CONTRAIL_CONTROL"] + "/sessions/" + session.Name
+	address := session.server.variables["CONTRAIL_CONTROL"] + "/sessions/" + session.Name + query
 	request, err := http.NewRequest(method, address, nil)
 	if err != nil {
 		t.Fatal(err)

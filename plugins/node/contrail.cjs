@@ -110,9 +110,9 @@ const known = (inherited.CONTRAIL_KNOWN ?? "").split(":");
 /** The variables of the contrail that serves the session. */
 let server = inherited;
 
-/** @param {string} method */
-async function control(method) {
-  const answer = await plain(`${server.CONTRAIL_CONTROL}/sessions/${session}`, { method });
+/** @param {string} method @param {string} query */
+async function control(method, query = "") {
+  const answer = await plain(`${server.CONTRAIL_CONTROL}/sessions/${session}${query}`, { method });
   const body = await answer.json();
   if (!answer.ok && answer.status !== 409) throw new Error(`contrail: ${body.detail}`);
   return body;
@@ -142,10 +142,15 @@ async function begin(place) {
   };
 }
 
-/** Ends it. A request that was not recorded fails it, with the nearest recordings. */
-async function end() {
+/**
+ * Ends it. A request that was not recorded fails it, with the nearest recordings. What tests that `failed` sent replaces
+ * no fixture.
+ *
+ * @param {boolean} failed
+ */
+async function end(failed) {
   if (session === null) return;
-  const { misses } = await control("DELETE");
+  const { misses } = await control("DELETE", failed ? "?failed" : "");
   const name = session;
   session = null;
   globalThis.fetch = plain;

@@ -1,4 +1,5 @@
 // Jest: `setupFilesAfterEnv: ["contrail-node/jest"]`. One session per test file, or with CONTRAIL_PER_TEST=1 per test.
+// Jest's hooks do not see whether a test failed, so its requests are recorded, too.
 "use strict";
 
 const path = require("node:path");
@@ -8,8 +9,8 @@ const file = () => path.relative(process.cwd(), expect.getState().testPath).repl
 
 if (process.env.CONTRAIL_PER_TEST) {
   beforeEach(() => begin(`${file()}.${expect.getState().currentTestName}`));
-  afterEach(end);
+  afterEach(() => end(false));
 } else {
   beforeAll(() => begin(file()));
-  afterAll(end);
+  afterAll(() => end(false));
 }

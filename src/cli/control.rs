@@ -9,7 +9,7 @@ use contrail_proxy::{
     upstream::Problem,
 };
 use contrail_report::Unused;
-use http::{Method, Request, Response, StatusCode, header};
+use http::{Method, Request, Response, StatusCode, Uri, header};
 use http_body_util::Full;
 use hyper::body::Incoming;
 use serde_json::{Value, json};
@@ -25,8 +25,8 @@ pub(super) trait Controlled: Send + Sync {
     /// Starts a session from the beginning, or starts it again.
     fn start(&self, name: &str) -> Result<(), Problem>;
 
-    /// Ends a session; what became of it since it was started.
-    fn end(&self, name: &str) -> Result<Ended, Problem>;
+    /// Ends a session; what became of it since it was started. Where its test `failed`, a recording of it is dropped.
+    fn end(&self, name: &str, failed: bool) -> Result<Ended, Problem>;
 
     /// The sessions that are open.
     fn list(&self) -> Vec<Listed>;
@@ -91,14 +91,15 @@ impl Control {
     /// Answers from now on, until what it gives is dropped.
     fn serve(self, sessions: Arc<dyn Controlled>) -> Result<Serving, Failure> {
         let answer = move |request: Request<Incoming>| {
-            let response = answer(request.method(), request.uri().path(), &*sessions);
+            let response = answer(request.method(), request.uri(), &*sessions);
             std::future::ready(response)
         };
         Ok(self.0.serve("control", answer)?)
     }
 }
 
-fn answer(method: &Method, path: &str, sessions: &dyn Controlled) -> Response<Full<Bytes>> {
+fn answer(method: &Method, uri: &Uri, sessions: &dyn Controlled) -> Response<Full<Bytes>> {
+    let (path, failed) = (uri.path(), uri.query() == Some("failed"));
     let name = path.strip_prefix("/sessions").and_then(|rest| rest.strip_prefix('/'));
     let answered = match (method, path, name) {
         (&Method::GET, "/sessions", _) => {
@@ -107,8 +108,12 @@ fn answer(method: &Method, path: &str, sessions: &dyn Controlled) -> Response<Fu
             Ok((StatusCode::OK, json!({"sessions": list.collect::<Vec<_>>()})))
         }
         (&Method::PUT | &Method::DELETE, _, Some(name)) if !is_name(name) => Err(bad_name()),
+        (&Method::DELETE, ..) if uri.query().is_some() && !failed => {
+            let detail = "a session ends with DELETE /sessions/NAME, that of a test that failed with ?failed";
+            Err(Problem::new(StatusCode::BAD_REQUEST, "control", detail))
+        }
         (&Method::PUT, _, Some(name)) => sessions.start(name).map(|()| (StatusCode::OK, json!({"session": name}))),
-        (&Method::DELETE, _, Some(name)) => sessions.end(name).map(|ended| {
+        (&Method::DELETE, _, Some(name)) => sessions.end(name, failed).map(|ended| {
             let Ended { requests, misses, unused, fails } = ended;
             let status = if fails { StatusCode::CONFLICT } else { StatusCode::OK };
             let unused: Vec<Value> =

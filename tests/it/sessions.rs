@@ -273,6 +273,38 @@ fn a_session_that_is_started_again_begins_at_the_beginning() {
 }
 
 #[test]
+fn the_session_of_a_test_that_failed_keeps_the_fixture_that_it_had() {
+    let folder = tempfile::tempdir().unwrap();
+    let vendor = vendor();
+    let fixture = |name: &str| fs::read(folder.path().join(format!("fx/{name}/{name}.har"))).ok();
+    let contrail = Contrail::start(folder.path(), &["record", "--sessions", "fx"], vendor);
+    for name in ["a", "b"] {
+        contrail.client(name, Way::Header).run();
+    }
+    assert_eq!(contrail.finish().status, 0);
+    let before = ["a", "b"].map(fixture);
+
+    let contrail = Contrail::start(folder.path(), &["record", "--sessions", "fx", "--overwrite"], vendor);
+    let asks = |name| contrail.client(name, Way::Header).ask("GET", "/count", "").status();
+    assert_eq!(["a", "b", "new", "again"].map(asks), [200; 4]);
+    let fail = |name| call(contrail.control, "DELETE", &format!("/sessions/{name}?failed"), &[], b"").status();
+    assert_eq!((contrail.end("a").status(), contrail.end("b").status()), (200, 200));
+    assert_eq!(["b", "new", "again"].map(fail), [200; 3]);
+    asks("b");
+    assert_eq!(contrail.again("again"), 200, "a retry");
+    asks("again");
+    let wrong = call(contrail.control, "DELETE", "/sessions/a?failde", &[], b"");
+    assert_eq!(wrong.status(), 400, "{wrong:?}");
+    let ran = contrail.finish();
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    assert!(ran.stderr.contains("\nnot recorded, because their tests failed: b, new\n"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("\nsessions: 2\n"), "{}", ran.stderr);
+    assert_ne!(fixture("a"), before[0]);
+    assert_eq!(fixture("b"), before[1]);
+    assert!(fixture("again").is_some() && !folder.path().join("fx/new").exists());
+}
+
+#[test]
 fn each_session_counts_the_requests_of_a_fault_from_its_start() {
     let folder = tempfile::tempdir().unwrap();
     let vendor = vendor();

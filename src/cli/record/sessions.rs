@@ -57,6 +57,8 @@ struct Count {
     requests: usize,
     /// Where in the journal it was started last: what stands before was recorded for an earlier start.
     from: u64,
+    /// Its test failed, so it stays as it was unless it is started again.
+    failed: bool,
 }
 
 /// The part of a journal's line that names its session.
@@ -207,7 +209,7 @@ impl Sessions {
                         format!("the journal names a session `{}`, which is no name", name.escape_debug()).into()
                     );
                 }
-                if held.get(&*name).is_none_or(|count| offset >= count.from) {
+                if held.get(&*name).is_none_or(|count| !count.failed && offset >= count.from) {
                     parts.entry(name).or_default().push((offset, length));
                 }
             }
@@ -227,9 +229,6 @@ impl Sessions {
             return ending.end(journal, summary::Rows::new());
         }
         let path = journal.lock().unwrap_or_else(PoisonError::into_inner).path().to_owned();
-        if recorded(&self.folder).is_empty() {
-            recording::write_git_files_for_all(&self.folder);
-        }
         let split = self.split(&path, context, renewal(ending.args), ending.ran.cut_short().is_none());
         let names = match split {
             Ok(names) => names,
@@ -237,6 +236,16 @@ impl Sessions {
         };
         let mut all = AllEnds::default();
         all.end.rows.extend(remove(journal));
+        let failed: Vec<String> =
+            self.held().iter().filter(|(_, count)| count.failed).map(|(name, _)| name.to_string()).collect();
+        if !failed.is_empty() {
+            all.end.rows.push(("not recorded, because their tests failed", failed.join(", ").into()));
+        }
+        if names.is_empty() {
+            let _ = fs::remove_dir(&self.folder);
+        } else if recorded(&self.folder).is_empty() {
+            recording::write_git_files_for_all(&self.folder);
+        }
         // Lines of exchanges come before those of sessions.
         ending.outcome.console.close();
         for name in &names {
@@ -355,14 +364,15 @@ impl sessions::Sessions for Sessions {
 impl Controlled for Sessions {
     fn start(&self, name: &str) -> Result<(), Problem> {
         let from = self.length();
-        self.held().insert(name.into(), Count { is_open: true, requests: 0, from });
+        self.held().insert(name.into(), Count { is_open: true, from, ..Count::default() });
         Ok(())
     }
 
-    fn end(&self, name: &str) -> Result<Ended, Problem> {
+    fn end(&self, name: &str, failed: bool) -> Result<Ended, Problem> {
         let mut held = self.held();
         let count = held.entry(name.into()).or_default();
         count.is_open = false;
+        count.failed |= failed;
         Ok(Ended { requests: std::mem::take(&mut count.requests), ..Ended::default() })
     }
 

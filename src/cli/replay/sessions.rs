@@ -313,7 +313,7 @@ impl Controlled for Sessions {
         Ok(())
     }
 
-    fn end(&self, name: &str) -> Result<Ended, Problem> {
+    fn end(&self, name: &str, _failed: bool) -> Result<Ended, Problem> {
         let session = self.session(name)?;
         let answers = self.answers(&session)?;
         let unused = answers.replay.unused().into_iter().filter(|place| answers.is_own(place));
