@@ -12,7 +12,7 @@ use contrail_exchange::{
 use super::recording::{Whole, content_type, is_recording};
 use crate::{
     Bounds, Redacted, Redactor,
-    find::{detect::MAX_CODINGS, walk::Places},
+    find::{detect::MAX_CODINGS, names::is_variable, walk::Places},
     known::search,
     mark::{self, Mark},
 };
@@ -63,6 +63,7 @@ impl Redactor {
                 self.detect_text(content, MAX_CODINGS, &mut marks);
                 let index = self.memory().index();
                 search::find(&index, content, false, &mut marks);
+                marks.retain(|mark| !is_variable(&content[mark.range.clone()]));
                 mark::put(&mut marks, None);
                 self.cleaned(content, marks, Vec::new(), 0)
             }
@@ -176,6 +177,19 @@ mod tests {
         let cleaned = clean("line one\nexport CLIENT_SECRET=abc123\n");
         assert_eq!(&**cleaned.content, b"line one\nexport CLIENT_SECRET=!client-secret-1!\n");
         assert_eq!(cleaned.sightings[0].at, None);
+    }
+
+    #[test]
+    fn the_name_of_a_variable_is_no_secret_in_a_script_and_one_in_a_body() {
+        let script = "curl -H \"Authorization: Bearer $ACCESS_TOKEN\" -d 'client_secret=%CLIENT_SECRET%&x=1' -b \"s=$SESSION\" \\\n\
+            https://user:${PASSWORD}@api.example/?access_token=$token\npassword: \"{{ password }}\"\napi_key=$ABC-1\n";
+        let cleaned = clean(script);
+        assert_eq!(String::from_utf8_lossy(&cleaned.content), script.replace("$ABC-1", "!api-key-5!"));
+        let body = Redactor::default().body_file("text/plain", &Bytes::from_static(b"password: \"$PASSWORD\""));
+        assert_eq!(&**body.content, b"password: \"!password-1!\"");
+        let hash = "{\"password\":\"$2b$12$abcdefghijklmnopqrstuv\",\"secret\":\"$ecret-Pa55\",\"token\":\"$SECRET\"}";
+        assert_eq!(clean(hash).sightings.len(), 3);
+        assert_eq!(clean(&format!("{hash}\npassword: $ecret-Pa55")).sightings.len(), 3);
     }
 
     #[test]

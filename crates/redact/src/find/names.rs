@@ -211,6 +211,21 @@ fn is_label(kind: Kind, value: &[u8]) -> bool {
         }
 }
 
+/// Whether a value in a script or a template is the name of a variable: `$API_KEY`, `$password`, `${db.password}`,
+/// `%API_KEY%`, `{{ token }}`. Without braces only letters count, in lower case only those that name a secret: a password
+/// may begin with `$`, and `$2b$12$…` is a hash.
+pub(crate) fn is_variable(value: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(value) else { return false };
+    let inside = |before: &str, after: &str| text.strip_prefix(before)?.strip_suffix(after);
+    if let Some(name) = inside("${{", "}}").or_else(|| inside("{{", "}}")).or_else(|| inside("${", "}")) {
+        let name = name.trim_ascii();
+        return !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte));
+    }
+    let Some(name) = inside("%", "%").or_else(|| inside("$", "")) else { return false };
+    let is = |is: fn(&u8) -> bool| name.len() > 1 && name.bytes().all(|byte| is(&byte) || byte == b'_');
+    is(u8::is_ascii_uppercase) || is(u8::is_ascii_lowercase) && by_name(name, FieldContext::Member).is_some()
+}
+
 /// Whether a value under a name of [`by_name`] is one only if it looks random.
 pub(crate) fn is_vague(name: &str) -> bool {
     let mut short = [0; MAX_NAME];
@@ -416,6 +431,47 @@ mod tests {
         ] {
             assert_eq!(by_name(name, FieldContext::Member), None, "{name}");
             assert_eq!(by_name(name, FieldContext::Parameter), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_variable_is_told_from_a_password_or_a_hash_that_begins_with_its_sign() {
+        for variable in [
+            "$API_KEY",
+            "$client_secret",
+            "$password",
+            "${TOKEN}",
+            "${db.password}",
+            "${t2}",
+            "%CLIENT_SECRET%",
+            "{{token}}",
+            "{{ .Values.api-key }}",
+            "${{ secrets.TOKEN }}",
+        ] {
+            assert!(is_variable(variable.as_bytes()), "{variable}");
+        }
+        for secret in [
+            "$2b$12$abcdefghijklmnopqrstuv",
+            "$argon2id$v=19$m=65536",
+            "$ecret-Pa55",
+            "$ecret",
+            "$Secret",
+            "$password1",
+            "$A1B2C3D4E5F6",
+            "$",
+            "$P",
+            "${PASSWORD:-hunter2}",
+            "${}",
+            "{{}}",
+            "{{\"hunter2\"}}",
+            "%2Fa%",
+            "%abc%",
+            "${A}${B}",
+            "$A$B",
+            "a$PASSWORD",
+            "{token}",
+        ] {
+            assert!(!is_variable(secret.as_bytes()), "{secret}");
         }
     }
 
