@@ -3,7 +3,6 @@
 // first view that has to patch deep state in place, take Preact with `tsc` as the only build.
 
 import * as api from "./api.js";
-import * as callers from "./callers.js";
 import * as comparing from "./compare.js";
 import { Menu } from "./columns.js";
 import { Detail } from "./detail.js";
@@ -12,14 +11,10 @@ import { announce, copyButton, copyCurl, saveHar } from "./copy.js";
 import { GREY_MS, button, byId, counted, el, fill, instant, narrow, number, prose, recorded, remember, remembered, stamp } from "./dom.js";
 import { Filter, STATES, termsOf } from "./filter.js";
 import * as findings from "./findings.js";
-import { Groups } from "./groups.js";
 import * as keys from "./keys.js";
-import { List, filterOf } from "./list.js";
-import * as misses from "./misses.js";
-import * as operations from "./operations.js";
+import { Groups, List, filterOf } from "./list.js";
 import * as route from "./route.js";
 import * as runs from "./run.js";
-import { Stream } from "./stream.js";
 import { Timeline } from "./timeline.js";
 
 const ANNOUNCE_MS = 5_000;
@@ -29,12 +24,12 @@ const ANNOUNCE_MS = 5_000;
 const VIEWS = {
   exchanges: { name: "Exchanges", show: null },
   findings: { name: "Findings", show: findings.show },
-  operations: { name: "Operations", show: operations.show },
-  callers: { name: "Callers", show: callers.show },
-  misses: { name: "Misses", show: misses.show },
+  operations: { name: "Operations", show: contract.showOperations },
+  callers: { name: "Callers", show: contract.showCallers },
+  misses: { name: "Misses", show: runs.showMisses },
   run: { name: "Run", show: runs.show },
   compare: { name: "Compare", show: comparing.show, inner: true },
-  contract: { name: "Contract", show: contract.show, inner: true },
+  contract: { name: "Contract", show: contract.showDocument, inner: true },
 };
 
 /** @type {Api.Run} */
@@ -58,7 +53,7 @@ let opened = null;
 let picking = null;
 
 
-const stream = new Stream({
+const stream = new api.Stream({
   head: (now) => grown(now),
   end: (end) => {
     run.end = end;

@@ -1,5 +1,7 @@
 //! The files of the page, from a table in the binary: no path is joined, and no file system is asked.
 
+use std::sync::LazyLock;
+
 use bytes::Bytes;
 
 /// A file of the page.
@@ -11,14 +13,13 @@ pub(crate) struct Asset {
 macro_rules! assets {
     ($($name:literal)*) => {
         /// The files by name.
-        const ASSETS: &[(&str, &[u8])] = &[$(($name, include_bytes!(concat!("../assets/", $name)))),*];
+        const ASSETS: &[(&str, &str)] = &[$(($name, include_str!(concat!("../assets/", $name)))),*];
     };
 }
 
 assets! {
     "api.js"
     "body.js"
-    "callers.js"
     "compare.js"
     "columns.js"
     "contract.js"
@@ -27,21 +28,51 @@ assets! {
     "dom.js"
     "filter.js"
     "findings.js"
-    "groups.js"
     "icon.svg"
     "index.html"
     "keys.js"
-    "kinds.js"
     "list.js"
     "main.js"
-    "misses.js"
-    "operations.js"
     "route.js"
     "run.js"
-    "stream.js"
     "style.css"
     "timeline.js"
     "window.js"
+}
+
+/// The same as browsers get them: without what is for the readers of the source.
+static SERVED: LazyLock<Vec<(&str, Bytes)>> = LazyLock::new(|| {
+    let served = |name: &str, text| if name.ends_with(".css") { style(text) } else { script(text) };
+    ASSETS.iter().map(|(name, text)| (*name, served(name, text).into())).collect()
+});
+
+/// Without lines of comment or of nothing, indentation, and `/** … */`.
+fn script(text: &str) -> String {
+    let code = without(text, "/**");
+    let lines = code.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("//"));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Without comments, and without white space that says nothing.
+fn style(text: &str) -> String {
+    let mut rules = String::new();
+    for line in without(text, "/*").lines().map(str::trim) {
+        rules.push_str(line);
+        if !line.ends_with(['{', '}', ';', ',']) {
+            rules.push(' ');
+        }
+    }
+    rules.replace(": ", ":").replace(" {", "{")
+}
+
+/// The text without its comments, which begin like this.
+fn without(text: &str, comment: &str) -> String {
+    let (mut code, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some((before, begun)) = rest.split_once(comment) {
+        code.push_str(before);
+        rest = begun.split_once("*/").map_or("", |(_, after)| after);
+    }
+    code + rest
 }
 
 /// The file at this path, `/` being the page.
@@ -50,7 +81,7 @@ pub(crate) fn find(path: &str) -> Option<Asset> {
         "" => "index.html",
         name => name,
     };
-    let (name, content) = ASSETS.iter().find(|(name, _)| *name == wanted)?;
+    let (name, content) = SERVED.iter().find(|(name, _)| *name == wanted)?;
     let media_type = match name.rsplit_once('.').map(|(_, kind)| kind) {
         Some("html") => "text/html; charset=utf-8",
         Some("css") => "text/css; charset=utf-8",
@@ -58,7 +89,7 @@ pub(crate) fn find(path: &str) -> Option<Asset> {
         Some("svg") => "image/svg+xml",
         _ => "application/octet-stream",
     };
-    Some(Asset { media_type, content: from_disk(name).unwrap_or(Bytes::from_static(content)) })
+    Some(Asset { media_type, content: from_disk(name).unwrap_or_else(|| content.clone()) })
 }
 
 /// While the page is written, its files are read from this folder.
@@ -86,9 +117,23 @@ mod tests {
         let mut held: Vec<&str> = ASSETS.iter().map(|(name, _)| *name).collect();
         held.sort_unstable();
         assert_eq!(files, held);
-        assert!(ASSETS.len() <= 28, "{}", ASSETS.len());
-        let size: usize = ASSETS.iter().map(|(_, content)| content.len()).sum();
-        assert!(size <= 240 << 10, "{size}");
+        assert!(ASSETS.len() <= 20, "{}", ASSETS.len());
+        let size: usize = SERVED.iter().map(|(_, content)| content.len()).sum();
+        assert!(size <= 180 << 10, "{size}");
+    }
+
+    #[test]
+    fn comments_and_indentation_are_not_served() {
+        let text =
+            "// Why.\n\n/**\n * @param {T} at\n */\nfunction f(at) {\n  return /** @type {T} */ (at) + \"//\";\n}\n";
+        assert_eq!(script(text), "function f(at) {\nreturn  (at) + \"//\";\n}");
+        let text = "/* Why. */\na:hover,\nb {\n  color: red;\n  font:\n    1px x;\n}\n";
+        assert_eq!(style(text).trim(), "a:hover,b{color:red;font:1px x;}");
+        // A text of several lines would lose its indentation.
+        for (name, text) in ASSETS.iter().filter(|(name, _)| name.ends_with(".js")) {
+            let marks = |line: &str| line.replace("\"`\"", "").replace("^`|", "").matches('`').count();
+            assert!(text.lines().all(|line| marks(line).is_multiple_of(2)), "{name}");
+        }
     }
 
     #[test]
@@ -117,9 +162,8 @@ mod tests {
             "createContextualFragment",
         ];
         for (name, content) in ASSETS {
-            let text = std::str::from_utf8(content).unwrap();
             for sink in sinks {
-                assert!(!text.contains(sink), "{name}: {sink}");
+                assert!(!content.contains(sink), "{name}: {sink}");
             }
         }
     }
