@@ -5,7 +5,7 @@ use std::{
     fmt,
     fs::{self, File},
     io::{self, Read as _},
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
 
 use contrail_exchange::plural::plural;
@@ -109,6 +109,13 @@ impl ReadError {
         let conflict = if matches!(fault, ReadFault::Io(_)) { None } else { conflict_in(name) };
         let fault = conflict.map_or(fault, |line| ReadFault::Conflict { line });
         Self { source_name: name.to_owned(), fault }
+    }
+
+    /// The fault of a recording in which git left a conflict; `None` of any other.
+    #[must_use]
+    pub fn of_conflict(path: &Path) -> Option<Self> {
+        let name = path.display().to_string();
+        conflict_in(&name).map(|line| Self { source_name: name, fault: ReadFault::Conflict { line } })
     }
 
     /// Whether only one entry is at fault, and the rest of the file can be read.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use contrail_recording::{self as recording, FixturePath, Renew, Scope};
+use contrail_recording::{self as recording, FixturePath, ReadError, Renew, Scope};
 
 use crate::cli::{
     Failure,
@@ -102,7 +102,9 @@ pub(super) fn exists(args: &Args) -> Result<bool, Failure> {
     let there = place.is_taken();
     if !there || args.append || replaces(args) {
         kinds::replaces("--out", place.har(), FileKind::Recording)?;
-        return Ok(there);
+        // What is recorded for it could not be added.
+        let conflict = if there && !args.overwrite { ReadError::of_conflict(place.har()) } else { None };
+        return conflict.map_or(Ok(there), |conflict| Err(conflict.into()));
     }
     Err(format!(
         "{} exists already; --append adds to it, --overwrite replaces it, --replace OPERATION records one operation again",

@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashMap,
+    fs,
     io::{BufReader, Write as _},
     net::{SocketAddr, TcpListener},
     sync::{Arc, Mutex},
@@ -233,4 +234,20 @@ fn an_answer_that_echoes_an_id_drawn_for_its_request_is_equal_to_one_that_echoes
     assert_eq!(workspace.read("fx/fx.har"), before);
     let changed = rpc("f3a1d9c4-2b7e-4d5f-a6c8-1e0b9d8c7f66", 5);
     assert!(changed.contains("old entries replaced: 1"), "{changed}");
+}
+
+#[test]
+fn a_fixture_in_which_git_left_a_conflict_is_refused_before_anything_is_recorded() {
+    let workspace = Workspace::new();
+    let text = "{\"log\":{\"version\":\"1.2\",\"entries\":[\n<<<<<<< ours\n=======\n>>>>>>> theirs\n]}}\n";
+    fs::write(workspace.path().join("fx.har"), text).unwrap();
+    let record = ["record", "--upstream", "sandbox", "--out", "fx.har"];
+    for how in [&["--append"][..], &["--replace", "GET /x"]] {
+        let ran = workspace.run(&[&record, how, &["--", "touch", "ran"]].concat());
+        let refused =
+            ran.stderr.starts_with("contrail: `fx.har`, line 2: git left a merge conflict there; keep one side");
+        assert!(ran.status == 2 && refused, "{how:?}: {}", ran.stderr);
+        assert!(!workspace.has("ran") && !workspace.has("fx.har.journal"));
+        assert_eq!(workspace.read("fx.har"), text);
+    }
 }
