@@ -1,6 +1,9 @@
 //! Running a proxy until a signal, or the end of its command, ends it.
 
-use std::sync::{Arc, Mutex};
+use std::{
+    io::{self, IsTerminal as _},
+    sync::{Arc, Mutex},
+};
 
 use contrail_pipeline::{LineFormat, Pipeline};
 use contrail_proxy::{
@@ -204,6 +207,9 @@ impl ProxyArgs {
         ready();
         let ended = match self.command.split_first() {
             None => {
+                if format == Format::Text && io::stderr().is_terminal() {
+                    super::summary::event(format, "stop", "Ctrl-C", "press Ctrl-C to stop");
+                }
                 let mut reloads = None;
                 while signals.wish().await == Wish::Reload {
                     let _ = reloads.get_or_insert_with(|| reload.begin()).try_send(());

@@ -68,7 +68,11 @@ def main():
     if child == 0:
         os.execvp(COMMAND[0], COMMAND)
     lines = os.fdopen(os.dup(terminal), encoding="utf-8", errors="replace")
-    drains(listening(lines), lambda: os.write(terminal, b"\x03"))
+    port = listening(lines)
+    # On a terminal it says how it ends.
+    if not any("press Ctrl-C to stop" in line for line in lines):
+        sys.exit("contrail does not say how it ends")
+    drains(port, lambda: os.write(terminal, b"\x03"))
     try:
         rest = lines.read()
     except OSError:  # how Linux reports the end of a terminal
