@@ -46,7 +46,8 @@ def pytest_configure(config):
     mark = "contrail(session, off=False): the session whose fixture the test shares; off: the test runs without contrail"
     config.addinivalue_line("markers", mark)
     mode = config.getoption("--contrail")
-    if mode == "off" or config.option.collectonly:
+    runs_none = config.option.collectonly or config.option.help or config.option.markers
+    if mode == "off" or runs_none:
         return
     # A contrail around pytest serves all; and the one of the first process serves the workers of pytest-xdist.
     if "CONTRAIL_CONTROL" in os.environ:
