@@ -42,7 +42,7 @@ assets! {
 
 /// The same as browsers get them: without what is for the readers of the source.
 static SERVED: LazyLock<Vec<(&str, Bytes)>> = LazyLock::new(|| {
-    let served = |name: &str, text| if name.ends_with(".css") { style(text) } else { script(text) };
+    let served = |name: &str, text| if kind(name) == "css" { style(text) } else { script(text) };
     ASSETS.iter().map(|(name, text)| (*name, served(name, text).into())).collect()
 });
 
@@ -82,14 +82,19 @@ pub(crate) fn find(path: &str) -> Option<Asset> {
         name => name,
     };
     let (name, content) = SERVED.iter().find(|(name, _)| *name == wanted)?;
-    let media_type = match name.rsplit_once('.').map(|(_, kind)| kind) {
-        Some("html") => "text/html; charset=utf-8",
-        Some("css") => "text/css; charset=utf-8",
-        Some("js") => "text/javascript; charset=utf-8",
-        Some("svg") => "image/svg+xml",
+    let media_type = match kind(name) {
+        "html" => "text/html; charset=utf-8",
+        "css" => "text/css; charset=utf-8",
+        "js" => "text/javascript; charset=utf-8",
+        "svg" => "image/svg+xml",
         _ => "application/octet-stream",
     };
     Some(Asset { media_type, content: from_disk(name).unwrap_or_else(|| content.clone()) })
+}
+
+/// The kind of file that a name ends with.
+fn kind(name: &str) -> &str {
+    name.rsplit_once('.').map_or("", |(_, kind)| kind)
 }
 
 /// While the page is written, its files are read from this folder.
@@ -130,7 +135,7 @@ mod tests {
         let text = "/* Why. */\na:hover,\nb {\n  color: red;\n  font:\n    1px x;\n}\n";
         assert_eq!(style(text).trim(), "a:hover,b{color:red;font:1px x;}");
         // A text of several lines would lose its indentation.
-        for (name, text) in ASSETS.iter().filter(|(name, _)| name.ends_with(".js")) {
+        for (name, text) in ASSETS.iter().filter(|(name, _)| kind(name) == "js") {
             let marks = |line: &str| line.replace("\"`\"", "").replace("^`|", "").matches('`').count();
             assert!(text.lines().all(|line| marks(line).is_multiple_of(2)), "{name}");
         }
