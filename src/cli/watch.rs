@@ -95,7 +95,7 @@ fn watch(args: &Args) -> Result<Outcome, Failure> {
         ..Facts::default()
     };
     let page = args.proxy.inspect.open(bound, &args.judge, &contract, &redactor, facts)?;
-    setup.viewer = page.as_ref().map(|page| Arc::clone(&page.intake) as _);
+    setup.viewer = page.as_ref().map(|page| Arc::clone(&page.inspector) as _);
     let pipeline = args.judge.pipeline(Setup { contract: Some(contract), redactor: Some(redactor), ..setup })?;
     let for_command = ready.for_command(&args.proxy, pipeline.redactor());
     let proxy =

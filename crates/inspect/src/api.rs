@@ -160,6 +160,7 @@ impl Host {
     /// What stands at a path; `None` if nothing does.
     fn value(&self, path: &str, query: &Query<'_>) -> Result<Option<Value>, FilterError> {
         let inspector = &*self.inspector;
+        inspector.catch_up();
         let steps: Vec<&str> = path.strip_prefix("/api/").unwrap_or_default().split('/').collect();
         let number = |text: &str| text.parse::<u32>().ok();
         Ok(match *steps {

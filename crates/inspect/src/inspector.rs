@@ -1,18 +1,15 @@
 //! What the page shows: exchanges on their way into the store, and out of it as they may be shown.
 
 use std::{
+    collections::VecDeque,
     io,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{
-        Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
-        atomic::{AtomicU64, AtomicUsize, Ordering},
-        mpsc::{Receiver, Sender, channel},
-    },
+    sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
     thread,
 };
 
 use contrail_contract::{Contract, ContractDocument};
-use contrail_exchange::{finding::Rule, visible::visible};
+use contrail_exchange::{Exchange, Headers, finding::Rule, visible::visible};
 use contrail_pipeline::{Viewed, Viewer};
 use contrail_proxy::upstream::Denied;
 use contrail_recording::JournalContext;
@@ -25,10 +22,13 @@ use super::{
     summary::Beside,
 };
 
-/// Maximum exchanges that wait for the inspector's thread.
-const MAX_WAITING: usize = 1024;
-/// Maximum bytes of their bodies.
-const MAX_WAITING_BYTES: usize = 8 << 20;
+/// Maximum bytes of exchanges that wait to be taken into the store.
+const MAX_WAITING: usize = 28 << 20;
+/// With so many, the store takes them in before a page asks; the rest is left for what comes meanwhile.
+const MUCH: usize = MAX_WAITING / 4 * 3;
+/// What an exchange takes beside its bodies and header fields, and a header field beside its value.
+const EXCHANGE: usize = 2 << 10;
+const FIELD: usize = 100;
 /// Maximum remarks of an exchange.
 const MAX_REMARKS: usize = 20;
 
@@ -103,7 +103,9 @@ pub struct Inspector {
     pub(crate) started: jiff::Timestamp,
     advice: Box<dyn Fn(Rule) -> Advice + Send + Sync>,
     store: RwLock<Store>,
-    waiting: Waiting,
+    waiting: Mutex<Waiting>,
+    /// Much waits.
+    much: Condvar,
     /// The source of what goes through a proxy.
     live: Arc<str>,
     /// How many exchanges are in progress.
@@ -116,74 +118,46 @@ impl std::fmt::Debug for Inspector {
     }
 }
 
-/// Exchanges on their way to the inspector's thread.
+/// What waits to be taken into the store: that takes half as long as a whole proxied exchange, and is due where a page
+/// asks for the store, or much waits.
 #[derive(Debug, Default)]
 struct Waiting {
-    exchanges: AtomicUsize,
-    bytes: AtomicUsize,
+    incoming: VecDeque<Incoming>,
+    bytes: usize,
     /// Exchanges of which nothing is shown, since too many waited.
-    dropped: AtomicU64,
+    dropped: u64,
 }
 
-/// Brings exchanges from event loops to the inspector's thread.
-#[derive(Debug)]
-pub struct Intake {
-    inspector: Arc<Inspector>,
-    sender: Sender<Incoming>,
-}
-
-/// What comes to the inspector's thread.
+/// What comes from an event loop.
 #[derive(Debug)]
 enum Incoming {
     Exchange(Box<Taken>),
-    Denied {
-        host: String,
-        reason: &'static str,
-    },
-    /// Everything before it is kept once it is dropped.
-    Mark(Sender<()>),
+    Denied { host: String, reason: &'static str },
 }
 
-impl Intake {
-    /// Waits until everything is kept that came so far.
-    pub fn flush(&self) {
-        let (done, kept) = channel();
-        if self.sender.send(Incoming::Mark(done)).is_ok() {
-            let _ = kept.recv();
-        }
+impl Incoming {
+    /// About how many bytes it takes.
+    fn bytes(&self) -> usize {
+        let Self::Exchange(taken) = self else { return FIELD };
+        let Exchange { request, response, .. } = &*taken.judged.exchange;
+        let headers = [Some(&request.headers), response.as_ref().map(|response| &response.headers)];
+        let fields = headers.into_iter().flatten().flat_map(Headers::iter);
+        EXCHANGE + size(&taken.judged) + fields.map(|(_, value)| FIELD + value.len()).sum::<usize>()
     }
 }
 
-impl Viewer for Intake {
-    /// Where too many wait already, the exchange is dropped and counted.
+impl Viewer for Inspector {
     fn exchange(&self, viewed: Viewed) {
-        let waiting = &self.inspector.waiting;
-        let bytes = size(&viewed.judged);
-        let (exchanges, held) = (waiting.exchanges.load(Ordering::Relaxed), waiting.bytes.load(Ordering::Relaxed));
-        if exchanges >= MAX_WAITING || held > 0 && held + bytes > MAX_WAITING_BYTES {
-            waiting.dropped.fetch_add(1, Ordering::Relaxed);
-            return;
-        }
         let Viewed { judged, entry, took, conclusion, miss, mut remarks } = viewed;
         remarks.truncate(MAX_REMARKS);
-        waiting.exchanges.fetch_add(1, Ordering::Relaxed);
-        waiting.bytes.fetch_add(bytes, Ordering::Relaxed);
-        let taken = Taken {
-            judged,
-            source: Arc::clone(&self.inspector.live),
-            entry,
-            line: None,
-            outside: false,
-            took: Some(took),
-            verdict: conclusion,
-            miss,
-            remarks,
-        };
-        let _ = self.sender.send(Incoming::Exchange(Box::new(taken)));
+        let source = Arc::clone(&self.live);
+        let (line, outside, took, verdict) = (None, false, Some(took), conclusion);
+        let taken = Taken { judged, source, entry, line, outside, took, verdict, miss, remarks };
+        self.push(Incoming::Exchange(Box::new(taken)));
     }
 
     fn denied(&self, denied: &Denied) {
-        let _ = self.sender.send(Incoming::Denied { host: denied.host.clone(), reason: denied.reason });
+        self.push(Incoming::Denied { host: denied.host.clone(), reason: denied.reason });
     }
 }
 
@@ -213,39 +187,76 @@ impl Inspector {
             started: jiff::Timestamp::now(),
             advice,
             store: RwLock::new(store),
-            waiting: Waiting::default(),
+            waiting: Mutex::default(),
+            much: Condvar::new(),
             live: LIVE.into(),
             in_progress: OnceLock::new(),
             facts,
         }))
     }
 
-    /// Begins a thread that keeps what goes through a proxy. It ends when the intake is dropped.
+    /// Begins the thread that takes exchanges in where no page asks for them.
     ///
     /// # Errors
     ///
     /// The system gives no thread.
-    pub fn begin(self: &Arc<Self>) -> io::Result<Arc<Intake>> {
-        let (sender, receiver) = channel();
+    pub fn begin(self: &Arc<Self>) -> io::Result<()> {
         let inspector = Arc::clone(self);
-        thread::Builder::new().name("inspector".to_owned()).spawn(move || inspector.keep(&receiver))?;
-        Ok(Arc::new(Intake { inspector: Arc::clone(self), sender }))
+        let work = move || {
+            loop {
+                let waited = inspector.much.wait_while(inspector.waiting(), |waiting| waiting.bytes < MUCH);
+                drop(waited);
+                inspector.catch_up();
+            }
+        };
+        thread::Builder::new().name("inspector".to_owned()).spawn(work).map(drop)
     }
 
-    fn keep(&self, receiver: &Receiver<Incoming>) {
-        while let Ok(incoming) = receiver.recv() {
-            match incoming {
-                Incoming::Exchange(taken) => {
-                    let bytes = size(&taken.judged);
-                    // A panic costs the page this exchange, not the next ones.
-                    let _ = catch_unwind(AssertUnwindSafe(|| self.add(&taken)));
-                    self.waiting.exchanges.fetch_sub(1, Ordering::Relaxed);
-                    self.waiting.bytes.fetch_sub(bytes, Ordering::Relaxed);
-                }
-                Incoming::Denied { host, reason } => self.change(|store| store.collector.denied(&host, reason)),
-                Incoming::Mark(done) => drop(done),
-            }
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn push(&self, incoming: Incoming) {
+        let bytes = incoming.bytes();
+        let mut waiting = self.waiting();
+        let before = waiting.bytes;
+        // One alone may be larger. No exchange waits for room.
+        if before > 0 && before + bytes > MAX_WAITING {
+            waiting.dropped += 1;
+            return;
         }
+        waiting.incoming.push_back(incoming);
+        waiting.bytes += bytes;
+        if before < MUCH && waiting.bytes >= MUCH {
+            self.much.notify_one();
+        }
+    }
+
+    /// Takes in what waits.
+    pub(crate) fn catch_up(&self) {
+        let count = self.waiting().incoming.len();
+        if count == 0 {
+            return;
+        }
+        // Before the first is taken out: who finds none waits here until the store has it.
+        self.change(|store| {
+            // All that waits came since the last look, redacted by what was known then.
+            let known = std::mem::replace(&mut store.known, self.known());
+            for _ in 0..count {
+                let mut waiting = self.waiting();
+                let Some(incoming) = waiting.incoming.pop_front() else { break };
+                waiting.bytes -= incoming.bytes();
+                drop(waiting);
+                match incoming {
+                    // A panic costs the page this exchange, not the next ones.
+                    Incoming::Exchange(taken) => {
+                        let add = AssertUnwindSafe(|| store.add(&taken, None, &self.contract, known));
+                        let _ = catch_unwind(add);
+                    }
+                    Incoming::Denied { host, reason } => store.collector.denied(&host, reason),
+                }
+            }
+        });
     }
 
     /// Adds an exchange.
@@ -304,7 +315,7 @@ impl Inspector {
 
     /// Exchanges of which nothing is shown, since too many waited.
     pub(crate) fn dropped(&self) -> u64 {
-        self.waiting.dropped.load(Ordering::Relaxed)
+        self.waiting().dropped
     }
 
     /// Exchanges that have begun and not ended.
@@ -337,5 +348,64 @@ impl Inspector {
         let (judged, surroundings) = store.held(summary)?;
         drop(store);
         Ok((self.redactor.redact(judged), surroundings))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use contrail_exchange::Body;
+    use contrail_redact::Plan;
+    use contrail_report::Title;
+
+    use super::*;
+    use crate::kept::tests::exchange;
+
+    fn inspector() -> Arc<Inspector> {
+        let settings = Settings {
+            contract: Contract::built_in(),
+            redactor: Arc::new(Redactor::new(Plan::default())),
+            collector: Collector::new(Title::default(), Vec::new(), false),
+            buffer: 1 << 20,
+            advice: Box::new(|_| Advice::default()),
+            facts: Facts::default(),
+        };
+        Inspector::new(settings).unwrap()
+    }
+
+    /// Hands over an exchange with a body of this size.
+    fn add(inspector: &Inspector, entry: usize, body: usize) {
+        let mut judged = exchange("");
+        judged.set_recorded((Headers::new(), Body::whole(vec![b'x'; body])));
+        let (took, remarks) = (Duration::from_millis(1), Vec::new());
+        inspector.exchange(Viewed { judged, entry, took, conclusion: "violates", miss: None, remarks });
+    }
+
+    #[test]
+    fn what_waits_is_bounded_and_is_in_the_store_when_a_page_asks() {
+        let inspector = inspector();
+        for entry in 0..30 {
+            add(&inspector, entry, 1 << 20);
+        }
+        let denied = Denied { host: "other.example".to_owned(), reason: "host", advice: String::new(), status: 421 };
+        inspector.denied(&denied);
+        assert_eq!((inspector.store().count(), inspector.dropped()), (0, 3));
+        inspector.catch_up();
+        let store = inspector.store();
+        assert_eq!((store.count(), store.verdicts()[2]), (27, 27));
+        assert_eq!(store.collector.run().denied().count(), 1);
+        drop(store);
+        assert_eq!(inspector.waiting().bytes, 0);
+    }
+
+    #[test]
+    fn much_is_taken_into_the_store_though_no_page_asks() {
+        let inspector = inspector();
+        inspector.begin().unwrap();
+        add(&inspector, 0, MUCH);
+        while inspector.store().count() == 0 {
+            std::thread::yield_now();
+        }
     }
 }

@@ -149,7 +149,7 @@ impl Kept {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use std::sync::Arc;
 
     use contrail_exchange::{Body, Headers, Request, Response, Target, Timings, Transport, finding::Finding};
@@ -161,7 +161,7 @@ mod tests {
         JournalContext { upstream: Arc::from("https://tenant.example"), contract: Arc::from("c0ffee") }
     }
 
-    fn exchange(body: &str) -> Redacted<JudgedExchange> {
+    pub(crate) fn exchange(body: &str) -> Redacted<JudgedExchange> {
         let request = Request {
             method: http::Method::GET,
             target: Target::new("https", "tenant.example", "/a"),

@@ -42,6 +42,6 @@ mod views;
 pub use self::{
     api::{Host, serve},
     guard::{Guard, Token},
-    inspector::{Advice, Facts, Inspector, Intake, Settings},
+    inspector::{Advice, Facts, Inspector, Settings},
     store::{End, Reading, Taken, Variable},
 };

@@ -104,6 +104,8 @@ pub(crate) struct Store {
     pub(crate) sources: Vec<(Name, u64)>,
     /// Exchanges whose bytes could not be kept.
     pub(crate) unkept: u64,
+    /// How many secrets were known when exchanges of a proxy were last taken in.
+    pub(crate) known: u64,
     /// What a reader has to know of all of it.
     pub(crate) notes: Vec<String>,
     pub(crate) reading: Option<Reading>,
@@ -172,6 +174,7 @@ impl Store {
             audit: None,
             sources: Vec::new(),
             unkept: 0,
+            known: 0,
             notes: Vec::new(),
             reading: None,
             listeners: Vec::new(),

@@ -119,6 +119,7 @@ impl Streams {
 
 /// What a page has to know at every time.
 fn head(inspector: &Inspector) -> Value {
+    inspector.catch_up();
     let store = inspector.store();
     json!({
         "run": inspector.run,

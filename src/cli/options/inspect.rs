@@ -12,7 +12,7 @@ use std::{
 };
 
 use contrail_contract::Contract;
-use contrail_inspect::{End, Facts, Guard, Host, Inspector, Intake, Settings, Token, Variable};
+use contrail_inspect::{End, Facts, Guard, Host, Inspector, Settings, Token, Variable};
 use contrail_proxy::{
     HostPort, Proxy,
     side::{Serving, SideListener},
@@ -87,8 +87,6 @@ pub(in crate::cli) struct Bound {
 pub(in crate::cli) struct Page {
     host: Arc<Host>,
     pub(in crate::cli) inspector: Arc<Inspector>,
-    /// Brings exchanges of a proxy.
-    pub(in crate::cli) intake: Arc<Intake>,
     /// Where it listens.
     pub(in crate::cli) socket: SocketAddr,
     /// Its address, with the token unless somebody chose that.
@@ -167,8 +165,8 @@ impl PageArgs {
         let shown = format!("http://{name}/{token_of}");
         let host = Host::new(Arc::clone(&inspector), Guard::new(token, address, &self.inspect_host));
         let serving = contrail_inspect::serve(listener, Arc::clone(&host))?;
-        let intake = inspector.begin()?;
-        Ok(Page { host, inspector, intake, socket: address, address: shown, _serving: serving })
+        inspector.begin()?;
+        Ok(Page { host, inspector, socket: address, address: shown, _serving: serving })
     }
 }
 
@@ -207,7 +205,6 @@ impl InspectArgs {
     /// Hands the page what only the end of a run shows, and keeps it open where somebody may still read.
     pub(in crate::cli) fn end(&self, page: Option<Arc<Page>>, collector: Collector, status: u8, next: Option<String>) {
         let Some(page) = page else { return };
-        page.intake.flush();
         // A page that shows the end may be why somebody asks for it: from then on no signal is missed.
         let asked = end_asked();
         let exit = collector.run().exit.clone().unwrap_or_default();

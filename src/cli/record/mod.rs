@@ -115,7 +115,7 @@ fn record(args: &Args) -> Result<Outcome, Failure> {
         }
     };
     let setup = Setup {
-        viewer: page.as_ref().map(|page| Arc::clone(&page.intake) as _),
+        viewer: page.as_ref().map(|page| Arc::clone(&page.inspector) as _),
         journal: Some(match &forwarder {
             Some(forwarder) => forwarder.journal(Arc::clone(&journal)),
             None => Box::new(Arc::clone(&journal)),

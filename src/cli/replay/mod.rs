@@ -112,7 +112,7 @@ fn replay(args: &Args) -> Result<Outcome, Failure> {
         journal: missing.as_ref().map(Missing::journal),
         metrics: monitoring.metrics(),
         tracer: monitoring.tracer(),
-        viewer: page.as_ref().map(|page| Arc::clone(&page.intake) as _),
+        viewer: page.as_ref().map(|page| Arc::clone(&page.inspector) as _),
         ..Setup::default()
     })?;
     let limits = DecodeLimits { bytes: args.judge.max_decoded, ratio: args.judge.max_ratio };

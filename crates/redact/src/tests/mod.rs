@@ -13,6 +13,7 @@ pub(crate) mod steps;
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use contrail_exchange::{
     Body, Credential, Exchange, Headers, Presence, Request, Response, Target, Timings, Transport, Withheld,
     finding::{Finding, Rule, Verdict},
@@ -57,6 +58,25 @@ const FORM: (&str, &str) = ("content-type", "application/x-www-form-urlencoded")
 
 fn redact(exchange: Exchange) -> Redacted<JudgedExchange> {
     Redactor::default().redact(JudgedExchange::new(exchange, Verdict::default()))
+}
+
+#[test]
+fn an_exchange_that_is_held_keeps_no_buffer_that_it_was_read_into() {
+    let buffer = Bytes::from(b"{\"n\":1}text/plain".repeat(1000));
+    let mut exchange = exchange("/x", (&[], ""), (&[JSON], ""));
+    let response = exchange.response.as_mut().unwrap();
+    response.body = Body::whole(buffer.slice(..7));
+    let value = HeaderValue::from_maybe_shared(buffer.slice(7..17)).unwrap();
+    response.headers.append(HeaderName::from_static("x-type"), value);
+    assert!(response.body.document().is_ok());
+    let mut redacted = redact(exchange);
+    assert!(!buffer.is_unique());
+    let before = redacted.exchange.clone();
+    redacted.detach(false);
+    let (before, after) = (before.response.unwrap(), redacted.exchange.response.as_ref().unwrap());
+    assert_eq!((&before.headers, &before.body), (&after.headers, &after.body));
+    drop(before);
+    assert!(buffer.is_unique());
 }
 
 #[test]
