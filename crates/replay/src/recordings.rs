@@ -15,7 +15,7 @@ use super::{
     caller::{CallerCache, CallerId},
     conditions,
     grant::granted_members,
-    index::{Index, RecordedExchange as Held},
+    index::Index,
     labels::{LabelAssignments, LiveValue},
     miss,
     sequence::{Asker, Choice, Exhausted, Sequence},
@@ -538,10 +538,10 @@ impl Replay {
     /// the name of the entry, and the request.
     #[must_use]
     pub fn silent(&self) -> Vec<(String, String)> {
-        let is_silent = |held: &Held| held.status == serve::SILENCE && !held.is_unfit();
-        let entries = (0_u32..).zip(&self.index.held);
-        let entries = entries
-            .filter(|(entry, held)| is_silent(held) || self.index.entry(*entry).exchange.transport.client_closed);
+        let is_closed = |entry: u32| self.index.entry(entry).exchange.transport.client_closed;
+        let entries = (0_u32..)
+            .zip(&self.index.held)
+            .filter(|(entry, held)| !held.is_unfit() && (held.status == serve::SILENCE || is_closed(*entry)));
         entries.map(|(entry, _)| (self.index.name(entry), self.index.asked(entry).to_owned())).collect()
     }
 

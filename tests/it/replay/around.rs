@@ -330,23 +330,31 @@ fn the_events_of_a_stream_come_in_the_recorded_rhythm_where_times_are_kept() {
     assert!(replayed("none") < Duration::from_millis(200));
 }
 
+/// Begins a request.
+fn begin(address: SocketAddr) -> TcpStream {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.write_all(b"GET /slow HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+    stream
+}
+
+/// Answers the next request with a 204.
+fn answer(listener: &TcpListener) -> TcpStream {
+    let (mut origin, _) = listener.accept().unwrap();
+    BufReader::new(&origin).lines().find(|line| line.as_ref().unwrap().is_empty()).unwrap().unwrap();
+    origin.write_all(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n").unwrap();
+    origin
+}
+
 #[test]
 fn a_request_that_its_client_gave_up_gets_no_answer_again() {
     let workspace = Workspace::new();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let upstream = format!("http://{}", listener.local_addr().unwrap());
-    let begin = |address: SocketAddr| {
-        let mut stream = TcpStream::connect(address).unwrap();
-        stream.write_all(b"GET /slow HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
-        stream
-    };
     let record = ["record", "--upstream", &upstream, "--listen", "127.0.0.1:0", "--contract", "none"];
     let running = Running::start(workspace.path(), record.iter().chain(&["--out", "left.har"]));
     // A recording without any answer is none.
     let mut answered = begin(running.address);
-    let (mut origin, _) = listener.accept().unwrap();
-    BufReader::new(&origin).lines().find(|line| line.as_ref().unwrap().is_empty()).unwrap().unwrap();
-    origin.write_all(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n").unwrap();
+    let origin = answer(&listener);
     answered.read_exact(&mut [0]).unwrap();
     drop((answered, origin));
     let client = begin(running.address);
@@ -373,11 +381,6 @@ fn an_answer_that_came_after_its_client_closed_its_side_comes_after_that_again()
     let workspace = Workspace::new();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let upstream = format!("http://{}", listener.local_addr().unwrap());
-    let begin = |address: SocketAddr| {
-        let mut stream = TcpStream::connect(address).unwrap();
-        stream.write_all(b"GET /slow HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
-        stream
-    };
     let record = ["record", "--upstream", &upstream, "--listen", "127.0.0.1:0", "--contract", "none"];
     let running = Running::start(workspace.path(), record.iter().chain(&["--out", "closed.har"]));
     let half_closed = |address: SocketAddr, then: &dyn Fn()| {
@@ -388,11 +391,7 @@ fn an_answer_that_came_after_its_client_closed_its_side_comes_after_that_again()
         client.read_exact(&mut first).unwrap();
         assert_eq!(&first, b"HTTP/1.1 204");
     };
-    half_closed(running.address, &|| {
-        let (mut origin, _) = listener.accept().unwrap();
-        BufReader::new(&origin).lines().find(|line| line.as_ref().unwrap().is_empty()).unwrap().unwrap();
-        origin.write_all(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n").unwrap();
-    });
+    half_closed(running.address, &|| drop(answer(&listener)));
     assert_eq!(running.finish().status, 0);
     assert!(fs::read_to_string(workspace.path().join("closed.har")).unwrap().contains(r#""clientClosed""#));
 
@@ -405,4 +404,13 @@ fn an_answer_that_came_after_its_client_closed_its_side_comes_after_that_again()
     let ran = running.finish();
     assert_eq!(ran.status, 0, "{}", ran.stderr);
     assert!(ran.stderr.contains("1 request of a client that gave up: no answer until the client leaves\n"));
+}
+
+#[test]
+fn an_entry_that_is_never_served_is_not_listed_as_one_whose_answer_waits_for_its_client() {
+    let workspace = Workspace::new();
+    let switched = own(exchange("GET", "/socket", None, 101, ""), json!({"clientClosed": true}));
+    workspace.write_own("unfit.har", &[switched, exchange("GET", "/x", None, 204, "")]);
+    let ran = workspace.replay(&["unfit.har", "--contract", "none", "--allow", "unused"]).finish();
+    assert!(ran.stderr.contains("switched the protocol") && !ran.stderr.contains("gave up"), "{}", ran.stderr);
 }
