@@ -9,16 +9,13 @@ use contrail_exchange::{
 use contrail_recording::{
     Ignore, Ignored,
     fixture::{
-        ignore::{agree, tokens, values_at},
+        ignore::{MIN_ECHO, agree, tokens, values_at},
         request_parts::{Content, Parts},
     },
 };
 use http::{HeaderName, HeaderValue};
 
 use super::serve::Answer;
-
-/// The length from which a text that is repeated elsewhere in the answer is no coincidence.
-const MIN_ELSEWHERE: usize = 8;
 
 /// A value of the recorded request, and what the live one has in its place.
 struct Echo<'a> {
@@ -114,7 +111,7 @@ fn scalar(node: Node<'_>) -> Option<String> {
 impl Echo<'_> {
     /// Whether this value of an answer repeats it; `is_there` says that it stands at the same place.
     fn is(&self, text: &str, is_there: bool) -> bool {
-        text == self.recorded && (is_there || text.len() >= MIN_ELSEWHERE)
+        text == self.recorded && (is_there || text.len() >= MIN_ECHO)
     }
 }
 

@@ -20,7 +20,7 @@ use super::upstream::ReplayUpstream;
 /// not safe and was recorded never goes there again, however often it is sent; one with a label goes there never. One with
 /// a secret that the other upstream gave in this run always does: the user who logged in there was not recorded.
 pub struct ReplayOr {
-    recorded: ReplayUpstream,
+    recorded: Arc<ReplayUpstream>,
     other: Arc<dyn Upstream>,
     /// Knows what `other` gave, and no other secret.
     given: Arc<Redactor>,
@@ -31,12 +31,12 @@ impl ReplayOr {
     /// asked for tokens, too; a token request that is recorded already is not recorded again.
     pub fn new(recorded: ReplayUpstream, other: Arc<dyn Upstream>) -> Self {
         let given = Arc::new(recorded.forgetful());
-        Self { recorded, other, given }
+        Self { recorded: Arc::new(recorded), other, given }
     }
 
     /// The answer of the other upstream to this request; its secrets become known as its body goes by.
     fn read(&self, response: Response, request: Request, is_known_token: bool) -> Response {
-        let (recorded, given) = (self.recorded.clone(), Arc::clone(&self.given));
+        let (recorded, given) = (Arc::clone(&self.recorded), Arc::clone(&self.given));
         let headers = Headers::from(response.headers());
         if !is_known_token {
             given.recognise_headers(&headers);

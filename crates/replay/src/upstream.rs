@@ -17,13 +17,12 @@ use super::{Replay, Served, serve::SILENCE};
 pub(super) const DENIED: &str = "host-denied";
 
 /// Answers from recordings.
-#[derive(Clone)]
 pub struct ReplayUpstream {
     replay: Arc<Replay>,
     /// The same plan that made the recording, so that redaction never breaks a match.
     redactor: Arc<Redactor>,
     /// Runs before a request is redacted.
-    first: Arc<dyn Fn() + Send + Sync>,
+    first: Box<dyn Fn() + Send + Sync>,
     tokens: Arc<TokenCache>,
     limits: DecodeLimits,
     /// Names of upstreams, and origins that clients call each by; fixtures have others.
@@ -35,13 +34,13 @@ pub struct ReplayUpstream {
 impl ReplayUpstream {
     /// Answers from `replay`; live requests have their secrets replaced by `redactor` before they are matched.
     pub fn new(replay: Arc<Replay>, redactor: Arc<Redactor>, tokens: Arc<TokenCache>, limits: DecodeLimits) -> Self {
-        Self { replay, redactor, first: Arc::new(|| ()), tokens, limits, names: Vec::new(), session: None }
+        Self { replay, redactor, first: Box::new(|| ()), tokens, limits, names: Vec::new(), session: None }
     }
 
     /// The same; `first` lets the redactor know what there is to know before it redacts a request.
     #[must_use]
     pub fn redacting_after(self, first: impl Fn() + Send + Sync + 'static) -> Self {
-        Self { first: Arc::new(first), ..self }
+        Self { first: Box::new(first), ..self }
     }
 
     /// The same for clients that call the upstreams of these names by these origins.
