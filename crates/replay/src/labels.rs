@@ -281,11 +281,12 @@ impl LabelAssignments {
         self.labels.extend(recorded.at(place).map(|label| (place, label)));
     }
 
-    /// In `Authorization` fields, this live token is taken for this recorded one.
+    /// In `Authorization` fields, this live token is taken for this recorded one; others may be, too: those of later logins.
     pub(super) fn take(&mut self, keys: &Keys, live: &str, recorded: &str) {
         let place = keys.hash(&Place::Header(header::AUTHORIZATION.as_str()));
         let label = keys.hash(recorded);
-        if self.labels.len() < Self::MAX && self.labels.insert((place, label)) {
+        if self.by_value.len() < Self::MAX {
+            self.labels.insert((place, label));
             self.by_value.entry((place, keys.hash(live))).or_default().push(label);
         }
     }
