@@ -14,7 +14,7 @@ use std::{
 
 use contrail_inspect::{Facts, Inspector, Reading, Taken};
 use contrail_recording::{self as recording, Entry, ReadEnd, ReadTo, Recording};
-use contrail_redact::{JudgedExchange, Redactor, labels_of};
+use contrail_redact::{JudgedExchange, Redactor};
 use contrail_report::{Exemptions, Reported, verdict_name};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
@@ -252,7 +252,7 @@ impl Reader {
         let verdict = self.judge.verdict(&mut exchange, note.as_ref());
         let mut judged = JudgedExchange::new(exchange, verdict);
         // What a label stands for was taken out when the recording was made.
-        judged.touched.elsewhere = !labels_of(&judged.exchange).is_empty();
+        judged.touched.elsewhere = !recording::labels_of(&judged.exchange).is_empty();
         (index, line, outside, judged)
     }
 

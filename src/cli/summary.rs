@@ -13,7 +13,7 @@ use contrail_exchange::{
     visible::visible,
 };
 use contrail_pipeline::{Counts, Outcome};
-use contrail_redact::Redactor;
+use contrail_redact::{Counters, Redactor};
 use contrail_report::{self as report, Reason, Recorded, Screen, Tally};
 use serde_json::{Map, Value, json};
 
@@ -168,7 +168,7 @@ fn text(outcome: &Outcome, dropped: u64, rows: &Rows, next: Option<&str>) -> Str
             outcome.secrets.secrets.iter().map(|(kind, count)| format!("{kind} {count}")).collect();
         let _ = writeln!(out, "secrets redacted: {}", secrets.join(", "));
     }
-    if let Some(personal) = outcome.secrets.personal_data_notice() {
+    if let Some(personal) = personal_data(&outcome.secrets) {
         let _ = writeln!(out, "{personal}");
     }
     if counts.misses > 0 {
@@ -293,6 +293,17 @@ fn errors(counts: &Counts, out: &mut String) {
 
 /// Maximum lines of a list that are shown.
 const MAX_LISTED: usize = 20;
+
+/// A line about personal data, if anything looks like it.
+pub(super) fn personal_data(secrets: &Counters) -> Option<String> {
+    let found: Vec<String> = secrets.personal.iter().map(|(kind, count)| format!("{kind} {count}")).collect();
+    let handling = if secrets.masks_personal {
+        "personal data masked"
+    } else {
+        "looks like personal data (--redact personal masks it)"
+    };
+    (!found.is_empty()).then(|| format!("{handling}: {}", found.join(", ")))
+}
 
 /// Adds the lines of a list, the first of them.
 pub(super) fn list(text: &mut String, lines: impl Iterator<Item = String>) {

@@ -22,6 +22,7 @@ pub mod media;
 mod near;
 mod pair;
 pub mod plural;
+mod relabel;
 pub mod shell;
 pub mod suggest;
 mod target;

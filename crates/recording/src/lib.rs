@@ -40,6 +40,7 @@ pub use fixture::names::is_body_file;
 pub use fixture::normalize::{is_of_client, is_per_run, rename_request, without_run};
 pub use fixture::options::{Check, FoldOptions, FoldSource, Prove, Take};
 pub use fixture::renew::Renew;
+pub use fixture::renumber::{Renumbering, labels_of};
 pub use fixture::stamp::{edited_bodies, restamp};
 pub use fixture::transient::{Keep, UnknownKeep};
 pub use fixture::{

@@ -27,17 +27,3 @@ pub struct Counters {
     /// Secrets that were forgotten (see [`super::Redactor::with_bound`]).
     pub forgotten: u64,
 }
-
-impl Counters {
-    /// A line about personal data, if anything looks like it.
-    #[must_use]
-    pub fn personal_data_notice(&self) -> Option<String> {
-        let found: Vec<String> = self.personal.iter().map(|(kind, count)| format!("{kind} {count}")).collect();
-        let handling = if self.masks_personal {
-            "personal data masked"
-        } else {
-            "looks like personal data (--redact personal masks it)"
-        };
-        (!found.is_empty()).then(|| format!("{handling}: {}", found.join(", ")))
-    }
-}

@@ -1,10 +1,8 @@
 //! An exchange with its verdict, before and after redaction.
 
-use std::{mem, ops::Deref};
+use std::ops::Deref;
 
-use bytes::Bytes;
 use contrail_exchange::{Body, Exchange, Headers, finding::Verdict};
-use http::HeaderValue;
 
 /// A value from which the secrets are gone. Nothing outside this room can make one.
 #[derive(Debug, Clone)]
@@ -33,29 +31,23 @@ impl Redacted<JudgedExchange> {
         }
     }
 
+    /// Gives every label of the exchange and its verdict another number.
+    pub fn relabel(&mut self, number: &mut dyn FnMut(u32) -> u32) {
+        self.0.exchange.relabel(number);
+        self.0.verdict.findings.iter_mut().for_each(|finding| finding.relabel(number));
+    }
+
     /// Gives the request bytes of its own, and the response unless it `is_recorded`, so that the exchange can be held for
     /// long: what came from a socket are slices of the buffers of up to 128 KiB that it was read into.
     pub fn detach(&mut self, is_recorded: bool) {
         let Exchange { request, response, .. } = &mut *self.0.exchange;
-        detach(&mut request.headers, &mut request.body);
+        request.headers.detach();
+        request.body.detach();
         if let Some(response) = response.as_mut().filter(|_| !is_recorded) {
-            detach(&mut response.headers, &mut response.body);
+            response.headers.detach();
+            response.body.detach();
         }
     }
-}
-
-fn detach(headers: &mut Headers, body: &mut Body) {
-    let mut values = Vec::with_capacity(headers.iter().map(|(_, value)| value.len()).sum());
-    headers.iter().for_each(|(_, value)| values.extend_from_slice(value.as_bytes()));
-    let mut values = Bytes::from(values);
-    for (_, value) in headers.iter_mut() {
-        // What a reader let through that no value may hold stays where it is.
-        if let Ok(own) = HeaderValue::from_maybe_shared(values.split_to(value.len())) {
-            *value = own;
-        }
-    }
-    body.content = Bytes::copy_from_slice(&body.content);
-    mem::take(&mut body.read);
 }
 
 /// An exchange with its verdict.

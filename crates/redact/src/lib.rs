@@ -36,10 +36,7 @@ mod view;
 
 use contrail_exchange::label::{self, Bounds};
 
-pub use apply::{
-    file::{Cleaned, Sighting},
-    renumber::{Renumbering, labels_of},
-};
+pub use apply::file::{Cleaned, Sighting};
 pub use counters::{Counters, Hit};
 pub use find::steps::thoroughly;
 pub use judged::{JudgedExchange, Redacted, Touched};

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use contrail_exchange::plural::plural;
 use contrail_redact::{Redactor, Sighting};
 
-use crate::cli::printer::line;
+use crate::cli::{printer::line, summary::personal_data};
 
 /// What was found and taken out.
 #[derive(Default)]
@@ -61,7 +61,7 @@ impl Summary {
                 plural(self.edited, "body file")
             ));
         }
-        if let Some(personal) = redactor.counters().personal_data_notice() {
+        if let Some(personal) = personal_data(&redactor.counters()) {
             line(&personal);
         }
         if self.left > 0 {

@@ -3,8 +3,7 @@
 use std::{path::PathBuf, sync::Arc};
 
 use contrail_exchange::{TenantFacts, label};
-use contrail_recording::{self as recording, Entry, FixturePath, MatchRules, ReadError, Recording};
-use contrail_redact::Renumbering;
+use contrail_recording::{self as recording, Entry, FixturePath, MatchRules, ReadError, Recording, Renumbering};
 use contrail_replay::{Builder, Names, Replay, Settings};
 
 use super::{args::Args, terms::Pending};

@@ -7,7 +7,7 @@ use contrail_exchange::{
     Body, Headers, Presence, Request, Response, Withheld,
     json::{self, Kind as JsonKind},
 };
-use http::{HeaderValue, header};
+use http::header;
 
 use super::{head::Head, redaction::Redaction};
 use crate::{
@@ -104,9 +104,8 @@ impl Redaction<'_> {
             }
         }
         let Some(new) = new else { return };
-        body.content = new.into();
+        body.replace(new, headers);
         self.touched.elsewhere = true;
-        resize(headers, body);
     }
 
     fn withhold(&mut self, headers: &mut Headers, body: &mut Body) {
@@ -116,17 +115,6 @@ impl Redaction<'_> {
         body.content = Bytes::new();
         headers.retain(|name, _| name != header::CONTENT_LENGTH);
         self.touched.elsewhere = true;
-    }
-}
-
-/// A body's sizes are those of what is kept, so that none shows the length of what was replaced.
-pub(crate) fn resize(headers: &mut Headers, body: &mut Body) {
-    let size = body.content.len();
-    body.wire_size = Some(size as u64);
-    for (name, value) in headers.iter_mut() {
-        if name == header::CONTENT_LENGTH {
-            *value = HeaderValue::from(size);
-        }
     }
 }
 

@@ -3,9 +3,8 @@
 mod exchange;
 pub(super) mod file;
 mod head;
-pub(super) mod message;
+mod message;
 mod recording;
 mod redaction;
-pub(super) mod renumber;
 mod target;
 mod verdict;
