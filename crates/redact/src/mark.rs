@@ -35,12 +35,26 @@ impl Mark {
         Self { whole: true, ..Self::part(range, secret) }
     }
 
-    /// The same mark in a text that holds this one from `start` on, as it is or as what `view` was made of.
-    pub(crate) fn within(mut self, start: usize, view: Option<&View>) -> Self {
-        let range = view.map_or_else(|| self.range.clone(), |view| view.source(&self.range));
-        self.range = start + range.start..start + range.end;
-        self
+    /// It has no place of its own.
+    pub(crate) fn become_part(&mut self) {
+        (self.whole, self.place) = (false, None);
     }
+}
+
+/// Marks what `find` finds in a part of a text: it begins at `start` there, as it is or as what `view` was made of.
+pub(crate) fn inside<'m>(
+    out: &'m mut Vec<Mark>,
+    start: usize,
+    view: Option<&View>,
+    find: impl FnOnce(&mut Vec<Mark>),
+) -> &'m mut [Mark] {
+    let before = out.len();
+    find(out);
+    for mark in &mut out[before..] {
+        let range = view.map_or_else(|| mark.range.clone(), |view| view.source(&mark.range));
+        mark.range = start + range.start..start + range.end;
+    }
+    &mut out[before..]
 }
 
 /// Ascending and apart: marks that overlap become one, under the label of the one that covers more.
@@ -80,14 +94,12 @@ pub(crate) fn put_in(node: Node<'_>, marks: Vec<Mark>, place: Option<&dyn Fn() -
     if marks.is_empty() {
         return;
     }
-    let inside = node.span().start + 1..node.span().end - 1;
-    let view =
-        if node.plain_text().is_none() { View::unescape(&node.document().source()[inside.clone()]) } else { None };
+    let all = node.span().start + 1..node.span().end - 1;
+    let view = if node.plain_text().is_none() { View::unescape(&node.document().source()[all.clone()]) } else { None };
     let place: Option<Arc<str>> = place.map(|place| place().into());
-    out.extend(marks.into_iter().map(|mark| {
-        let mark = mark.within(inside.start, view.as_ref());
-        Mark { whole: mark.range == inside, place: place.clone(), ..mark }
-    }));
+    for mark in inside(out, all.start, view.as_ref(), |inner| inner.extend(marks)) {
+        (mark.whole, mark.place) = (mark.range == all, place.clone());
+    }
 }
 
 #[cfg(test)]

@@ -142,11 +142,7 @@ impl Plan {
 
     /// Whether a document has to be read though nothing in it hints at a secret.
     pub(super) fn is_extended(&self) -> bool {
-        self.personal || self.has_pointers() || !self.expressions.is_empty()
-    }
-
-    pub(super) fn has_pointers(&self) -> bool {
-        !self.pointers.is_empty()
+        self.personal || !self.pointers.is_empty() || !self.expressions.is_empty()
     }
 
     /// The names and indices of each pointer; `*` stands for any.

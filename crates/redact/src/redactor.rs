@@ -18,6 +18,7 @@ pub trait Shapes: Send + Sync {
 }
 
 /// A recording's memory of secrets and their labels, shared by all its exchanges.
+#[derive(Default)]
 pub struct Redactor {
     pub(super) plan: Plan,
     pub(super) shapes: Option<Arc<dyn Shapes>>,
@@ -30,17 +31,11 @@ impl fmt::Debug for Redactor {
     }
 }
 
-impl Default for Redactor {
-    fn default() -> Self {
-        Self::new(Plan::default())
-    }
-}
-
 impl Redactor {
     /// A memory without secrets.
     #[must_use]
     pub fn new(plan: Plan) -> Self {
-        Self { plan, shapes: None, memory: Mutex::default() }
+        Self { plan, ..Self::default() }
     }
 
     /// The same with bounds for labels in bodies.

@@ -80,14 +80,8 @@ fn is_visible(byte: u8) -> bool {
 }
 
 /// The next run from `at` on that may be base64 or hex of a text: all the letters that stand together.
-fn next(text: &[u8], mut at: usize) -> Option<Range<usize>> {
-    loop {
-        let run = long_run(text, at, text.len())?;
-        if may_hold(&text[run.clone()]) {
-            return Some(run);
-        }
-        at = run.end;
-    }
+fn next(text: &[u8], at: usize) -> Option<Range<usize>> {
+    around(text, at..text.len(), at, ControlFlow::Break).break_value()
 }
 
 /// The next run from `at` on that is long enough to be looked at, if it begins before `until`; no letter is before `at`.
@@ -108,11 +102,6 @@ fn long_run(text: &[u8], mut at: usize, until: usize) -> Option<Range<usize>> {
         }
     }
     None
-}
-
-/// Whether a text may hold another one in base64 or hex.
-pub(crate) fn may_stand_in(text: &[u8]) -> bool {
-    next(text, 0).is_some()
 }
 
 /// The letters that stand together from `at` on.
@@ -183,19 +172,13 @@ fn unwrapped<'t>(text: &'t [u8], run: &Range<usize>) -> (Cow<'t, [u8]>, usize) {
 
 /// The parts of a run between bytes that are none of them, if they are long enough to be looked at.
 fn pieces(text: &[u8], run: &Range<usize>, part: impl Fn(u8) -> bool) -> impl Iterator<Item = Range<usize>> {
-    let mut at = run.start;
-    let end = run.end;
-    std::iter::from_fn(move || {
-        while at < end {
-            let start = at;
-            let length = text[start..end].iter().take_while(|byte| part(**byte)).count();
-            at = start + length + 1;
-            if length >= MIN_RUN {
-                return Some(start..start + length);
-            }
-        }
-        None
-    })
+    let mut next = run.start;
+    let pieces = text[run.clone()].split(move |byte| !part(*byte)).map(move |piece| {
+        let start = next;
+        next += piece.len() + 1;
+        start..start + piece.len()
+    });
+    pieces.filter(|piece| piece.len() >= MIN_RUN)
 }
 
 /// Whether a text shows itself wherever it stands in base64 or hex.

@@ -12,57 +12,39 @@ pub(crate) struct View {
     origins: Vec<u32>,
 }
 
-/// An escape undone.
-struct Undone {
-    bytes: [u8; 4],
-    /// How many of the bytes count.
-    decoded: u8,
-    /// The length of the escape.
-    coded: u8,
-}
-
-impl Undone {
-    fn byte(byte: u8, coded: u8) -> Self {
-        Self { bytes: [byte, 0, 0, 0], decoded: 1, coded }
-    }
-
-    fn character(character: char, coded: usize) -> Option<Self> {
-        let mut bytes = [0; 4];
-        let decoded = u8::try_from(character.encode_utf8(&mut bytes).len()).ok()?;
-        Some(Self { bytes, decoded, coded: u8::try_from(coded).ok()? })
-    }
-}
-
 impl View {
     /// With `%XX` undone (and `+` read as a space, in queries and forms); `None` if there is nothing to undo, or more
     /// text than is looked at. A `%` without two digits stays.
     pub(crate) fn percent(source: &[u8], plus: bool) -> Option<Self> {
         // Without `plus` the second is the first again.
         let blank = if plus { b'+' } else { b'%' };
-        Self::undo(source, |text| memchr::memchr2(b'%', blank, text), |text| percent_at(text, plus))
+        Self::undo(source, |text| memchr::memchr2(b'%', blank, text), |text| percent_at(text, plus), true)
     }
 
     /// With JSON's escapes undone, leniently: what is no escape stays; `None` if there is nothing to undo.
     pub(crate) fn unescape(source: &[u8]) -> Option<Self> {
-        Self::undo(source, |text| memchr::memchr(b'\\', text), escape_at)
+        Self::undo(source, |text| memchr::memchr(b'\\', text), escape_at, false)
     }
 
     /// With the five entities of XML and numeric ones undone; `None` if there is none.
     pub(crate) fn entities(source: &[u8]) -> Option<Self> {
-        Self::undo(source, |text| memchr::memchr(b'&', text), entity_at)
+        Self::undo(source, |text| memchr::memchr(b'&', text), entity_at, false)
     }
 
-    /// Undoes what `undo` knows, where `next` says that something may begin.
+    /// Undoes what `undo` knows, where `next` says that something may begin: it gives a character, or a byte, and the
+    /// length of what stands for it.
+    #[allow(clippy::cast_possible_truncation)] // longer sources are refused
     fn undo(
         source: &[u8],
         next: impl Fn(&[u8]) -> Option<usize>,
-        undo: impl Fn(&[u8]) -> Option<Undone>,
+        undo: impl Fn(&[u8]) -> Option<(char, usize)>,
+        is_bytes: bool,
     ) -> Option<Self> {
         let end = u32::try_from(source.len()).ok()?;
         let (mut view, mut at, mut copied) = (Self::default(), 0, 0);
         while let Some(skipped) = source.get(at..).and_then(&next) {
             at += skipped;
-            let Some(undone) = undo(&source[at..]) else {
+            let Some((character, length)) = undo(&source[at..]) else {
                 at += 1;
                 continue;
             };
@@ -71,10 +53,12 @@ impl View {
                 view.origins.reserve(source.len() + 1);
             }
             view.copy(source, copied..at);
-            for byte in &undone.bytes[..usize::from(undone.decoded)] {
-                view.push(*byte, at);
+            match u8::try_from(character) {
+                Ok(byte) if is_bytes => view.text.push(byte),
+                _ => view.text.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes()),
             }
-            at += usize::from(undone.coded);
+            view.origins.resize(view.text.len(), at as u32);
+            at += length;
             copied = at;
         }
         if copied == 0 {
@@ -92,12 +76,6 @@ impl View {
         self.text.extend_from_slice(&source[range]);
     }
 
-    #[allow(clippy::cast_possible_truncation)] // as above
-    fn push(&mut self, byte: u8, origin: usize) {
-        self.origins.push(origin as u32);
-        self.text.push(byte);
-    }
-
     /// Where a range of the decoded text stands in the source; whole escapes only.
     pub(crate) fn source(&self, range: &Range<usize>) -> Range<usize> {
         let end = range.end.max(range.start + 1);
@@ -109,43 +87,39 @@ impl View {
 
 /// Whether a text begins with a percent-encoded byte or an entity.
 pub(crate) fn is_coded(text: &[u8]) -> bool {
-    percent_at(text, false).is_some() || entity(text).is_some()
+    percent_at(text, false).is_some() || entity_at(text).is_some()
 }
 
-fn percent_at(text: &[u8], plus: bool) -> Option<Undone> {
+fn percent_at(text: &[u8], plus: bool) -> Option<(char, usize)> {
     match text {
-        [b'%', high, low, ..] => Some(Undone::byte(hex(Some(high))? << 4 | hex(Some(low))?, 3)),
-        [b'+', ..] if plus => Some(Undone::byte(b' ', 1)),
+        [b'%', high, low, ..] => Some(((hex(*high)? << 4 | hex(*low)?).into(), 3)),
+        [b'+', ..] if plus => Some((' ', 1)),
         _ => None,
     }
 }
 
-fn escape_at(text: &[u8]) -> Option<Undone> {
-    let byte = match text.strip_prefix(b"\\")?.first()? {
-        b'b' => 8,
-        b'f' => 12,
-        b'n' => b'\n',
-        b'r' => b'\r',
-        b't' => b'\t',
-        same @ (b'"' | b'\\' | b'/') => *same,
-        _ => return unicode_escape(text, 0).and_then(|(character, length)| Undone::character(character, length)),
+fn escape_at(text: &[u8]) -> Option<(char, usize)> {
+    let character = match text.strip_prefix(b"\\")?.first()? {
+        b'b' => '\x08',
+        b'f' => '\x0c',
+        b'n' => '\n',
+        b'r' => '\r',
+        b't' => '\t',
+        same @ (b'"' | b'\\' | b'/') => char::from(*same),
+        _ => return unicode_escape(text, 0),
     };
-    Some(Undone::byte(byte, 2))
+    Some((character, 2))
 }
 
-fn entity_at(text: &[u8]) -> Option<Undone> {
-    entity(text).and_then(|(character, length)| Undone::character(character, length))
-}
-
-fn hex(byte: Option<&u8>) -> Option<u8> {
-    byte.and_then(|byte| char::from(*byte).to_digit(16)).and_then(|digit| u8::try_from(digit).ok())
+fn hex(byte: u8) -> Option<u8> {
+    char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
 }
 
 /// The character of the `\u` escape (or pair of them) at `at`, and its length in the source.
 fn unicode_escape(source: &[u8], at: usize) -> Option<(char, usize)> {
     let unit = |at: usize| -> Option<u32> {
         let digits = source.get(at..at + 6)?.strip_prefix(b"\\u")?;
-        digits.iter().try_fold(0, |value, byte| Some(value << 4 | u32::from(hex(Some(byte))?)))
+        digits.iter().try_fold(0, |value, byte| Some(value << 4 | u32::from(hex(*byte)?)))
     };
     let first = unit(at)?;
     if let Some(character) = char::from_u32(first) {
@@ -155,7 +129,7 @@ fn unicode_escape(source: &[u8], at: usize) -> Option<(char, usize)> {
     char::from_u32(0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00)).map(|character| (character, 12))
 }
 
-fn entity(text: &[u8]) -> Option<(char, usize)> {
+fn entity_at(text: &[u8]) -> Option<(char, usize)> {
     let end = text.iter().take(10).position(|byte| *byte == b';')?;
     let name = std::str::from_utf8(text[..end].strip_prefix(b"&")?).ok()?;
     let character = match name {
@@ -183,10 +157,10 @@ mod tests {
 
     #[test]
     fn a_numeric_entity_has_no_sign() {
-        assert_eq!(entity(b"&#x41;"), Some(('A', 6)));
-        assert_eq!(entity(b"&#65;"), Some(('A', 5)));
+        assert_eq!(entity_at(b"&#x41;"), Some(('A', 6)));
+        assert_eq!(entity_at(b"&#65;"), Some(('A', 5)));
         for signed in [&b"&#x+41;"[..], b"&#+65;", b"&#-65;", b"&#x-41;"] {
-            assert_eq!(entity(signed), None, "{}", String::from_utf8_lossy(signed));
+            assert_eq!(entity_at(signed), None, "{}", String::from_utf8_lossy(signed));
         }
     }
 
@@ -196,21 +170,19 @@ mod tests {
     }
 
     /// Byte by byte, and for each where it begins in the source; one more for the end.
-    fn slowly(source: &[u8], undo: impl Fn(&[u8]) -> Option<Undone>) -> (Vec<u8>, Vec<usize>) {
+    fn slowly(source: &[u8], undo: impl Fn(&[u8]) -> Option<(Vec<u8>, usize)>) -> (Vec<u8>, Vec<usize>) {
         let (mut text, mut origin, mut at) = (Vec::new(), Vec::new(), 0);
         while at < source.len() {
-            let undone = undo(&source[at..]).unwrap_or_else(|| Undone::byte(source[at], 1));
-            for byte in &undone.bytes[..usize::from(undone.decoded)] {
-                text.push(*byte);
-                origin.push(at);
-            }
-            at += usize::from(undone.coded);
+            let (undone, length) = undo(&source[at..]).unwrap_or_else(|| (vec![source[at]], 1));
+            text.extend_from_slice(&undone);
+            origin.resize(text.len(), at);
+            at += length;
         }
         origin.push(source.len());
         (text, origin)
     }
 
-    fn assert_like_slowly(source: &[u8], view: Option<View>, undo: impl Fn(&[u8]) -> Option<Undone>) {
+    fn assert_like_slowly(source: &[u8], view: Option<View>, undo: impl Fn(&[u8]) -> Option<(Vec<u8>, usize)>) {
         let (text, origin) = slowly(source, &undo);
         let Some(view) = view else {
             assert!((0..source.len()).all(|at| undo(&source[at..]).is_none()), "{source:?}");
@@ -257,10 +229,13 @@ mod tests {
             let source = parts.concat();
             let source = source.as_bytes();
             for plus in [false, true] {
-                assert_like_slowly(source, View::percent(source, plus), |text| percent_at(text, plus));
+                assert_like_slowly(source, View::percent(source, plus), |text| {
+                    percent_at(text, plus).map(|(byte, length)| (vec![u8::try_from(byte).unwrap()], length))
+                });
             }
-            assert_like_slowly(source, View::unescape(source), escape_at);
-            assert_like_slowly(source, View::entities(source), entity_at);
+            let utf8 = |(character, length): (char, usize)| (character.to_string().into_bytes(), length);
+            assert_like_slowly(source, View::unescape(source), |text| escape_at(text).map(utf8));
+            assert_like_slowly(source, View::entities(source), |text| entity_at(text).map(utf8));
         }
     }
 

@@ -9,7 +9,7 @@ use contrail_exchange::{
     json::{self, Document},
 };
 
-use super::recording::{Whole, content_type, is_recording};
+use super::recording::{SizedBody, Whole, content_type, is_recording};
 use crate::{
     Bounds, Redacted, Redactor,
     find::{detect::MAX_CODINGS, names::is_variable, walk::Places},
@@ -56,7 +56,7 @@ impl Redactor {
                 self.detect_json(&document, &places, MAX_CODINGS, &mut marks);
                 let index = self.memory().index();
                 self.mark_known_json(&index, &document, &places, &mut marks);
-                self.cleaned(content, marks, Vec::new(), 0)
+                self.cleaned(content, marks, Vec::new(), 0, &[])
             }
             None => {
                 let mut marks = Vec::new();
@@ -65,7 +65,7 @@ impl Redactor {
                 search::find(&index, content, false, &mut marks);
                 marks.retain(|mark| !is_variable(&content[mark.range.clone()]));
                 mark::put(&mut marks, None);
-                self.cleaned(content, marks, Vec::new(), 0)
+                self.cleaned(content, marks, Vec::new(), 0, &[])
             }
         }
     }
@@ -83,10 +83,17 @@ impl Redactor {
         }
         let index = self.memory().index();
         self.mark_known_body(&index, &parsed, content, &mut marks);
-        self.cleaned(content, marks, Vec::new(), 0)
+        self.cleaned(content, marks, Vec::new(), 0, &[])
     }
 
-    pub(super) fn cleaned(&self, source: &[u8], marks: Vec<Mark>, others: Vec<Whole>, withheld: usize) -> Cleaned {
+    pub(super) fn cleaned(
+        &self,
+        source: &[u8],
+        marks: Vec<Mark>,
+        others: Vec<Whole>,
+        withheld: usize,
+        bodies: &[SizedBody],
+    ) -> Cleaned {
         let memory = self.memory();
         let mut sightings = Vec::new();
         let mut edits = Vec::new();
@@ -104,6 +111,10 @@ impl Redactor {
             edits.push((range, text));
         }
         edits.sort_by_key(|(range, _)| range.start);
+        let sizes: Vec<_> = bodies.iter().flat_map(|body| body.after(source, &edits)).collect();
+        edits.extend(sizes);
+        edits.sort_by_key(|(range, _)| range.start);
+        edits.dedup_by(|next, before| next.0.start < before.0.end);
         sightings.sort_by_key(|sighting| sighting.offset);
         Cleaned { content: Redacted(json::splice(source, &edits)), sightings, withheld }
     }

@@ -2,7 +2,7 @@
 //! `queryString` or `params`; a body as `text` beside `mimeType`. Members of other names are read as text, since
 //! `_contrail.token` and its like hold public facts.
 
-use std::{cell::LazyCell, collections::HashSet, ops::Range};
+use std::{cell::LazyCell, ops::Range};
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use bytes::Bytes;
@@ -14,7 +14,7 @@ use http::{HeaderName, HeaderValue, header};
 
 use super::{file::Cleaned, redaction::Redaction};
 use crate::{
-    Redacted, Redactor,
+    Redactor,
     find::{
         detect::{MAX_CODINGS, listed_kind},
         grammar::Parsed,
@@ -42,13 +42,16 @@ enum Pairs {
 struct Context<'d> {
     pairs: Option<Pairs>,
     entry: Option<Node<'d>>,
+    /// The object around it: of a body its message.
+    outer: Option<Node<'d>>,
     response: bool,
 }
 
 impl<'d> Context<'d> {
-    /// The context of a member of this name, inside of `entry`.
-    fn of_member(self, entry: Option<Node<'d>>, name: &str) -> Self {
-        Self { pairs: pairs_of(name), entry, response: name == "response" || (self.response && name == "content") }
+    /// The context of a member of this name in `outer`, inside of `entry`.
+    fn of_member(self, entry: Option<Node<'d>>, outer: Node<'d>, name: &str) -> Self {
+        let response = name == "response" || (self.response && name == "content");
+        Self { pairs: pairs_of(name), entry, outer: Some(outer), response }
     }
 
     /// Places of a body that hold labels already, as `_contrail` says.
@@ -56,6 +59,47 @@ impl<'d> Context<'d> {
         let side = if self.response { "response" } else { "request" };
         let places = self.entry.and_then(|entry| entry.get("_contrail")?.get(side)?.get("redacted"));
         places.into_iter().flat_map(Node::items).filter_map(|item| Some(item.as_str()?.into_owned())).collect()
+    }
+}
+
+/// A body, and what states its size.
+pub(super) struct SizedBody {
+    /// The string.
+    text: Range<usize>,
+    encoded: bool,
+    /// `size`, `bodySize` and `Content-Length` beside it.
+    places: Vec<Range<usize>>,
+}
+
+impl SizedBody {
+    fn of(body: Node<'_>, message: Node<'_>) -> Option<Self> {
+        let text = body.get("text").filter(|text| text.kind() == JsonKind::String)?.span();
+        let numbers = [body.get("size"), message.get("bodySize")].into_iter().flatten();
+        let numbers = numbers.filter(|node| node.kind() == JsonKind::Number && !node.raw().starts_with('-'));
+        let fields = message.get("headers").into_iter().flat_map(Node::items).filter_map(|field| {
+            let is_length = field.get("name")?.as_str()?.eq_ignore_ascii_case("content-length");
+            field.get("value").filter(|value| is_length && value.kind() == JsonKind::String)
+        });
+        let fields = fields.map(|value| value.span().start + 1..value.span().end - 1);
+        Some(Self { text, encoded: is_base64(body), places: numbers.map(Node::span).chain(fields).collect() })
+    }
+
+    /// Its size in other places, if these edits of the file change its text.
+    pub(super) fn after(&self, content: &[u8], edits: &[(Range<usize>, Vec<u8>)]) -> Vec<(Range<usize>, Vec<u8>)> {
+        let at = |place: usize| edits.partition_point(|(range, _)| range.start < place);
+        let moved = |range: &Range<usize>| range.start - self.text.start..range.end - self.text.start;
+        let edits = edits[at(self.text.start)..at(self.text.end)].iter();
+        let edits: Vec<_> = edits.map(|(range, new)| (moved(range), new.clone())).collect();
+        let text = if edits.is_empty() { None } else { Some(json::splice(&content[self.text.clone()], &edits)) };
+        let Some(text) = text.and_then(|text| Document::parsed_or_mended(&text.into())) else { return Vec::new() };
+        let text = text.root().as_str().unwrap_or_default();
+        let decoded = if self.encoded {
+            BASE64_STANDARD.decode(text.as_bytes()).unwrap_or_default()
+        } else {
+            text.into_owned().into_bytes()
+        };
+        let length = decoded.len().to_string();
+        self.places.iter().map(|place| (place.clone(), length.clone().into_bytes())).collect()
     }
 }
 
@@ -77,7 +121,7 @@ pub(super) type Whole = (Range<usize>, Vec<u8>, Option<(String, u32)>);
 impl Redactor {
     /// As [`Redactor::file`]; `content` is what the document was parsed from.
     pub(super) fn recording(&self, document: &Document, content: &Bytes) -> Cleaned {
-        let (mut marks, mut coded, mut resized) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut marks, mut coded, mut bodies) = (Vec::new(), Vec::new(), Vec::new());
         let mut walk: Walk<'_, Context<'_>> = Walk::new();
         walk.open(Token::Root, document.root(), Context::default());
         while let Some((node, context)) = walk.next() {
@@ -93,7 +137,7 @@ impl Redactor {
                     if !matches!(value.kind(), JsonKind::Array | JsonKind::Object) {
                         continue;
                     }
-                    walk.open(token.clone(), value, context.of_member(*entry, text));
+                    walk.open(token.clone(), value, context.of_member(*entry, node, text));
                     continue;
                 }
                 let place = || walk.pointer(&token);
@@ -122,6 +166,7 @@ impl Redactor {
                     _ => self.detect_string(value, MAX_CODINGS, &mut marks, Some(&place)),
                 }
             }
+            bodies.extend(context.outer.and_then(|message| SizedBody::of(node, message)));
             for (at, item) in node.items().enumerate() {
                 match item.kind() {
                     JsonKind::String => {
@@ -141,10 +186,8 @@ impl Redactor {
         for mut body in coded {
             if body.parsed.unparsable {
                 withheld += 1;
-                resized.push(body.place);
                 edits.push((body.range, Vec::new(), None));
             } else if let Some((text, secret)) = self.recode(&index, &mut body) {
-                resized.push(body.place.clone());
                 edits.push((body.range, text.into_bytes(), Some((body.place, secret))));
             }
         }
@@ -153,16 +196,7 @@ impl Redactor {
             let after = edits.partition_point(|(range, ..)| range.start <= mark.range.start);
             after.checked_sub(1).is_none_or(|at| mark.range.end > edits[at].0.end)
         });
-        let mut resized: HashSet<String> = resized.into_iter().collect();
-        let texts = marks.iter().filter_map(|mark| mark.place.as_ref()).filter(|place| place.ends_with("/text"));
-        resized.extend(texts.map(ToString::to_string));
-        let mut cleaned = self.cleaned(content, marks, edits, withheld);
-        if !resized.is_empty()
-            && let Some(sized) = resize(&Bytes::copy_from_slice(&cleaned.content), &resized)
-        {
-            cleaned.content = Redacted(sized);
-        }
-        cleaned
+        self.cleaned(content, marks, edits, withheld, &bodies)
     }
 
     /// The inside of the string that holds a body, without its secrets; `None` if it has none.
@@ -265,50 +299,6 @@ fn pairs_of(list: &str) -> Option<Pairs> {
     }
 }
 
-/// Sizes beside the bodies whose text changed: `size`, `bodySize` and `Content-Length` of their messages.
-fn resize(content: &Bytes, places: &HashSet<String>) -> Option<Vec<u8>> {
-    let document = Document::parsed_or_mended(content)?;
-    let mut edits: Vec<(Range<usize>, Vec<u8>)> = Vec::new();
-    // Beside each container, the one that it stands in.
-    let mut walk: Walk<'_, Option<Node<'_>>> = Walk::new();
-    walk.open(Token::Root, document.root(), None);
-    while let Some((node, outer)) = walk.next() {
-        for (name, value) in node.entries() {
-            if matches!(value.kind(), JsonKind::Array | JsonKind::Object) {
-                walk.open(Token::Name(name.as_str().unwrap_or_default()), value, Some(node));
-            }
-        }
-        for (at, item) in node.items().enumerate() {
-            walk.open(Token::Index(at), item, Some(node));
-        }
-        let (Some(text), Some(message)) = (node.get("text").and_then(Node::as_str), outer) else { continue };
-        if places.contains(&walk.pointer(&Token::Name("text".into()))) {
-            let length = length(&text, is_base64(node)).to_string().into_bytes();
-            edits.extend(sizes(node, message).map(|range| (range, length.clone())));
-        }
-    }
-    edits.sort_by_key(|(range, _)| range.start);
-    edits.dedup_by_key(|(range, _)| range.start);
-    (!edits.is_empty()).then(|| json::splice(content, &edits))
-}
-
-/// Where the sizes of a body stand.
-fn sizes<'d>(body: Node<'d>, message: Node<'d>) -> impl Iterator<Item = Range<usize>> {
-    let numbers = [body.get("size"), message.get("bodySize")].into_iter().flatten();
-    let numbers = numbers.filter(|node| node.kind() == JsonKind::Number && !node.raw().starts_with('-'));
-    let fields = message.get("headers").into_iter().flat_map(Node::items).filter_map(|field| {
-        let name = field.get("name")?.as_str()?;
-        field
-            .get("value")
-            .filter(|value| name.eq_ignore_ascii_case("content-length") && value.kind() == JsonKind::String)
-    });
-    numbers.map(Node::span).chain(fields.map(|value| value.span().start + 1..value.span().end - 1))
-}
-
 fn is_base64(body: Node<'_>) -> bool {
     ["encoding", "_encoding"].iter().any(|name| body.get(name).is_some_and(|coding| coding.is_str("base64")))
-}
-
-fn length(text: &str, base64: bool) -> usize {
-    if base64 { BASE64_STANDARD.decode(text.as_bytes()).map_or(0, |bytes| bytes.len()) } else { text.len() }
 }

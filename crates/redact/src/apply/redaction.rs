@@ -1,6 +1,6 @@
 //! One exchange on its way through redaction: what its parts share, and putting labels where marks are.
 
-use std::sync::Arc;
+use std::collections::HashMap;
 
 use contrail_exchange::json;
 
@@ -17,7 +17,8 @@ pub(crate) struct Redaction<'r> {
     /// Where bodies' bounds come from.
     pub(super) operation: Option<&'r str>,
     pub(crate) touched: Touched,
-    pub(super) form_values: Vec<FormValue>,
+    /// By their places.
+    pub(super) form_values: HashMap<String, Vec<FormValue>>,
     /// Whether the request's body, and the response's, has secrets of which what the check took for a field is a piece.
     pub(super) cut: [bool; 2],
     /// Header fields, one per line, searched together.
@@ -27,7 +28,6 @@ pub(crate) struct Redaction<'r> {
 /// A value that was replaced in its field only, so a finding about that field has to follow.
 pub(super) struct FormValue {
     pub(super) response: bool,
-    pub(super) place: Arc<str>,
     pub(super) value: String,
     pub(super) label: String,
 }
@@ -40,7 +40,7 @@ impl<'r> Redaction<'r> {
             began,
             operation,
             touched: Touched::default(),
-            form_values: Vec::new(),
+            form_values: HashMap::new(),
             cut: [false; 2],
             heads: Vec::new(),
         }

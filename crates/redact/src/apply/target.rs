@@ -7,7 +7,7 @@ use super::redaction::{Redaction, lossy};
 use crate::{
     find::fields,
     known::{index::Index, marking::mark_known_fields, search},
-    mark::Mark,
+    mark::{self, Mark},
 };
 
 impl Redaction<'_> {
@@ -36,9 +36,8 @@ impl Redaction<'_> {
         let mut marks = Vec::new();
         self.redactor.detect_text(target.path().as_bytes(), 2, &mut marks);
         if let Some(query) = target.query().map(str::as_bytes) {
-            let mut inner = Vec::new();
-            self.redactor.detect_fields(query, &fields::fields(query), false, &mut inner);
-            marks.extend(inner.into_iter().map(|mark| mark.within(target.path().len() + 1, None)));
+            let found = |inner: &mut _| self.redactor.detect_fields(query, &fields::fields(query), false, inner);
+            mark::inside(&mut marks, target.path().len() + 1, None, found);
         }
         marks
     }
@@ -49,9 +48,8 @@ impl Redaction<'_> {
         if !marks.is_empty() || blanks || search::is_worth(index, text) {
             search::find(index, target.path().as_bytes(), true, &mut marks);
             if let Some(query) = target.query().map(str::as_bytes) {
-                let mut inner = Vec::new();
-                mark_known_fields(index, query, &fields::fields(query), &mut inner);
-                marks.extend(inner.into_iter().map(|mark| mark.within(target.path().len() + 1, None)));
+                let found = |inner: &mut _| mark_known_fields(index, query, &fields::fields(query), inner);
+                mark::inside(&mut marks, target.path().len() + 1, None, found);
             }
             self.remember(&marks, text, false);
             if let Some(new) = self.replaced(text, marks, None) {

@@ -1,7 +1,5 @@
 //! Secrets in what the check states about an exchange: places, values that it saw, and texts of contrail's own.
 
-use std::collections::HashMap;
-
 use contrail_exchange::{
     finding::{Rule, Verdict},
     json,
@@ -87,13 +85,6 @@ impl Redaction<'_> {
             }
         }
         let form_values = std::mem::take(&mut self.form_values);
-        let mut at_place: HashMap<&str, Vec<&FormValue>> = HashMap::new();
-        for held in &form_values {
-            // A parameter's finding has its name, a field's its pointer.
-            for place in [Some(&*held.place), held.place.strip_prefix('/')].into_iter().flatten() {
-                at_place.entry(place).or_default().push(held);
-            }
-        }
         for finding in &mut verdict.findings {
             let mut changed = false;
             let body = match finding.rule {
@@ -104,7 +95,7 @@ impl Redaction<'_> {
             if body.is_some_and(|response| self.cut[usize::from(response)]) {
                 (finding.at, finding.seen, changed) = (String::new(), None, true);
             }
-            let held = at_place.get(&*finding.at).into_iter().flatten();
+            let held = form_values.get(field_of(&finding.at)).into_iter().flatten();
             for held in held.filter(|held| body.is_none_or(|response| held.response == response)) {
                 looked(held.value.len());
                 let texts = finding.seen.as_mut().into_iter().chain(match &mut finding.expected {
@@ -127,7 +118,6 @@ impl Redaction<'_> {
             }
             self.touched.elsewhere |= changed;
         }
-        self.form_values = form_values;
     }
 
     /// Values that stay in their field by value, for the findings about it.
@@ -140,7 +130,13 @@ impl Redaction<'_> {
             }
             let secret = self.redactor.memory().secret(mark.secret);
             let label = secret.label(mark.number, self.bounds(mark, Some(response)));
-            self.form_values.push(FormValue { response, place: place.clone(), value: lossy(value), label });
+            let held = self.form_values.entry(field_of(place).to_owned()).or_default();
+            held.push(FormValue { response, value: lossy(value), label });
         }
     }
+}
+
+/// A parameter's finding has its name, a field's its pointer.
+fn field_of(place: &str) -> &str {
+    place.strip_prefix('/').unwrap_or(place)
 }

@@ -87,9 +87,7 @@ impl Redactor {
         let coded = |undo: fn(&[u8]) -> Option<View>| if hints.coded { undo(text) } else { None };
         let percent = coded(|text| View::percent(text, false));
         for view in [percent, View::unescape(text), coded(View::entities)].into_iter().flatten() {
-            let mut inner = Vec::new();
-            self.detect_text(&view.text, depth - 1, &mut inner);
-            out.extend(inner.into_iter().map(|mark| mark.within(0, Some(&view))));
+            mark::inside(out, 0, Some(&view), |inner| self.detect_text(&view.text, depth - 1, inner));
         }
     }
 
@@ -295,7 +293,7 @@ impl<'r, 'd> Reading<'r, 'd, '_> {
         let Some(kind) = field.filter(|field| field.all && !counted).map(|field| field.kind).or(person) else { return };
         let place = self.places.of(&self.walk, token);
         if self.places.is_done(&place) {
-            redactor.memory().reserve_number(raw);
+            node.raw().parse().into_iter().for_each(|number| redactor.memory().reserve(number));
             return;
         }
         let id = if kind.is_personal() { redactor.person(raw, kind) } else { redactor.learn(raw, kind) };

@@ -117,10 +117,7 @@ impl Redactor {
             let last = last_name(&name);
             let kind = by_field(&name, value)
                 .or_else(|| beside.take_if(|_| last.len() > 1 && is_listed_value(last)))
-                .or_else(|| {
-                    let is_named = form && self.plan.names_field(&name);
-                    is_named.then_some(Kind::Custom)
-                })
+                .or_else(|| (form && self.plan.names_field(&name)).then_some(Kind::Custom))
                 .or_else(|| (!form && self.plan.is_key_parameter(&name)).then_some(Kind::ApiKey));
             if is_listed_name(last.as_bytes()) {
                 beside = std::str::from_utf8(value).ok().and_then(header_names::by_listed_name);
@@ -144,12 +141,10 @@ impl Redactor {
 
     /// Recognises the secrets of a name or a value.
     fn detect_coded(&self, text: &[u8], part: &Part, out: &mut Vec<Mark>) {
-        let mut marks = Vec::new();
-        self.detect_text(part.decoded(text), MAX_CODINGS - 1, &mut marks);
-        out.extend(marks.into_iter().map(|mark| {
-            let mark = mark.within(part.range.start, part.view.as_deref());
-            Mark { whole: mark.range == part.range, ..mark }
-        }));
+        let found = |inner: &mut _| self.detect_text(part.decoded(text), MAX_CODINGS - 1, inner);
+        for mark in mark::inside(out, part.range.start, part.view.as_deref(), found) {
+            mark.whole = mark.range == part.range;
+        }
     }
 }
 

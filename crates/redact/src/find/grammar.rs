@@ -207,7 +207,7 @@ impl Redactor {
     pub(crate) fn parse_body(&self, headers: &Headers, body: &Body) -> Parsed {
         let mut parsed = parse(headers, body);
         // In text without a structure no pointer leads anywhere.
-        parsed.unparsable |= parsed.malformed && parsed.grammar.is_bytes() && self.plan.has_pointers();
+        parsed.unparsable |= parsed.malformed && parsed.grammar.is_bytes() && !self.plan.pointers().is_empty();
         parsed
     }
 }

@@ -9,7 +9,7 @@ use super::{fields::fields, header_names};
 use crate::{
     Redactor,
     kind::{self, Kind},
-    mark::{Id, Mark},
+    mark::{self, Id, Mark},
 };
 
 impl Redactor {
@@ -105,10 +105,8 @@ impl Redactor {
                 .position(|byte| ends(byte) || *byte == b'#')
                 .map_or(value.len(), |end| start + end);
             let query = &value[start..end];
-            let mut inner = Vec::new();
-            self.detect_fields(query, &fields(query), false, &mut inner);
-            let part = |mark: Mark| Mark { whole: false, place: None, ..mark.within(start, None) };
-            marks.extend(inner.into_iter().map(part));
+            let found = |inner: &mut _| self.detect_fields(query, &fields(query), false, inner);
+            mark::inside(marks, start, None, found).iter_mut().for_each(Mark::become_part);
             at = end;
         }
     }
@@ -121,9 +119,7 @@ impl Redactor {
             let cookies = if set { folded_cookies(value, piece) } else { vec![(piece, false)] };
             for (range, is_folded) in cookies {
                 if set && is_attribute && !is_folded {
-                    let mut inner = Vec::new();
-                    self.detect_text(&value[range.clone()], 2, &mut inner);
-                    marks.extend(inner.into_iter().map(|mark| mark.within(range.start, None)));
+                    mark::inside(marks, range.start, None, |inner| self.detect_text(&value[range], 2, inner));
                 } else {
                     let range = cookie_value(value, range);
                     let id = self.learn(&value[range.clone()], Kind::Cookie);

@@ -8,7 +8,7 @@ use std::{
 
 use super::{
     formats::{self, FORMATS},
-    names::{NAMES, Names, PEOPLE},
+    names::{NAMES, Names},
     prefilter::{Hints, Prefilter, Suspect, Word},
     shapes,
     steps::is_thorough,
@@ -56,12 +56,13 @@ fn words() -> Vec<Word> {
     words.extend(listed(FIELDS, Hints::FIELD));
     words.extend(listed(shapes::PERSONAL_WORDS, Hints::PERSON));
     words.extend(listed(SHARED, Hints::default()));
-    let people = PEOPLE.iter().flat_map(|people| people.hints.split(',')).map(|hint| (hint, Hints::PERSON));
-    let named = NAMES.iter().flat_map(Names::hints).map(|hint| (hint, Hints::FIELD)).chain(people);
-    words.extend(named.flat_map(|(hint, hints)| {
-        let ends = hint.ends_with('.');
-        spelled(hint.trim_end_matches('.')).into_iter().map(move |text| Word { ends, ..word(&text, hints) })
-    }));
+    let hints = |row: &Names| if row.kind.is_personal() { Hints::PERSON } else { Hints::FIELD };
+    words.extend(NAMES.iter().flat_map(|row| row.hints().map(move |hint| (hint, hints(row)))).flat_map(
+        |(hint, hints)| {
+            let ends = hint.ends_with('.');
+            spelled(hint.trim_end_matches('.')).into_iter().map(move |text| Word { ends, ..word(&text, hints) })
+        },
+    ));
     words.sort_by(|one, two| one.text.cmp(&two.text));
     words.dedup();
     words

@@ -3,7 +3,11 @@
 use contrail_exchange::json::Document;
 
 use super::{fields::fields, grammar::looks_like_form, walk::Places};
-use crate::{Redactor, mark::Mark, runs};
+use crate::{
+    Redactor,
+    mark::{self, Mark},
+    runs,
+};
 
 /// What begins a line of an event's data (HTML, section 9.2.6).
 const DATA: &[u8] = b"data:";
@@ -50,10 +54,8 @@ impl Redactor {
             return false;
         }
         let Ok(document) = Document::parse(text.to_vec()) else { return false };
-        let mut marks = Vec::new();
-        self.detect_json(&document, &Places::of_body(&[]), depth - 1, &mut marks);
-        let part = |mark: Mark| Mark { place: None, whole: false, ..mark.within(start, None) };
-        out.extend(marks.into_iter().map(part));
+        let found = |inner: &mut _| _ = self.detect_json(&document, &Places::of_body(&[]), depth - 1, inner);
+        mark::inside(out, start, None, found).iter_mut().for_each(Mark::become_part);
         true
     }
 }

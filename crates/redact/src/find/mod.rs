@@ -36,7 +36,15 @@ mod tests {
     #[test]
     fn every_expression_compiles() {
         let assigned = [&assigned::USER];
-        let shapes = [&shapes::ACCOUNT, &shapes::DRIVER, &shapes::EMAIL, &shapes::JWT, &shapes::PEM, &shapes::SCHEME];
+        let shapes = [
+            &shapes::ACCOUNT,
+            &shapes::ADDRESS,
+            &shapes::DRIVER,
+            &shapes::EMAIL,
+            &shapes::JWT,
+            &shapes::PEM,
+            &shapes::SCHEME,
+        ];
         let tags = [&tags::ATTRIBUTE, &tags::BETWEEN, &tags::ELEMENT, &tags::ENTRY, &tags::TAG];
         for expression in assigned.into_iter().chain(shapes).chain(tags).chain([&formats::ALL]) {
             assert!(!expression.as_str().is_empty());

@@ -37,12 +37,7 @@ const MAX_BOUNDARIES: usize = 4;
 pub(super) fn by_itself(content: &[u8], nested: usize) -> Option<Grammar> {
     let text = content.trim_ascii_start().strip_prefix(b"--")?;
     let boundary = text[..memchr::memchr(b'\n', text)?].trim_ascii_end();
-    let start = content.len() - content.trim_ascii_start().len();
-    let parts = read_parts(&content[start..], &[boundary.to_vec()], nested)?;
-    let moved = |range: Range<usize>| start + range.start..start + range.end;
-    Some(Grammar::Multipart(
-        parts.into_iter().map(|part| Part { head: moved(part.head), body: moved(part.body), ..part }).collect(),
-    ))
+    read_parts(content, &[boundary.to_vec()], nested).map(Grammar::Multipart)
 }
 
 /// The parts of a multipart body, by every boundary and every line end that a reader may go by; `None` where it is none,
@@ -119,12 +114,9 @@ impl Redactor {
             self.detect_text(value, 1, &mut Vec::new());
             out.extend(self.learn(value, kind).map(|id| Mark::value(part.body.clone(), id)));
         }
-        let mut marks = Vec::new();
-        self.detect_text(&content[part.head.clone()], MAX_CODINGS, &mut marks);
-        out.extend(marks.into_iter().map(|mark| mark.within(part.head.start, None)));
-        let mut marks = Vec::new();
-        self.detect_parsed(&part.inside, value, &[], &mut marks);
-        out.extend(marks.into_iter().map(|mark| mark.within(part.body.start, None)));
+        let head = &content[part.head.clone()];
+        mark::inside(out, part.head.start, None, |inner| self.detect_text(head, MAX_CODINGS, inner));
+        mark::inside(out, part.body.start, None, |inner| _ = self.detect_parsed(&part.inside, value, &[], inner));
         mark::put(&mut out[before..], Some(&place));
     }
 }

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::{formats, steps::looked};
+use super::formats;
 use crate::{
     kind::{self, Kind},
     label, runs,
@@ -52,52 +52,28 @@ pub(crate) fn find(text: &[u8], mut emit: impl FnMut(Range<usize>, Kind)) {
     find_users(text, emit);
 }
 
-/// Users and passwords before the `@` of an address: up to the last `@` before the path, as the URL standard reads it.
-/// Other readers take a `/` for a part of the password. A user is a secret if it looks random and has no password, or
-/// one that is no secret.
+// Users and passwords before the `@` of an address: up to the last `@` before the path, as the URL standard reads it.
+// Other readers take a `/` for a part of the password. A port is none.
+expression!(
+    ADDRESS,
+    r#"(?x-u)[A-Za-z0-9+.-]://(?:
+        ([^\s"<>/:@']*) (?: :((?:[0-9]+[^0-9/'\s"<>] | [^0-9/\s"<>]) [^/\s"<>]* | [0-9]*) | @[^/\s"<>]* )?
+        | ([^\s"<>/:@'\[]*) :((?:[0-9]+[^0-9/'\s"<>@] | [^0-9\s"<>@]) [^\s"<>@]*)
+    )@"#
+);
+
+/// Users and passwords of addresses. A user is a secret if it looks random and has no password, or one that is no secret.
 fn find_users(text: &[u8], mut emit: impl FnMut(Range<usize>, Kind)) {
-    let mut from = 0;
-    // Where the address ends, and where the next `@` is; they hold for every address before them.
-    let (mut end, mut at_sign) = (0, 0);
-    while let Some(start) = memchr::memmem::find(&text[from..], b"://").map(|found| from + found + 3) {
-        from = start;
-        let has_scheme = text[..start - 3].last().is_some_and(|b| b.is_ascii_alphanumeric() || b"+.-".contains(b));
-        if at_sign < start {
-            let Some(next) = memchr::memchr(b'@', &text[start..]).map(|next| start + next) else { return };
-            at_sign = next;
-        }
-        if end < start {
-            let ends = |byte: &u8| byte.is_ascii_whitespace() || b"\"<>".contains(byte);
-            end = start + text[start..].iter().position(ends).unwrap_or(text.len() - start);
-            looked(end - start);
-        }
-        if !has_scheme || at_sign > end {
-            continue;
-        }
-        let host = memchr::memchr(b'/', &text[start..end]).map_or(end, |path| start + path);
-        let last = memchr::memrchr(b'@', &text[start..host]).map_or(at_sign, |last| start + last);
-        let user =
-            start..text[start..host.min(last)].iter().position(|b| b":@'".contains(b)).map_or(last, |at| start + at);
-        looked(last - start);
-        let is_password = text.get(user.end) == Some(&b':') && user.end < last;
-        let password = user.end + usize::from(is_password)..last;
-        // A port, with something of another address behind it.
-        let digits = text[password.clone()].iter().take_while(|byte| byte.is_ascii_digit()).count();
-        let has_port = digits > 0 && matches!(text[password.start + digits], b'/' | b'\'');
-        let in_path = last > host;
-        if has_port || in_path && (!is_password || text[user.clone()].contains(&b'[')) || text[user.end] == b'\'' {
-            continue;
-        }
-        from = last;
-        let mut found = |range: Range<usize>, kind| {
-            if !range.is_empty() && !label::holds(&text[range.clone()]) {
-                emit(range, kind);
+    for hit in ADDRESS.captures_iter(text) {
+        let user = hit.get(1).or_else(|| hit.get(3));
+        let password = hit.get(2).or_else(|| hit.get(4)).filter(|password| !password.is_empty());
+        let is_bare = password.is_none_or(|password| kind::is_constant(password.as_bytes()));
+        let user = user.filter(|user| is_bare && kind::is_opaque(user.as_bytes()));
+        for (found, kind) in [(user, Kind::Token), (password, Kind::Password)] {
+            if let Some(found) = found.filter(|found| !label::holds(found.as_bytes())) {
+                emit(found.range(), kind);
             }
-        };
-        if kind::is_opaque(&text[user.clone()]) && kind::is_constant(&text[password.clone()]) {
-            found(user, Kind::Token);
         }
-        found(password, Kind::Password);
     }
 }
 

@@ -49,15 +49,7 @@ pub(super) fn rarest(word: &Word, parity: isize) -> (isize, Window) {
     let starts = (-parity..length).step_by(2).map(|from| (from, window(from)));
     // The byte after the word may be missing, but no pair of them.
     let whole = starts.filter(|(from, _)| from + 4 <= length + 1 || *from <= 0);
-    let often = |window: &Window| if is_of_common_word(*window) { 1.0 } else { frequency(window) };
-    whole.min_by(|(_, one), (_, two)| often(one).total_cmp(&often(two))).unwrap_or((-parity, window(-parity)))
-}
-
-/// Whether these bytes stand in a word that is common in APIs, though each of them is rare.
-fn is_of_common_word(window: Window) -> bool {
-    const WORDS: [&[u8]; 4] = [b"number", b"authentication", b"configuration", b"connection"];
-    let is = |found: &[u8]| window.iter().zip(found).all(|(byte, found)| byte.is_none_or(|byte| byte == *found));
-    WORDS.iter().any(|word| word.windows(window.len()).any(is))
+    whole.min_by(|(_, one), (_, two)| frequency(one).total_cmp(&frequency(two))).unwrap_or((-parity, window(-parity)))
 }
 
 /// Roughly how often such bytes are matched, one after the other, in JSON and in English.

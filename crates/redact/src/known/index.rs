@@ -69,7 +69,7 @@ pub(crate) struct KnownMatch {
 pub(crate) struct Index {
     filter: NgramFilter,
     /// Each in the order of its texts.
-    levels: Vec<Arc<[Needle]>>,
+    pub(super) levels: Vec<Arc<[Needle]>>,
     /// Whether some secret holds a blank, so that `+` may stand for one.
     pub(crate) blanks: bool,
     /// Whether some secret holds a quote, a backslash or a control character, which JSON writes as an escape.
@@ -151,12 +151,6 @@ impl Index {
         self.levels.is_empty()
     }
 
-    /// How many lists are searched.
-    #[cfg(test)]
-    pub(super) fn depth(&self) -> usize {
-        self.levels.len()
-    }
-
     /// Whether anything in the text may be a secret; no false "no" for text without codings.
     pub(crate) fn touches(&self, text: &[u8]) -> bool {
         is_thorough() || self.filter.touches(text)
@@ -176,49 +170,44 @@ impl Index {
         let mut labels: Option<Vec<Range<usize>>> = None;
         let is_thorough = is_thorough();
         let mut left = COMPARED_ANYWAY + COMPARED * text.len();
-        // Where what was found last ends: what begins inside of it is no cut secret.
+        // Where what was found ends, and what of it was grown.
         let (mut until, mut grown_until) = (0, 0);
         for at in 0..text.len() {
             if !is_thorough && !self.filter.begins(&text[at..]) {
                 continue;
             }
-            let mut matches: Vec<(&Needle, usize)> =
-                self.levels.iter().filter_map(|level| begins(level, text, at, path, &mut left)).collect();
+            let found = self.levels.iter().filter_map(|level| begins(level, text, at, path, &mut left));
+            let is_whole = |(needle, end): &(&Needle, usize)| at + needle.text.len() == *end;
+            // The longest one, and any rather than the beginning of one.
+            let found = found.max_by_key(|found| (is_whole(found), found.1));
             if left == 0 {
-                let secret = matches.first().map(|(needle, _)| *needle).or(self.levels[0].first());
+                let needle = found.map(|(needle, _)| needle).or(self.levels[0].first());
                 let rest =
                     |needle: &Needle| KnownMatch { range: at..text.len(), secret: needle.secret, form: Form::Raw };
-                out.extend(secret.map(rest));
+                out.extend(needle.map(rest));
                 return;
             }
-            let is_whole = |(needle, end): &(&Needle, usize)| at + needle.text.len() == *end;
-            if at < until || matches.iter().any(is_whole) {
-                matches.retain(is_whole);
-            } else {
-                matches.sort_by_key(|(_, end)| std::cmp::Reverse(*end));
-                matches.truncate(1);
+            let Some((needle, end)) = found else { continue };
+            let is_cut = !is_whole(&(needle, end));
+            // What begins inside of what was found last is no cut secret, and a run is grown once, whatever in it is
+            // found again.
+            if is_cut && at < until || needle.form != Form::Raw && end <= grown_until {
+                continue;
             }
-            for found in matches {
-                let (needle, end) = found;
-                // A run is grown once, whatever in it is found again.
-                if needle.form != Form::Raw && end <= grown_until {
-                    continue;
-                }
-                let labels = labels.get_or_insert_with(|| label::find(text).map(|(range, _)| range).collect());
-                let before = labels.partition_point(|label| label.start <= at);
-                if before.checked_sub(1).is_some_and(|last| end <= labels[last].end) {
-                    continue;
-                }
-                let mut range = needle.form.grown(text, at..end);
-                if !is_whole(&found) {
-                    range.end += token_bytes(&text[end..]);
-                }
-                until = until.max(end).max(range.end);
-                if needle.form != Form::Raw {
-                    grown_until = range.end;
-                }
-                out.push(KnownMatch { range, secret: needle.secret, form: needle.form });
+            let labels = labels.get_or_insert_with(|| label::find(text).map(|(range, _)| range).collect());
+            let before = labels.partition_point(|label| label.start <= at);
+            if before.checked_sub(1).is_some_and(|last| end <= labels[last].end) {
+                continue;
             }
+            let mut range = needle.form.grown(text, at..end);
+            if is_cut {
+                range.end += token_bytes(&text[end..]);
+            }
+            until = until.max(range.end);
+            if needle.form != Form::Raw {
+                grown_until = range.end;
+            }
+            out.push(KnownMatch { range, secret: needle.secret, form: needle.form });
         }
     }
 }
@@ -235,30 +224,26 @@ fn begins<'n>(
     let (mut rest, mut cut) = (&text[at..], None);
     let (first, last) = (needles.first()?, needles.last()?);
     while *left > 0 {
-        // Those before `low` do not come after the text in the order, those from `high` on do. What the first and the
+        // Those before `low` do not come after the text in the order, those from there on do. What the first and the
         // last have in common with it, all between them have.
-        let (mut low, mut before) = (0, first.common(rest, 0, left));
-        let (mut high, mut after) = (needles.len(), last.common(rest, 0, left));
-        while low < high {
-            let middle = low.midpoint(high);
-            let needle = &needles[middle];
-            let common = needle.common(rest, before.min(after), left);
-            if needle.text.get(common).is_some_and(|byte| rest.get(common).is_none_or(|other| byte > other)) {
-                (high, after) = (middle, common);
-            } else {
-                (low, before) = (middle + 1, common);
-            }
-        }
-        let beside = [(low.checked_sub(1), before), (Some(high), after)];
-        let beside = beside.into_iter().filter_map(|(at, common)| Some((needles.get(at?)?, common)));
-        cut = cut.or_else(|| beside.max_by_key(|(_, common)| *common));
-        let Some(held) = low.checked_sub(1).and_then(|last| needles.get(last)) else { break };
-        let is_whole = before == held.text.len();
-        if is_whole && held.counts(text, at..at + before, path) {
-            return Some((held, at + before));
+        let shared = first.common(rest, 0, left).min(last.common(rest, 0, left));
+        let low = needles.partition_point(|needle| {
+            let common = needle.common(rest, shared, left);
+            needle.text.get(common).is_none_or(|byte| rest.get(common).is_some_and(|other| byte < other))
+        });
+        let mut beside = |at: Option<usize>| {
+            let needle = needles.get(at?)?;
+            Some((needle, needle.common(rest, shared, left)))
+        };
+        let (held, next) = (beside(low.checked_sub(1)), beside(Some(low)));
+        cut = cut.or_else(|| held.into_iter().chain(next).max_by_key(|(_, common)| *common));
+        let Some((held, common)) = held else { break };
+        let is_whole = common == held.text.len();
+        if is_whole && held.counts(text, at..at + common, path) {
+            return Some((held, at + common));
         }
         // A shorter one, or none.
-        rest = &rest[..before - usize::from(is_whole)];
+        rest = &rest[..common - usize::from(is_whole)];
     }
     let (cut, common) = cut?;
     (common >= PREFIX && cut.is_known_cut()).then_some((cut, at + common))

@@ -1,7 +1,5 @@
 //! Finding known secrets again in bodies, forms and queries.
 
-use std::sync::Arc;
-
 use super::{index::Index, search};
 use crate::{
     Redactor,
@@ -23,15 +21,12 @@ impl Redactor {
                 Grammar::Form(fields) => mark_known_fields(index, content, fields, out),
                 Grammar::Multipart(parts) => {
                     for part in parts {
-                        let mut marks = Vec::new();
-                        search::find(index, &content[part.head.clone()], false, &mut marks);
-                        let heads = marks.len();
-                        let place: Arc<str> = field_place(&part.name).into();
-                        self.mark_known_body(index, &part.inside, &content[part.body.clone()], &mut marks);
-                        out.extend(marks.into_iter().enumerate().map(|(at, mark)| {
-                            let start = if at < heads { part.head.start } else { part.body.start };
-                            Mark { place: Some(Arc::clone(&place)), ..mark.within(start, None) }
-                        }));
+                        let (head, body) = (&content[part.head.clone()], &content[part.body.clone()]);
+                        let before = out.len();
+                        mark::inside(out, part.head.start, None, |inner| search::find(index, head, false, inner));
+                        let found = |inner: &mut _| self.mark_known_body(index, &part.inside, body, inner);
+                        mark::inside(out, part.body.start, None, found);
+                        mark::put(&mut out[before..], Some(&field_place(&part.name)));
                     }
                 }
                 Grammar::Bytes | Grammar::Mended(_) => {
@@ -54,21 +49,13 @@ pub(crate) fn mark_known_fields(index: &Index, text: &[u8], fields: &[Field], ou
     }
     for field in fields {
         for (part, is_name) in [(&field.name, true), (&field.value, false)] {
-            let (raw, range) = (part.raw(text), part.range.clone());
-            if part.view.as_ref().is_some_and(|view| !search::is_worth_decoded(index, raw, view)) {
-                continue;
+            let (raw, before) = (part.raw(text), out.len());
+            for mark in mark::inside(out, part.range.start, None, |inner| search::find(index, raw, is_name, inner)) {
+                mark.whole = mark.range == part.range;
             }
-            let mut marks = Vec::new();
-            search::find(index, raw, is_name, &mut marks);
-            if marks.is_empty() {
-                continue;
+            if out.len() > before && !is_name {
+                mark::put(&mut out[before..], Some(&field_place(&name_of(field, text))));
             }
-            let place: Option<Arc<str>> = (!is_name).then(|| field_place(&name_of(field, text)).into());
-            out.extend(marks.into_iter().map(|mark| Mark {
-                whole: mark.range == (0..range.len()),
-                place: place.clone(),
-                ..mark.within(range.start, None)
-            }));
         }
     }
 }

@@ -39,7 +39,7 @@ struct Class {
 const CLASSES: [Class; 3] = [
     Class { least: 23, width: 8, stride: 16 },
     Class { least: 11, width: 8, stride: 4 },
-    Class { least: MIN_NEEDLE, width: 4, stride: 3 },
+    Class { least: MIN_NEEDLE, width: 5, stride: 2 },
 ];
 
 /// Slots of an empty filter; the table grows with what it holds.
@@ -74,7 +74,7 @@ impl NgramFilter {
         new: impl Iterator<Item = &'n [u8]> + Clone,
         held: impl Iterator<Item = &'n [u8]>,
     ) {
-        let more: usize = new.clone().map(|needle| class(needle).map_or(0, |at| CLASSES[at].stride + 1)).sum();
+        let more: usize = new.clone().map(|needle| class(needle).map_or(0, |at| CLASSES[at].stride)).sum();
         if (self.taken + more) * 4 > self.slots.len() {
             let slots = ((self.taken + more) * 8).next_power_of_two();
             *self = Self::with_slots(slots, self.key);
@@ -85,13 +85,10 @@ impl NgramFilter {
 
     fn insert(&mut self, needle: &[u8]) {
         let Some(at) = class(needle) else { return };
-        let Class { least, width, stride } = CLASSES[at];
+        let Class { width, stride, .. } = CLASSES[at];
         self.present[at] = true;
         for offset in 0..stride {
             self.hold(self.hash(gram(&needle[offset..offset + width])));
-        }
-        if width < 8 {
-            self.hold(self.hash(gram(&needle[..least])));
         }
     }
 
@@ -100,7 +97,7 @@ impl NgramFilter {
     pub(crate) fn begins(&self, text: &[u8]) -> bool {
         let [long, middle, short] = self.present;
         (long || middle) && text.first_chunk::<8>().is_some_and(|first| self.holds(gram(first)))
-            || short && text.get(..CLASSES[2].least).is_some_and(|first| self.holds(gram(first)))
+            || short && text.first_chunk::<5>().is_some_and(|first| self.holds(gram(first)))
     }
 
     fn hold(&mut self, (slot, fingerprint): (usize, u32)) {
@@ -120,35 +117,21 @@ impl NgramFilter {
     /// Whether a needle may stand in the text.
     pub(crate) fn touches(&self, text: &[u8]) -> bool {
         let [long, middle, short] = self.present;
-        (long && self.any::<8, 16>(text, |_| true))
-            || (middle && self.any::<8, 4>(text, |_| true))
-            // Four bytes come by accident; the shortest needle's six hardly do.
-            || (short && self.any::<4, 3>(text, |at| self.confirms(text, at)))
+        long && self.any::<8, 16>(text) || middle && self.any::<8, 4>(text) || short && self.any::<5, 2>(text)
     }
 
-    fn any<const WIDTH: usize, const STRIDE: usize>(&self, text: &[u8], confirms: impl Fn(usize) -> bool) -> bool {
+    fn any<const WIDTH: usize, const STRIDE: usize>(&self, text: &[u8]) -> bool {
         let mut rest = text;
         while let Some(first) = rest.first_chunk::<WIDTH>() {
             let gram = gram(first);
             // Nearly every place ends at an empty slot.
             let is_empty = |slot: &AtomicU32| slot.load(Ordering::Relaxed) == 0;
-            if !self.slots.get(self.hash(gram).0).is_some_and(is_empty)
-                && self.holds(gram)
-                && confirms(text.len() - rest.len())
-            {
+            if !self.slots.get(self.hash(gram).0).is_some_and(is_empty) && self.holds(gram) {
                 return true;
             }
             rest = rest.get(STRIDE..).unwrap_or_default();
         }
         false
-    }
-
-    /// Whether the beginning of a short needle lies around the gram at `at`.
-    fn confirms(&self, text: &[u8], at: usize) -> bool {
-        let Class { least, stride, .. } = CLASSES[2];
-        (0..stride)
-            .filter_map(|offset| at.checked_sub(offset))
-            .any(|start| text.get(start..start + least).is_some_and(|beginning| self.holds(gram(beginning))))
     }
 
     #[cold]
@@ -181,14 +164,14 @@ fn class(needle: &[u8]) -> Option<usize> {
     CLASSES.iter().position(|class| needle.len() >= class.least)
 }
 
-/// At most eight bytes as a number; of fewer their count is part of it.
+/// Five bytes or eight as a number.
 #[inline]
 fn gram(bytes: &[u8]) -> u64 {
     match (bytes.first_chunk(), bytes.first_chunk()) {
         (Some(eight), _) => u64::from_le_bytes(*eight),
         (None, Some(four)) => {
-            let rest = bytes[4..].iter().fold(0, |rest, byte| rest << 8 | u64::from(*byte));
-            u64::from(u32::from_le_bytes(*four)) | rest << 32 | (bytes.len() as u64) << 56
+            u64::from(u32::from_le_bytes(*four))
+                | bytes[4..].iter().fold(5, |rest, byte| rest << 8 | u64::from(*byte)) << 32
         }
         (None, None) => 0,
     }

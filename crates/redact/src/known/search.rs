@@ -77,15 +77,6 @@ pub(crate) fn is_worth_uncoded(index: &Index, text: &[u8]) -> bool {
             || memchr::memchr(b'\\', text).is_some() && escapes())
 }
 
-/// The same of a text that is percent-encoded, with `+` as a space, and stands for another one.
-pub(crate) fn is_worth_decoded(index: &Index, text: &[u8], view: &View) -> bool {
-    // A `+` is itself, too, for [`find`].
-    memchr::memchr2(b'+', b'&', text).is_some()
-        || is_worth_uncoded(index, text)
-        || runs::may_stand_in(text)
-        || is_worth(index, &view.text)
-}
-
 impl Redactor {
     /// Looks for every secret seen so far, raw and in base64, hex, percent-encoded and escaped form. For the proof at
     /// the end of a recording; the bytes may be a whole file or a line of it.

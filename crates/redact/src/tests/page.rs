@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::find::{
     formats::FORMATS,
-    names::{Counts, NAMES, PEOPLE},
+    names::{Counts, NAMES},
 };
 
 /// What stands before and behind the tables.
@@ -34,7 +34,7 @@ fn tables() -> String {
         let _ = writeln!(out, "- {}: {}", rows[0].issuer, keys.join("; "));
     }
     let mut groups: Vec<((&str, &str), Vec<String>)> = Vec::new();
-    for row in NAMES.iter().chain(PEOPLE) {
+    for row in NAMES {
         let kind = if matches!(row.counts, Counts::Never) { "" } else { row.kind.name() };
         let names = row.names().map(|name| format!("`{name}`"));
         match groups.iter_mut().find(|(key, _)| *key == (kind, place(row.counts))) {
