@@ -148,6 +148,9 @@ export class Bench {
     this.failed = 0;
     this.servers = [];
     this.contexts = [];
+    /** Windows that no test has; a new one costs more than most tests do.
+     * @type {import("playwright-core").BrowserContext[]} */
+    this.windows = [];
     /** Recordings name this port: whoever calls it was made to. */
     this.calls = { count: 0 };
   }
@@ -166,7 +169,7 @@ export class Bench {
         if (!(error instanceof Stalled)) throw error;
         console.log(`once more, for after ${seconds()} s it stalled: ${name}: ${error.stack}`);
         const browser = await launch();
-        await this.attempt(body, { browser }).finally(() => browser.close());
+        await this.attempt(body, { browser, windows: [] }).finally(() => browser.close());
       });
       this.passed += 1;
       console.log(`ok  ${name} (${seconds()} s)`);
@@ -177,14 +180,28 @@ export class Bench {
   }
 
   async attempt(body, more = {}) {
-    const own = Object.assign(Object.create(this), { servers: [], contexts: [], ...more });
+    const own = Object.assign(Object.create(this), { servers: [], contexts: [], window: undefined, ...more });
     try {
       await within(TEST_MS, "the test", body(own));
+      await within(PATIENCE_MS, "leaving the window", own.leave());
     } finally {
       const closed = Promise.all(own.contexts.map((context) => context.close()));
       for (const server of own.servers) await server.stop("SIGKILL");
       await within(PATIENCE_MS, "closing the pages", closed).catch((error) => console.log(error.message));
     }
+  }
+
+  /** Leaves the window of the test to the next one, with nothing in it. */
+  async leave() {
+    const context = this.window;
+    if (!context) return;
+    for (const page of context.pages()) {
+      await page.evaluate(() => localStorage.clear());
+      await page.close();
+    }
+    await context.clearPermissions();
+    this.contexts.splice(this.contexts.indexOf(context), 1);
+    this.windows.push(context);
   }
 
   /** A file of the runner's folder. */
@@ -216,9 +233,15 @@ export class Bench {
     return context;
   }
 
-  /** A page of a server, drawn. */
-  async page(server, { size, theme, hash = "", context } = {}) {
-    const page = await this.tab(context ?? (await this.context(size, theme)), server);
+  /** A page of a server, drawn: in the test's window, which may be that of a test before it. */
+  async page(server, { size = DESK, hash = "", context } = {}) {
+    if (!context) {
+      const left = this.window ? undefined : this.windows.pop();
+      if (left) this.contexts.push(left);
+      context = this.window ??= left ?? (await this.context());
+    }
+    const page = await this.tab(context, server);
+    await page.setViewportSize(size);
     await page.goto(server.address);
     await page.waitForSelector("body[data-state=open]");
     await settled(page);

@@ -23,7 +23,7 @@ export const tests = {
     const contract = bench.file("hostile.json", recordings.hostileContract(bench.trapPort));
     const server = await bench.inspect("--contract", contract, har);
     const run = await server.api("run");
-    assert.ok(run.n > 150, `only ${run.n} of the hostile entries were read`);
+    assert.ok(run.n > 130, `only ${run.n} of the hostile entries were read`);
     const page = await bench.page(server, { size: LAPTOP });
     const slow = [];
     const used = await processor(page, server);
@@ -36,16 +36,16 @@ export const tests = {
     await page.focus("#rows");
     for (let n = 0; n < run.n; n += 1) {
       await timed(`exchange ${n}`, () => press(page, "j"));
-      if (n % 4 === 0) await timed(`views of exchange ${n}`, () => press(page, "v"));
-      if (n % 4 === 1) await timed(`tabs of exchange ${n}`, () => press(page, ["q", "w", "t", "r"][(n >> 2) % 4]));
-      if (n % 8 === 2) await timed(`comparison of exchange ${n}`, () => press(page, "d", "Escape"));
+      if (n % 3 === 0) await timed(`views of exchange ${n}`, () => press(page, "v"));
+      if (n % 3 === 1) await timed(`tabs of exchange ${n}`, () => press(page, ["q", "w", "t", "r"][Math.floor(n / 3) % 4]));
+      if (n % 7 === 2) await timed(`comparison of exchange ${n}`, () => press(page, "d", "Escape"));
     }
     await timed("finding", () => press(page, "n", "n", "N"));
     for (const key of ["f", "o", "c", "m", "r"]) {
       await timed(`view ${key}`, () => press(page, "g", key));
       await press(page, "Tab", "Tab", "Tab");
       // What a view shows only when it is opened.
-      for (const summary of (await page.locator("#view summary").all()).slice(0, 12)) {
+      for (const summary of (await page.locator("#view summary").all()).slice(0, 6)) {
         await summary.focus();
         await timed(`details of view ${key}`, () => press(page, "Enter"));
       }
@@ -74,9 +74,10 @@ export const tests = {
     // What the filter does not understand is a refusal, which the browser's console reports.
     await bench.clean(page, /status of 400/);
     const gate = await bench.tab(await bench.context(PHONE), server);
-    for (const text of texts.slice(0, 12)) {
+    for (const [i, text] of texts.slice(0, 12).entries()) {
       await gate.goto(`${server.origin}/#k=${encodeURIComponent(text.toWellFormed())}`);
-      await gate.reload();
+      // The address of an open page is read in another way.
+      if (i % 4 === 0) await gate.reload();
       await gate.waitForSelector("body[data-state=gate]");
     }
     await bench.clean(gate, /status of 401/);

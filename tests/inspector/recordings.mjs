@@ -255,7 +255,8 @@ export function versions() {
   return [har([page("old"), entry(0, {}, policy(100)), page("same")]), har([page("same"), entry(0, {}, policy(10001)), page("new")])];
 }
 
-/** A recording that has each payload in every field. */
+/** A recording that has each payload in every field, in two exchanges: one that the contract documents, and one whose
+ * target and type are the payload as it is. */
 export function hostile(port) {
   const entries = [];
   const base = "https://tenant.example/api/v2/";
@@ -265,28 +266,25 @@ export function hostile(port) {
     const body = JSON.stringify({ [text]: text, list: [text, { [text]: [text] }], configuration: { limit: text } });
     const header = text.replace(/[\u0000-\u001f\u007f]|[^\u0000-\uffff]|[\ud800-\udfff]/g, "");
     const of = (request, response) => entries.push(entry(entries.length, request, response));
-    of({ url: `${base}rate-limit-policies/${path}?${path}=${path}` }, json(body));
-    of({ url: `${base}users/${raw}?q=${raw}` }, json(body));
+    const fields = [
+      { name: "Content-Type", value: "application/json" },
+      // Secrets are replaced wherever they stand, so these are not the payload alone.
+      { name: "Authorization", value: `Bearer token-${header.replace("http", "htt")}` },
+      { name: "X-Text", value: header },
+    ];
+    const postData = { mimeType: "application/json", text: body };
     of(
-      {
-        method: "POST",
-        url: `${base}actions/actions/act_Enrich/test?${path}`,
-        headers: [
-          { name: "Content-Type", value: "application/json" },
-          { name: "Authorization", value: `Bearer ${header}` },
-          { name: "X-Text", value: header },
-        ],
-        cookies: [{ name: "c", value: header }],
-        postData: { mimeType: "application/json", text: body },
-        comment: text,
-      },
-      { ...json(body), statusText: header, headers: [{ name: "Content-Type", value: header }], comment: text },
+      { url: `${base}rate-limit-policies/${path}?${path}=${path}`, headers: fields, cookies: [{ name: "c", value: `cookie-${header}` }], comment: text },
+      { ...json(body), statusText: header, headers: [fields[0], fields[2]], comment: text },
     );
-    of({ url: `${base}rate-limit-policies/rlp_Default000000000000000` }, {
-      content: { size: -1, mimeType: "text/html", text: `<!doctype html>${text}` },
-      headers: [{ name: "Content-Type", value: "text/html" }, { name: "Location", value: header }],
-      redirectURL: text,
-    });
+    of(
+      { method: "POST", url: `${base}users/${raw}?q=${raw}`, headers: fields, postData },
+      {
+        content: { size: -1, mimeType: "text/html", text: `<!doctype html>${text}` },
+        headers: [{ name: "Content-Type", value: entries.length % 4 === 1 ? "text/html" : header }, { name: "Location", value: header }],
+        redirectURL: text,
+      },
+    );
   }
   const long = "n".repeat(1_000_000);
   const of = (request, response) => entries.push(entry(entries.length, request, response));
@@ -334,19 +332,32 @@ export function hostileContract(port) {
     servers: [{ url: "https://tenant.example/api/v2" }],
     paths: {
       "/rate-limit-policies/{id}": { get: operation(texts[2]) },
-      "/users/{id}": { get: operation(texts[4]) },
+      "/users/{id}": { post: operation(texts[4]) },
     },
   });
 }
 
-/** Many exchanges. */
+/** Many exchanges, of which every hundredth has a body, with a finding: to read them takes most of the time. */
 export function* large(count) {
   yield '{"log":{"version":"1.2","creator":{"name":"tests","version":"1"},"entries":[';
-  const right = JSON.stringify({ ...POLICY, configuration: { action: "block", limit: 100 } });
-  const wrong = JSON.stringify(POLICY);
   for (let n = 0; n < count; n += 1) {
-    const one = entry(n, {}, json(n % 100 === 41 ? wrong : right));
+    const { startedDateTime, time, request: { method, url } } = entry(n, {});
+    const wrong = { status: 200, headers: [{ name: "Content-Type", value: "application/json" }], ...json('{"limit": 10001}') };
+    const one = { startedDateTime, time, request: { method, url }, response: n % 100 === 41 ? wrong : { status: 404 } };
     yield `${n > 0 ? "," : ""}${JSON.stringify(one)}\n`;
   }
   yield "]}}";
+}
+
+/** The contract of those. */
+export function largeContract() {
+  const schema = { type: "object", properties: { limit: { type: "integer", maximum: 10_000 } } };
+  const responses = { 200: { description: "d", content: { "application/json": { schema } } }, 404: { description: "d" } };
+  const parameters = [{ name: "id", in: "path", required: true, schema: { type: "string" } }];
+  return JSON.stringify({
+    openapi: "3.1.0",
+    info: { title: "Large", version: "1" },
+    servers: [{ url: "https://tenant.example/api/v2" }],
+    paths: { "/rate-limit-policies/{id}": { get: { operationId: "getRateLimitPolicy", parameters, responses } } },
+  });
 }

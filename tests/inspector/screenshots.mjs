@@ -9,12 +9,12 @@ export const tests = Object.fromEntries(
     ["light", "dark"].map((theme) => [
       `${size.width} ${theme}`,
       async (bench) => {
-        const pages = new Map();
+        const how = { size, theme, context: await bench.context(size, theme), pages: new Map() };
         for (const [name, state] of Object.entries(STATES)) {
-          const page = await state(bench, { size, theme, pages });
+          const page = await state(bench, how);
           const file = `${name.replaceAll(" ", "-")}-${size.width}-${theme}.png`;
           await page.screenshot({ path: path.join(process.env.SHOTS, file) });
-          if (![...pages.values()].includes(page)) await page.context().close();
+          if (![...how.pages.values()].includes(page)) await (page.context() === how.context ? page : page.context()).close();
         }
       },
     ]),

@@ -56,36 +56,44 @@ export async function startReplay(bench, ...more) {
 
 const replay = (bench) => share("replay", () => startReplay(bench));
 
-/** Chooses columns as the browser remembers them. */
+/** Chooses columns as the browser remembers them; without any, the usual ones. */
 export async function chooseColumns(page, columns) {
   await page.evaluate((chosen) => localStorage.setItem("contrail.1", JSON.stringify({ columns: chosen })), columns);
   await page.reload();
   await settled(page);
 }
 
-/** A state that the address holds: one page of each server goes through all of them.
- * @param {(bench: import("./bench.mjs").Bench) => Promise<Server>} of */
+/** The page of a server, which goes through all states that this server has: a new one costs more than any check.
+ * @param {import("./bench.mjs").Bench} bench @param {(bench: import("./bench.mjs").Bench) => Promise<Server>} of
+ * @param {How} how @param {string} hash @param {string[]} back keys that lead out of this state
+ * @typedef {{ context: import("playwright-core").BrowserContext, pages: Map<Server, import("playwright-core").Page> }} How */
+async function visit(bench, of, how, hash, ...back) {
+  const server = await of(bench);
+  const page = how.pages.get(server) ?? (await bench.page(server, how));
+  how.pages.set(server, page);
+  await press(page, ...(page.back ?? []));
+  page.back = back;
+  await go(page, hash);
+  return page;
+}
+
+/** A state that the address holds. @param {(bench: import("./bench.mjs").Bench) => Promise<Server>} of */
 const at =
   (of, hash = "#/exchanges") =>
-  async (bench, how) => {
-    const server = await of(bench);
-    const page = how.pages?.get(server) ?? (await bench.page(server, how));
-    how.pages?.set(server, page);
-    await go(page, hash);
-    return page;
-  };
+  (bench, how) =>
+    visit(bench, of, how, hash);
 
-/** A state that keys lead to, in a page of its own.
- * @param {(bench: import("./bench.mjs").Bench) => Promise<Server>} of */
+/** A state that a key leads to, and another one out of. @param {(bench: import("./bench.mjs").Bench) => Promise<Server>} of */
 const after =
-  (of, hash, ...keys) =>
+  (of, hash, key, back) =>
   async (bench, how) => {
-    const page = await bench.page(await of(bench), { ...how, hash });
-    await press(page, ...keys);
+    const page = await visit(bench, of, how, hash, back);
+    await press(page, key);
     return page;
   };
 
-/** @type {Record<string, (bench: import("./bench.mjs").Bench, how: object) => Promise<import("playwright-core").Page>>} */
+/** The states of a server's page stand in the order in which it goes through them.
+ * @type {Record<string, (bench: import("./bench.mjs").Bench, how: How) => Promise<import("playwright-core").Page>>} */
 export const STATES = {
   list: at(files),
   body: at(files, "#/exchanges?n=1&side=response&view=lines"),
@@ -113,32 +121,32 @@ export const STATES = {
   "compare nothing": at(files, "#/compare/4"),
   base: at(beside),
   "base compare": at(beside, "#/compare/1"),
-  picking: after(files, "#/exchanges?n=1", "D"),
+  picking: after(files, "#/exchanges?n=1", "D", "Escape"),
   events: at(kinds, "#/exchanges?n=1&side=response&view=events"),
   parts: at(kinds, "#/exchanges?n=2&side=request&view=parts"),
   form: at(kinds, "#/exchanges?n=3&side=request&view=form"),
   "image refused": at(kinds, "#/exchanges?n=5&side=response&view=image"),
   async image(bench, how) {
-    const page = await bench.page(await kinds(bench), { ...how, hash: "#/exchanges?n=4&side=response&view=image" });
+    const page = await visit(bench, kinds, how, "#/exchanges?n=4&side=response&view=image");
     await page.getByRole("button", { name: "Show the image" }).click();
     await page.waitForFunction(() => document.querySelector(".image img")?.complete);
     return page;
   },
   async examples(bench, how) {
-    const page = await bench.page(await files(bench), { ...how, hash: "#/findings" });
+    const page = await visit(bench, files, how, "#/findings");
     await page.locator("details.more > summary").first().click();
     await page.waitForSelector(".examples a");
     return page;
   },
   operations: at(files, "#/operations"),
   async "operations by tag"(bench, how) {
-    const page = await bench.page(await files(bench), { ...how, hash: "#/operations" });
+    const page = await visit(bench, files, how, "#/operations");
     await page.getByRole("button", { name: "By tag" }).click();
     await page.waitForSelector(".map h3");
     return page;
   },
   async operation(bench, how) {
-    const page = await bench.page(await kinds(bench), { ...how, hash: "#/operations" });
+    const page = await visit(bench, kinds, how, "#/operations");
     await page.locator(".operation-row > summary", { hasText: "getThing" }).click();
     await page.waitForSelector(".gap-part");
     return page;
@@ -151,7 +159,7 @@ export const STATES = {
   "empty run": at(live),
   misses: at(replay, "#/misses"),
   miss: at(replay, "#/exchanges?n=0"),
-  paused: after(live, "", "a"),
+  paused: after(live, "#/exchanges", "a", "a"),
   async ended(bench, how) {
     const server = await startReplay(bench, "--inspect-linger", "always");
     bench.servers.push(server);
@@ -161,10 +169,14 @@ export const STATES = {
     await settled(page);
     return page;
   },
-  keys: after(files, "", "?"),
-  marked: after(files, "#/exchanges?n=1", "Space", "j", "Space"),
+  keys: after(files, "#/exchanges", "?", "Escape"),
+  async marked(bench, how) {
+    const page = await visit(bench, files, how, "#/exchanges?n=1");
+    await press(page, "Space", "j", "Space");
+    return page;
+  },
   async columns(bench, how) {
-    const page = await bench.page(await files(bench), how);
+    const page = await visit(bench, files, how, "#/exchanges");
     await chooseColumns(page, ["verdict", "method", "started", "bar", "took", "header:content-type"]);
     const menu = page.locator(".columns-menu summary");
     if (await menu.isVisible()) await menu.click();
@@ -172,7 +184,8 @@ export const STATES = {
     return page;
   },
   async completion(bench, how) {
-    const page = await bench.page(await files(bench), how);
+    const page = await visit(bench, files, how, "#/exchanges");
+    await chooseColumns(page, undefined);
     await page.focus("#query");
     await page.keyboard.type("s");
     await settled(page);
@@ -201,7 +214,8 @@ export const STATES = {
     return page;
   },
   async copied(bench, how) {
-    const page = await bench.page(await files(bench), { ...how, hash: "#/exchanges?n=1" });
+    const page = await visit(bench, files, how, "#/exchanges?n=1");
+    await page.reload();
     await page.evaluate(() => {
       Object.defineProperty(navigator, "clipboard", { value: undefined });
     });
