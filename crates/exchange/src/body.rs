@@ -189,12 +189,6 @@ impl Body {
         self.read.0.get().filter(same)
     }
 
-    /// Gives the content bytes of its own, so that it does not keep the buffer that it was read into.
-    pub fn detach(&mut self) {
-        self.content = Bytes::copy_from_slice(&self.content);
-        self.read = ReadOnce::default();
-    }
-
     /// Whether all of it is here.
     #[must_use]
     pub fn is_whole(&self) -> bool {

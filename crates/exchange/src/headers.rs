@@ -1,6 +1,5 @@
 //! Header fields: ordered, repeats kept.
 
-use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, header::CONTENT_TYPE};
 
 /// Header fields in the order in which they came; repeats stay apart (RFC 9110, section 5.3).
@@ -78,19 +77,6 @@ impl Headers {
     /// All fields, in order, with values that can be replaced.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = (&HeaderName, &mut HeaderValue)> {
         self.fields.iter_mut().map(|(name, value)| (&*name, value))
-    }
-
-    /// Gives the values bytes of their own, so that they do not keep the buffer that they were read into.
-    pub fn detach(&mut self) {
-        let mut values = Vec::with_capacity(self.iter().map(|(_, value)| value.len()).sum());
-        self.iter().for_each(|(_, value)| values.extend_from_slice(value.as_bytes()));
-        let mut values = Bytes::from(values);
-        for (_, value) in self.iter_mut() {
-            // What a reader let through that no value may hold stays where it is.
-            if let Ok(own) = HeaderValue::from_maybe_shared(values.split_to(value.len())) {
-                *value = own;
-            }
-        }
     }
 
     /// Keeps the fields for which `keep` says so.

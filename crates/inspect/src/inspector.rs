@@ -9,7 +9,7 @@ use std::{
 };
 
 use contrail_contract::{Contract, ContractDocument};
-use contrail_exchange::{Exchange, Headers, finding::Rule, visible::visible};
+use contrail_exchange::{finding::Rule, visible::visible};
 use contrail_pipeline::{Viewed, Viewer};
 use contrail_proxy::upstream::Denied;
 use contrail_recording::JournalContext;
@@ -131,29 +131,21 @@ struct Waiting {
 /// What comes from an event loop.
 #[derive(Debug)]
 enum Incoming {
-    Exchange(Box<Taken>),
+    Exchange(Box<Viewed>),
     Denied { host: String, reason: &'static str },
 }
 
 impl Incoming {
     /// About how many bytes it takes.
     fn bytes(&self) -> usize {
-        let Self::Exchange(taken) = self else { return FIELD };
-        let Exchange { request, response, .. } = &*taken.judged.exchange;
-        let headers = [Some(&request.headers), response.as_ref().map(|response| &response.headers)];
-        let fields = headers.into_iter().flatten().flat_map(Headers::iter);
-        EXCHANGE + size(&taken.judged) + fields.map(|(_, value)| FIELD + value.len()).sum::<usize>()
+        let Self::Exchange(viewed) = self else { return FIELD };
+        EXCHANGE + FIELD * viewed.judged.fields() + viewed.judged.size()
     }
 }
 
 impl Viewer for Inspector {
     fn exchange(&self, viewed: Viewed) {
-        let Viewed { judged, entry, took, conclusion, miss, mut remarks } = viewed;
-        remarks.truncate(MAX_REMARKS);
-        let source = Arc::clone(&self.live);
-        let (line, outside, took, verdict) = (None, false, Some(took), conclusion);
-        let taken = Taken { judged, source, entry, line, outside, took, verdict, miss, remarks };
-        self.push(Incoming::Exchange(Box::new(taken)));
+        self.push(Incoming::Exchange(Box::new(viewed)));
     }
 
     fn denied(&self, denied: &Denied) {
@@ -249,14 +241,21 @@ impl Inspector {
                 drop(waiting);
                 match incoming {
                     // A panic costs the page this exchange, not the next ones.
-                    Incoming::Exchange(taken) => {
-                        let add = AssertUnwindSafe(|| store.add(&taken, None, &self.contract, known));
+                    Incoming::Exchange(viewed) => {
+                        let add = AssertUnwindSafe(|| store.add(&self.taken(*viewed), None, &self.contract, known));
                         let _ = catch_unwind(add);
                     }
                     Incoming::Denied { host, reason } => store.collector.denied(&host, reason),
                 }
             }
         });
+    }
+
+    fn taken(&self, viewed: Viewed) -> Taken {
+        let Viewed { judged, entry, took, conclusion: verdict, miss, mut remarks } = viewed;
+        remarks.truncate(MAX_REMARKS);
+        let (source, judged) = (Arc::clone(&self.live), judged.attach());
+        Taken { judged, source, entry, line: None, outside: false, took: Some(took), verdict, miss, remarks }
     }
 
     /// Adds an exchange.
@@ -355,7 +354,7 @@ impl Inspector {
 mod tests {
     use std::time::Duration;
 
-    use contrail_exchange::Body;
+    use contrail_exchange::{Body, Headers};
     use contrail_redact::Plan;
     use contrail_report::Title;
 
@@ -378,7 +377,7 @@ mod tests {
     fn add(inspector: &Inspector, entry: usize, body: usize) {
         let mut judged = exchange("");
         judged.set_recorded((Headers::new(), Body::whole(vec![b'x'; body])));
-        let (took, remarks) = (Duration::from_millis(1), Vec::new());
+        let (took, remarks, judged) = (Duration::from_millis(1), Vec::new(), judged.detach(false));
         inspector.exchange(Viewed { judged, entry, took, conclusion: "violates", miss: None, remarks });
     }
 

@@ -320,11 +320,11 @@ impl Pipeline {
             }
             // Last: nobody else wants the exchange any more.
             if let Some(viewer) = &self.viewer
-                && let Some(Ready { mut judged, panicked, .. }) = of.take()
+                && let Some(Ready { judged, panicked, .. }) = of.take()
             {
-                judged.detach(meta.response_redacted);
                 let conclusion = conclusion(&judged.verdict, panicked, meta);
                 let remarks = take(&mut meta.remarks);
+                let judged = judged.detach(meta.response_redacted);
                 viewer.exchange(Viewed { judged, entry, took: *took, conclusion, miss, remarks });
             }
         }

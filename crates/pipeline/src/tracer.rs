@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use contrail_contract::Contract;
 use contrail_proxy::upstream::{AnswerMeta, Denied};
-use contrail_redact::{JudgedExchange, Redacted};
+use contrail_redact::{Detached, JudgedExchange, Redacted};
 use contrail_report::Miss;
 
 /// An exchange that is over, judged and redacted.
@@ -32,7 +32,7 @@ pub trait Tracer: Send + Sync + fmt::Debug {
 #[derive(Debug)]
 pub struct Viewed {
     /// The exchange and its verdict.
-    pub judged: Redacted<JudgedExchange>,
+    pub judged: Detached,
     /// Its number in the run, from 0.
     pub entry: usize,
     /// How long it took.

@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 
-use contrail_exchange::{Body, Exchange, Headers, finding::Verdict};
+use contrail_exchange::{Body, Exchange, Headers, Packed, finding::Verdict};
 
 /// A value from which the secrets are gone. Nothing outside this room can make one.
 #[derive(Debug, Clone)]
@@ -37,16 +37,38 @@ impl Redacted<JudgedExchange> {
         self.0.verdict.findings.iter_mut().for_each(|finding| finding.relabel(number));
     }
 
-    /// Gives the request bytes of its own, and the response unless it `is_recorded`, so that the exchange can be held for
-    /// long: what came from a socket are slices of the buffers of up to 128 KiB that it was read into.
-    pub fn detach(&mut self, is_recorded: bool) {
-        let Exchange { request, response, .. } = &mut *self.0.exchange;
-        request.headers.detach();
-        request.body.detach();
-        if let Some(response) = response.as_mut().filter(|_| !is_recorded) {
-            response.headers.detach();
-            response.body.detach();
-        }
+    /// The exchange with bytes of its own, so that it can be held for long; a response that `is_recorded` has its bytes
+    /// from the recording.
+    pub fn detach(mut self, is_recorded: bool) -> Detached {
+        let packed = Packed::of(&mut self.0.exchange, is_recorded);
+        Detached { judged: self, packed }
+    }
+}
+
+/// An exchange that is held for long.
+#[derive(Debug)]
+pub struct Detached {
+    judged: Redacted<JudgedExchange>,
+    packed: Packed,
+}
+
+impl Detached {
+    /// Bytes of its own.
+    pub fn size(&self) -> usize {
+        self.packed.size()
+    }
+
+    /// How many header fields it has.
+    pub fn fields(&self) -> usize {
+        let Exchange { request, response, .. } = &*self.judged.exchange;
+        request.headers.len() + response.as_ref().map_or(0, |response| response.headers.len())
+    }
+
+    /// The exchange.
+    pub fn attach(self) -> Redacted<JudgedExchange> {
+        let Self { mut judged, packed } = self;
+        packed.put_back(&mut judged.0.exchange);
+        judged
     }
 }
 
