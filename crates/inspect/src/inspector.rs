@@ -9,7 +9,7 @@ use std::{
 };
 
 use contrail_contract::{Contract, ContractDocument};
-use contrail_exchange::{finding::Rule, visible::visible};
+use contrail_exchange::{Exchange, finding::Rule, visible::visible};
 use contrail_pipeline::{Viewed, Viewer};
 use contrail_proxy::upstream::Denied;
 use contrail_recording::JournalContext;
@@ -139,7 +139,9 @@ impl Incoming {
     /// About how many bytes it takes.
     fn bytes(&self) -> usize {
         let Self::Exchange(viewed) = self else { return FIELD };
-        EXCHANGE + FIELD * viewed.judged.fields() + viewed.judged.size()
+        let Exchange { request, response, .. } = &*viewed.judged.exchange;
+        let fields = request.headers.len() + response.as_ref().map_or(0, |response| response.headers.len());
+        EXCHANGE + FIELD * fields + viewed.packed.size()
     }
 }
 
@@ -252,9 +254,10 @@ impl Inspector {
     }
 
     fn taken(&self, viewed: Viewed) -> Taken {
-        let Viewed { judged, entry, took, conclusion: verdict, miss, mut remarks } = viewed;
+        let Viewed { mut judged, packed, entry, took, conclusion: verdict, miss, mut remarks } = viewed;
         remarks.truncate(MAX_REMARKS);
-        let (source, judged) = (Arc::clone(&self.live), judged.attach());
+        judged.unpack(packed);
+        let source = Arc::clone(&self.live);
         Taken { judged, source, entry, line: None, outside: false, took: Some(took), verdict, miss, remarks }
     }
 
@@ -377,8 +380,8 @@ mod tests {
     fn add(inspector: &Inspector, entry: usize, body: usize) {
         let mut judged = exchange("");
         judged.set_recorded((Headers::new(), Body::whole(vec![b'x'; body])));
-        let (took, remarks, judged) = (Duration::from_millis(1), Vec::new(), judged.detach(false));
-        inspector.exchange(Viewed { judged, entry, took, conclusion: "violates", miss: None, remarks });
+        let (took, remarks, packed) = (Duration::from_millis(1), Vec::new(), judged.pack(false));
+        inspector.exchange(Viewed { judged, packed, entry, took, conclusion: "violates", miss: None, remarks });
     }
 
     #[test]

@@ -320,12 +320,12 @@ impl Pipeline {
             }
             // Last: nobody else wants the exchange any more.
             if let Some(viewer) = &self.viewer
-                && let Some(Ready { judged, panicked, .. }) = of.take()
+                && let Some(Ready { mut judged, panicked, .. }) = of.take()
             {
                 let conclusion = conclusion(&judged.verdict, panicked, meta);
                 let remarks = take(&mut meta.remarks);
-                let judged = judged.detach(meta.response_redacted);
-                viewer.exchange(Viewed { judged, entry, took: *took, conclusion, miss, remarks });
+                let packed = judged.pack(meta.response_redacted);
+                viewer.exchange(Viewed { judged, packed, entry, took: *took, conclusion, miss, remarks });
             }
         }
     }

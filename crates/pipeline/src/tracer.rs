@@ -3,8 +3,9 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use contrail_contract::Contract;
+use contrail_exchange::Packed;
 use contrail_proxy::upstream::{AnswerMeta, Denied};
-use contrail_redact::{Detached, JudgedExchange, Redacted};
+use contrail_redact::{JudgedExchange, Redacted};
 use contrail_report::Miss;
 
 /// An exchange that is over, judged and redacted.
@@ -32,7 +33,9 @@ pub trait Tracer: Send + Sync + fmt::Debug {
 #[derive(Debug)]
 pub struct Viewed {
     /// The exchange and its verdict.
-    pub judged: Detached,
+    pub judged: Redacted<JudgedExchange>,
+    /// The header values and bodies of the exchange.
+    pub packed: Packed,
     /// Its number in the run, from 0.
     pub entry: usize,
     /// How long it took.

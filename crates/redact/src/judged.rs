@@ -37,38 +37,14 @@ impl Redacted<JudgedExchange> {
         self.0.verdict.findings.iter_mut().for_each(|finding| finding.relabel(number));
     }
 
-    /// The exchange with bytes of its own, so that it can be held for long; a response that `is_recorded` has its bytes
-    /// from the recording.
-    pub fn detach(mut self, is_recorded: bool) -> Detached {
-        let packed = Packed::of(&mut self.0.exchange, is_recorded);
-        Detached { judged: self, packed }
-    }
-}
-
-/// An exchange that is held for long.
-#[derive(Debug)]
-pub struct Detached {
-    judged: Redacted<JudgedExchange>,
-    packed: Packed,
-}
-
-impl Detached {
-    /// Bytes of its own.
-    pub fn size(&self) -> usize {
-        self.packed.size()
+    /// Takes the header values and bodies out of the exchange, so that it can be held for long.
+    pub fn pack(&mut self, is_recorded: bool) -> Packed {
+        Packed::of(&mut self.0.exchange, is_recorded)
     }
 
-    /// How many header fields it has.
-    pub fn fields(&self) -> usize {
-        let Exchange { request, response, .. } = &*self.judged.exchange;
-        request.headers.len() + response.as_ref().map_or(0, |response| response.headers.len())
-    }
-
-    /// The exchange.
-    pub fn attach(self) -> Redacted<JudgedExchange> {
-        let Self { mut judged, packed } = self;
-        packed.put_back(&mut judged.0.exchange);
-        judged
+    /// Puts them back into the exchange that they are of.
+    pub fn unpack(&mut self, packed: Packed) {
+        packed.put_back(&mut self.0.exchange);
     }
 }
 

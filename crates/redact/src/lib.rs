@@ -39,7 +39,7 @@ use contrail_exchange::label::{self, Bounds};
 pub use apply::file::{Cleaned, Sighting};
 pub use counters::{Counters, Hit};
 pub use find::steps::thoroughly;
-pub use judged::{Detached, JudgedExchange, Redacted, Touched};
+pub use judged::{JudgedExchange, Redacted, Touched};
 pub use plan::{Plan, PlanError};
 pub use redactor::{Redactor, Shapes};
 
