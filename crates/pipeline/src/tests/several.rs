@@ -12,6 +12,8 @@ fn gated(entry: usize) -> (Memory, Receiver<()>, Sender<io::Result<()>>) {
 
 /// Takes up what ends on this thread, turn by turn.
 fn take_up(pipeline: &Pipeline, turns: usize) -> Vec<std::pin::Pin<Box<Committed>>> {
+    // Until then, what ends is not judged on its event loop.
+    pipeline.contract().prepare();
     let turn = pipeline.batches.begin();
     let take_up = |_| {
         let waits = Box::pin(pipeline.on_completed(ended()));
