@@ -1,9 +1,10 @@
-//! Item 15 of what hostile traffic does, through the real proxy: secrets planted at random in every place and coding that an
-//! exchange has are in no file and no line that contrail writes, whatever the command and the way in.
+//! What hostile traffic does, through the real proxy: secrets planted at random in every place and coding that an
+//! exchange has are in no file, no line and no answer of the live page, whatever the command and the way in.
 
 mod agreement;
 mod ambiguous;
 mod making;
+mod page;
 mod search;
 
 use std::{
@@ -173,7 +174,11 @@ fn every_file(root: &Path) -> Vec<PathBuf> {
     found
 }
 
-const LISTENERS: [&str; 6] = ["--listen", "127.0.0.1:0", "--forward-listen", "127.0.0.1:0", "--ca-dir", "ca"];
+const LISTENERS: [&str; 8] =
+    ["--listen", "127.0.0.1:0", "--forward-listen", "127.0.0.1:0", "--inspect", "127.0.0.1:0", "--ca-dir", "ca"];
+
+/// The page's token comes from the environment.
+const PAGE: &[(&str, &str)] = &[("CONTRAIL_INSPECT_TOKEN", page::TOKEN)];
 
 /// What was said, and by whom.
 type Said = Vec<(String, String)>;
@@ -187,7 +192,7 @@ fn run(folder: &Path, command: &str, format: &str, way: Way, dice: &mut Dice, se
     let record = if command == "record" { &["--out", "rec/", "--keep"][..] } else { &[] };
     let options = ["--upstream", &url, "--trail", "trail", "--format", format, "--report", "text=live.txt"];
     let all = [&[command], &LISTENERS[..], &options, &reports, record].concat();
-    let proxy = Running::start(folder, all);
+    let proxy = Running::start_with(folder, all, PAGE);
     let client = Client::of(&proxy, way, &upstream);
     for _ in 0..EXCHANGES {
         let secret = dice.secret();
@@ -211,16 +216,18 @@ fn run(folder: &Path, command: &str, format: &str, way: Way, dice: &mut Dice, se
     // One more exchange, after what was given up.
     origin.will_answer("HTTP/1.1 204 Played\r\nConnection: close\r\n\r\n");
     let _ = send(proxy.address, "GET", &request(proxy.address, "GET", "/last", &[], b""));
+    let mut said = page::answers(proxy.addresses[2], EXCHANGES as u64);
     let ran = proxy.finish();
     assert!(ran.status < 2, "{}", ran.stderr);
-    vec![(command.to_owned(), ran.stdout + &ran.stderr)]
+    said.push((command.to_owned(), ran.stdout + &ran.stderr));
+    said
 }
 
 /// Replays the fixture to clients with new secrets, hits and misses.
 fn replayed(folder: &Path, format: &str, way: Way, dice: &mut Dice, secrets: &mut Vec<String>) -> Said {
     let reports = ["--report", "json=replay.json", "--report", "html=replay.html", "--report", "junit=replay.xml"];
     let all = [&["replay", "rec/", "--format", format, "--keep-audience"], &LISTENERS[..], &reports].concat();
-    let replay = Running::start(folder, all);
+    let replay = Running::start_with(folder, all, PAGE);
     let client = Client::of(&replay, way, "tenant.example:443");
     let mut answers = Vec::new();
     for _ in 0..EXCHANGES / 2 {
@@ -239,13 +246,13 @@ fn replayed(folder: &Path, format: &str, way: Way, dice: &mut Dice, secrets: &mu
         client.misbehave(&secret, dice);
     }
     secrets.push(secret);
+    let mut said = page::answers(replay.addresses[2], 1);
     let ran = replay.finish();
     assert!(ran.status != 2, "{}", ran.stderr);
     assert!(ran.stderr.contains("miss"), "{}", ran.stderr);
-    vec![
-        ("replay".to_owned(), ran.stdout + &ran.stderr),
-        ("answers of a replay".to_owned(), String::from_utf8_lossy(&answers).into_owned()),
-    ]
+    said.push(("replay".to_owned(), ran.stdout + &ran.stderr));
+    said.push(("answers of a replay".to_owned(), String::from_utf8_lossy(&answers).into_owned()));
+    said
 }
 
 fn holds(command: &str, format: &str, way: Way, seed: u64) {
