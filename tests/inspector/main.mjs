@@ -7,6 +7,8 @@ import * as exchange from "./exchange.mjs";
 import * as hostile from "./hostile.mjs";
 import * as large from "./large.mjs";
 import * as list from "./list.mjs";
+import * as outline from "./outline.mjs";
+import * as people from "./people.mjs";
 import * as picture from "./picture.mjs";
 import * as screenshots from "./screenshots.mjs";
 import * as views from "./views.mjs";
@@ -14,7 +16,7 @@ import * as states from "./states.mjs";
 import * as walks from "./walks.mjs";
 
 /** Suites that run one after the other, beside those of the other lane; the last lane is measured, so it runs alone. */
-const lanes = [[{ hostile, walks, ends }, { views, list, compare, exchange }], [process.env.SHOTS ? { screenshots } : {}], [process.env.PICTURE ? { picture } : {}], [{ large }]];
+const lanes = [[{ hostile, walks, ends }, { views, list, outline, people, compare, exchange }], [process.env.SHOTS ? { screenshots } : {}], [process.env.PICTURE ? { picture } : {}], [{ large }]];
 const wanted = process.argv.slice(2);
 
 async function run(suites) {
