@@ -16,7 +16,7 @@ import * as states from "./states.mjs";
 import * as walks from "./walks.mjs";
 
 /** Suites that run one after the other, beside those of the other lane; the last lane is measured, so it runs alone. */
-const lanes = [[{ hostile, walks, ends }, { views, list, outline, people, compare, exchange }], [process.env.SHOTS ? { screenshots } : {}], [process.env.PICTURE ? { picture } : {}], [{ large }]];
+const lanes = [[{ hostile, walks, ends, list, compare, exchange }, { views, outline, people }], [process.env.SHOTS ? { screenshots } : {}], [process.env.PICTURE ? { picture } : {}], [{ large }]];
 const wanted = process.argv.slice(2);
 
 async function run(suites) {
