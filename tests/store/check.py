@@ -80,7 +80,7 @@ def stored(bucket):
         head = json.loads(objects[name.replace(segment, f"heads/{segment.removesuffix('.journal')}.json")])
         if not content:
             # A kill left it before its first line; the next start begins another one.
-            assert (head["size"], head["seq"], head["trail"]) == (0, 0, None), head
+            assert (head["size"], head["seq"], head["trail"]) == (0, 0, ""), head
             continue
         assert head["size"] == len(content) and head["trail"] == trail, head
         last = [json.loads(line)["_chain"] for line in content.decode().splitlines() if line.startswith('{"_chain"')][-1]
