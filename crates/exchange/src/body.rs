@@ -7,6 +7,7 @@ use std::{
 };
 
 use bytes::Bytes;
+use http::{HeaderValue, header::CONTENT_LENGTH};
 use ruzstd::decoding::StreamingDecoder;
 
 use super::{
@@ -187,6 +188,17 @@ impl Body {
             held.source().as_ptr() == self.content.as_ptr() && held.source().len() == self.content.len()
         };
         self.read.0.get().filter(same)
+    }
+
+    /// Puts other content in place of what came. The sizes are those of what is kept, so that none shows the length of
+    /// what was replaced.
+    pub fn replace(&mut self, content: impl Into<Bytes>, headers: &mut Headers) {
+        self.content = content.into();
+        let size = self.content.len();
+        self.wire_size = Some(size as u64);
+        for (_, value) in headers.iter_mut().filter(|(name, _)| *name == CONTENT_LENGTH) {
+            *value = HeaderValue::from(size);
+        }
     }
 
     /// Whether all of it is here.

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
-use http::{HeaderValue, Method, header::CONTENT_LENGTH};
+use http::{HeaderValue, Method};
 
 use super::{
     Body, Credential, Exchange, Headers, TokenFacts,
@@ -52,19 +51,6 @@ impl Finding {
         }
         if let Some(new) = text(&self.expected, number) {
             self.expected = new.into();
-        }
-    }
-}
-
-impl Body {
-    /// Puts other content in place of what came. The sizes are those of what is kept, so that none shows the length of
-    /// what was replaced.
-    pub fn replace(&mut self, content: impl Into<Bytes>, headers: &mut Headers) {
-        self.content = content.into();
-        let size = self.content.len();
-        self.wire_size = Some(size as u64);
-        for (_, value) in headers.iter_mut().filter(|(name, _)| *name == CONTENT_LENGTH) {
-            *value = HeaderValue::from(size);
         }
     }
 }
