@@ -326,6 +326,19 @@ export async function press(page, ...keys) {
   }
 }
 
+/** Presses Tab until the focus is on what has this name or text. @param {RegExp} name */
+export async function tabTo(page, name) {
+  for (let i = 0; i < 200; i += 1) {
+    await page.keyboard.press("Tab");
+    const here = await page.evaluate(() => {
+      const element = document.activeElement;
+      return [element?.getAttribute("aria-label") ?? "", element?.textContent ?? ""];
+    });
+    if (here.some((one) => name.test(one))) return;
+  }
+  assert.fail(`Tab does not reach ${name}`);
+}
+
 /** Seconds of the processor that a page and its server use, whatever else the machine does.
  * @returns {Promise<() => Promise<number>>} */
 export async function processor(page, server) {

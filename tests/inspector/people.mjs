@@ -2,25 +2,12 @@
 // auditor, and the owner of the contract. The other two are in walks (A) and compare (B).
 
 import assert from "node:assert/strict";
-import { press } from "./bench.mjs";
+import { press, tabTo } from "./bench.mjs";
 import { files, kinds, startReplay } from "./states.mjs";
 import { copies } from "./walks.mjs";
 
 const text = (page, at) => page.locator(at).first().innerText();
 const hash = (page) => page.evaluate(() => decodeURIComponent(location.hash));
-
-/** Presses Tab until the focus is on what has this name. @param {RegExp} name */
-async function tabTo(page, name) {
-  for (let i = 0; i < 200; i += 1) {
-    await page.keyboard.press("Tab");
-    const here = await page.evaluate(() => {
-      const element = document.activeElement;
-      return element?.getAttribute("aria-label") ?? element?.textContent ?? "";
-    });
-    if (name.test(here)) return;
-  }
-  assert.fail(`Tab does not reach ${name}`);
-}
 
 export const tests = {
   "C: a missed request shows the nearest recording, and the option that matches it is copied": async (bench) => {

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::support::{process::Running, wire::call};
 
-const TOKEN: &str = "0123456789abcdefghijklmnopqrstuv";
+pub const TOKEN: &str = "0123456789abcdefghijklmnopqrstuv";
 const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures");
 
 /// A page over the fixtures.
@@ -30,7 +30,7 @@ fn read_whole(running: Running) -> Running {
     running
 }
 
-fn bearer() -> String {
+pub fn bearer() -> String {
     format!("Bearer {TOKEN}")
 }
 

@@ -22,6 +22,7 @@ use self::{
 };
 use crate::{
     hostile::frames::{DATA, END_STREAM, block, frame, greeting, headers},
+    inspecting::TOKEN,
     support::{
         command::run_in,
         process::Running,
@@ -178,7 +179,7 @@ const LISTENERS: [&str; 8] =
     ["--listen", "127.0.0.1:0", "--forward-listen", "127.0.0.1:0", "--inspect", "127.0.0.1:0", "--ca-dir", "ca"];
 
 /// The page's token comes from the environment.
-const PAGE: &[(&str, &str)] = &[("CONTRAIL_INSPECT_TOKEN", page::TOKEN)];
+const PAGE: &[(&str, &str)] = &[("CONTRAIL_INSPECT_TOKEN", TOKEN)];
 
 /// What was said, and by whom.
 type Said = Vec<(String, String)>;

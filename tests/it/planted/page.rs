@@ -3,14 +3,11 @@
 use std::net::SocketAddr;
 
 use super::Said;
-use crate::support::wire::call;
-
-/// The page's token.
-pub const TOKEN: &str = "0123456789abcdefghijklmnopqrstuv";
+use crate::{inspecting::bearer, support::wire::call};
 
 /// Every answer that a page can ask for, of at least so many exchanges.
 pub fn answers(page: SocketAddr, exchanges: u64) -> Said {
-    let bearer = format!("Bearer {TOKEN}");
+    let bearer = bearer();
     let mut said = Said::new();
     let mut ask = |path: &str| {
         let answer = call(page, "GET", &format!("/api/{path}"), &[("authorization", &bearer)], b"");
